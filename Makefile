@@ -1,0 +1,46 @@
+# `make demo` and `make test` are all a newcomer needs: each sets up what it uses.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check test-slow speed lock clean
+
+demo: $(VENV)/core.installed
+	$(BIN)/eyetest demo --to demo --overwrite
+
+test: check
+	$(BIN)/pytest -n auto
+
+check: $(VENV)/dev.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test-slow: $(VENV)/dev.installed
+	$(BIN)/pytest -m slow
+
+speed: $(VENV)/dev.installed
+	$(BIN)/python speed/import.py
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/core.installed: requirements.lock pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+$(VENV)/dev.installed: requirements-dev.lock $(VENV)/core.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	touch $@
+
+# Writes both lock files anew from pyproject.toml. Needs uv on the PATH.
+lock:
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+	  --no-emit-index-url --no-emit-find-links pyproject.toml requirements-build.in -o requirements.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+	  --no-emit-index-url --no-emit-find-links pyproject.toml requirements-build.in --group dev -o requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache

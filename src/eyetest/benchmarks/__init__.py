@@ -1,0 +1,23 @@
+"""Where items live: benchmark folders, and other tools' files as a way in and out."""
+
+from eyetest.benchmarks.folder import Benchmark, BenchmarkWriter, is_benchmark
+from eyetest.benchmarks.formats import FORMATS
+from eyetest.benchmarks.images import ImageStore
+from eyetest.benchmarks.opening import Import, Skipped, export_benchmark, import_benchmark, open_benchmark
+from eyetest.benchmarks.rows import ANSWER_STYLES, ReadOptions, parse_map
+
+__all__ = [
+    "ANSWER_STYLES",
+    "FORMATS",
+    "Benchmark",
+    "BenchmarkWriter",
+    "ImageStore",
+    "Import",
+    "ReadOptions",
+    "Skipped",
+    "export_benchmark",
+    "import_benchmark",
+    "is_benchmark",
+    "open_benchmark",
+    "parse_map",
+]

@@ -1,0 +1,200 @@
+"""A benchmark on disk: ``benchmark.json``, ``items.parquet`` and ``images/``.
+
+Opening one reads only the manifest. Items stream from Parquet a few at a time, pictures are opened by hash
+when somebody looks, so a benchmark may be far larger than memory.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from eyetest.benchmarks import itemtable
+from eyetest.benchmarks.images import ImageStore
+from eyetest.benchmarks.replacing import refuse_to_lose, replacing_folder
+from eyetest.errors import InputError, ItemError, nearest, short
+from eyetest.records import FOLDER_VERSION, Counts, ImageRef, Item, Manifest, check
+
+MANIFEST = "benchmark.json"
+_ITEMS = "items.parquet"
+_IMAGES = "images"
+_ROW_GROUP = 2_000
+_BATCH = 500
+
+
+class Benchmark:
+    """A benchmark folder, opened for reading."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.manifest = _read_manifest(path)
+        self.images = ImageStore(path / _IMAGES)
+        self._ids: pa.ChunkedArray | None = None
+
+    def __len__(self) -> int:
+        return self.manifest.counts.items
+
+    def __iter__(self) -> Iterator[Item]:
+        with pq.ParquetFile(self.path / _ITEMS, memory_map=True) as file:
+            for batch in file.iter_batches(batch_size=_BATCH):
+                yield from itemtable.from_batch(batch)
+
+    def __getitem__(self, item_id: str) -> Item:
+        with pq.ParquetFile(self.path / _ITEMS, memory_map=True) as file:
+            position = pc.index(self._id_column(file), item_id).as_py()
+            if position < 0:
+                raise InputError(f"no item {short(item_id)} in {self.manifest.name}; {self._nearest_id(item_id)}")
+            for group in range(file.num_row_groups):
+                rows = file.metadata.row_group(group).num_rows
+                if position < rows:
+                    row = file.read_row_group(group).slice(position, 1)
+                    return next(itemtable.from_batch(row.to_batches()[0]))
+                position -= rows
+        raise InputError(f"{self.path / _ITEMS} is shorter than its id column says")
+
+    def __contains__(self, item_id: object) -> bool:
+        with pq.ParquetFile(self.path / _ITEMS, memory_map=True) as file:
+            return bool(pc.index(self._id_column(file), item_id).as_py() >= 0)
+
+    def __repr__(self) -> str:
+        return f"<Benchmark {self.manifest.name!r}: {len(self):,} items in {self.path}>"
+
+    def _id_column(self, file: pq.ParquetFile) -> pa.ChunkedArray:
+        if self._ids is None:
+            self._ids = file.read(columns=["id"]).column("id")
+        return self._ids
+
+    def _nearest_id(self, item_id: str) -> str:
+        assert self._ids is not None
+        ids = self._ids.slice(0, 5_000).to_pylist()
+        return (
+            nearest(item_id, ids)
+            if len(self) <= 20
+            else nearest(item_id, ids).partition("known:")[0] or (f"the first is {short(ids[0])}")
+        )
+
+
+class BenchmarkWriter:
+    """Writes a benchmark folder; it appears, whole, when the block ends, and not at all if it fails.
+
+    >>> with BenchmarkWriter(Path("shapes"), Manifest(name="shapes")) as writer:   # doctest: +SKIP
+    ...     image = writer.images.put(png_bytes)
+    ...     writer.add(Item(id="1", question="What is it?", images=(image,), references=("a circle",)))
+    """
+
+    def __init__(
+        self, path: Path, manifest: Manifest, *, overwrite: bool = False, gold_required: bool = True
+    ) -> None:
+        refuse_to_lose(path, overwrite=overwrite, marker=MANIFEST)
+        self.path = path
+        self.manifest = manifest
+        self._gold_required = gold_required
+        self._replacing = replacing_folder(path)
+        self._pending: list[Item] = []
+        self._ids: set[str] = set()
+        self._options: Counter[int] = Counter()
+        self._digest = hashlib.sha256()
+
+    def __enter__(self) -> "BenchmarkWriter":
+        self.folder = self._replacing.__enter__()
+        self.images = ImageStore(self.folder / _IMAGES)
+        self.images.root.mkdir()
+        self._parquet = pq.ParquetWriter(self.folder / _ITEMS, itemtable.SCHEMA, compression="zstd")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._finish()
+            else:
+                self._parquet.close()
+        except BaseException as failure:
+            self._replacing.__exit__(type(failure), failure, failure.__traceback__)
+            raise
+        self._replacing.__exit__(kind, error, trace)
+
+    def add(self, item: Item, where: str = "") -> None:
+        """Append an item whose pictures are in ``images`` already."""
+        check(item, where, gold_required=self._gold_required)
+        if item.id in self._ids:
+            raise ItemError(where or f"item {short(item.id)}", "id", f"{short(item.id)} again", "a new id")
+        self._ids.add(item.id)
+        self._options[len(item.choices)] += 1
+        self._digest.update(msgspec.json.encode(msgspec.structs.replace(item, spellings={}), order="sorted"))
+        self._pending.append(item)
+        if len(self._pending) >= _ROW_GROUP:
+            self._flush()
+
+    def adopt(self, item: Item, source: Benchmark) -> None:
+        """Append an item of another benchmark together with its pictures."""
+        for image in item.images:
+            self.images.copy(image, source.images)
+        self.add(item)
+
+    @property
+    def counts(self) -> Counts:
+        """What has been written so far."""
+        total = self._options.total()
+        return Counts(
+            items=total,
+            choice_items=total - self._options[0],
+            text_items=self._options[0],
+            images=len(self.images),
+            image_bytes=self.images.size,
+            options={str(number): self._options[number] for number in sorted(self._options) if number},
+        )
+
+    def _flush(self) -> None:
+        if self._pending:
+            self._parquet.write_table(itemtable.to_table(self._pending))
+            self._pending.clear()
+
+    def _finish(self) -> None:
+        self._flush()
+        self._parquet.close()
+        if not self._ids:
+            raise InputError(f"no items, so {self.path} was not written")
+        self.manifest = msgspec.structs.replace(
+            self.manifest, counts=self.counts, fingerprint=self._digest.hexdigest()
+        )
+        text = msgspec.json.format(msgspec.json.encode(self.manifest), indent=2)
+        (self.folder / MANIFEST).write_bytes(text + b"\n")
+
+
+def is_benchmark(path: Path) -> bool:
+    """Whether a path is a benchmark folder of ours."""
+    return (path / MANIFEST).is_file()
+
+
+def distinct_images(benchmark: Benchmark) -> Iterator[ImageRef]:
+    """Every picture of a benchmark once, in order of first use."""
+    seen: set[str] = set()
+    for item in benchmark:
+        for image in item.images:
+            if image.sha256 not in seen:
+                seen.add(image.sha256)
+                yield image
+
+
+def _read_manifest(path: Path) -> Manifest:
+    try:
+        text = (path / MANIFEST).read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path} is no benchmark folder: there is no {MANIFEST} in it") from None
+    try:
+        version = msgspec.json.decode(text).get("folder_version")
+        if version != FOLDER_VERSION:
+            raise InputError(
+                f"{path} is a benchmark folder of version {short(version)}; this eyetest reads {FOLDER_VERSION}"
+            )
+        return msgspec.json.decode(text, type=Manifest)
+    except (msgspec.DecodeError, AttributeError) as error:
+        raise InputError(f"{path / MANIFEST} is not a benchmark manifest: {error}") from None

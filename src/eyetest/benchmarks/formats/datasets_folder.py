@@ -1,0 +1,109 @@
+"""A folder saved by Hugging Face ``datasets`` (``save_to_disk``), read and written without that package."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from eyetest.benchmarks.folder import Benchmark
+from eyetest.benchmarks.formats.parquet import with_note
+from eyetest.benchmarks.formats.support.arrow_tables import ArrowTables
+from eyetest.benchmarks.images import ImageStore
+from eyetest.benchmarks.rows import ReadOptions, RowReader
+from eyetest.benchmarks.rows.arrow import ArrowRows, Part
+from eyetest.errors import InputError
+
+_STATE = "state.json"
+_INFO = "dataset_info.json"
+_SPLITS = "dataset_dict.json"
+_DATA = "data-00000-of-00001.arrow"
+
+
+class DatasetsFolder:
+    """The format itself."""
+
+    name = "datasets"
+    summary = "a folder saved by Hugging Face datasets (save_to_disk), one split or several"
+    marker = _STATE
+
+    def recognises(self, path: Path) -> bool:
+        """A folder with the files that ``save_to_disk`` leaves."""
+        return (path / _STATE).is_file() or (path / _SPLITS).is_file()
+
+    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> RowReader:
+        """Start reading."""
+        if (path / _SPLITS).is_file():
+            folders = {name: path / name for name in _json(path / _SPLITS).get("splits", [])}
+        else:
+            folders = {"": path}
+        parts, schema = [], None
+        for split, folder in folders.items():
+            for entry in _json(folder / _STATE).get("_data_files", []):
+                file = folder / Path(entry["filename"]).name
+                found, rows = _inspect(file)
+                if schema is not None and found.names != schema.names:
+                    raise InputError(f"{file} has other columns than the first split")
+                schema = schema or found
+                parts.append(Part(f"{folder.name}/{file.name}", split, rows, partial(_batches, file)))
+        if schema is None:
+            raise InputError(f"{path} holds no data files")
+        rows_ = ArrowRows(path / _DATA, schema, parts)
+        return RowReader(rows_, with_note(rows_, options), store)
+
+    def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
+        """Write a folder that ``datasets.load_from_disk`` opens."""
+        to.mkdir(exist_ok=True)
+        tables = ArrowTables(benchmark)
+        with pa.OSFile(str(to / _DATA), "wb") as file, pa.ipc.new_stream(file, tables.schema) as stream:
+            for table in tables:
+                stream.write_table(table)
+        manifest = benchmark.manifest
+        info = {"citation": "", "description": manifest.source, "homepage": "", "license": manifest.licence}
+        _write_json(to / _INFO, {**info, "features": tables.features})
+        state: dict[str, Any] = {
+            "_data_files": [{"filename": _DATA}],
+            "_fingerprint": manifest.fingerprint[:16],
+            "_format_columns": None,
+            "_format_kwargs": {},
+            "_format_type": None,
+            "_output_all_columns": False,
+            "_split": None,
+        }
+        _write_json(to / _STATE, state)
+        return []
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.DecodeError) as error:
+        raise InputError(f"{path} cannot be read as JSON: {error}") from None
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> None:
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2))
+
+
+def _inspect(file: Path) -> tuple[pa.Schema, int]:
+    rows = 0
+    schema: pa.Schema = None
+    for batch in _batches(file):
+        schema = batch.schema
+        rows += batch.num_rows
+    if schema is None:
+        raise InputError(f"{file} holds no rows")
+    return schema, rows
+
+
+def _batches(file: Path) -> Iterator[pa.RecordBatch]:
+    try:
+        with pa.memory_map(str(file)) as source, pa.ipc.open_stream(source) as stream:
+            yield from stream
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{file} is no Arrow file of datasets: {str(error).splitlines()[0]}") from None
+
+
+FORMAT = DatasetsFolder()

@@ -1,0 +1,106 @@
+"""Parquet as on the Hugging Face hub: one file, or a folder of shards whose names tell the split."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from eyetest.benchmarks.folder import Benchmark
+from eyetest.benchmarks.formats.support.arrow_tables import ArrowTables, Shape
+from eyetest.benchmarks.images import ImageStore
+from eyetest.benchmarks.rows import ReadOptions, RowReader
+from eyetest.benchmarks.rows.arrow import ArrowRows, Part
+from eyetest.errors import InputError
+
+_SHARD = re.compile(r"(?P<split>[A-Za-z][\w.]*?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet")
+_MAX_ROW_GROUP = 8 * 2**30
+
+
+class Parquet:
+    """The format itself."""
+
+    name = "parquet"
+    summary = "Hugging Face Parquet: images as structs, options as a list; also reads MMMU's and MMStar's layouts"
+    marker = ""
+
+    def recognises(self, path: Path) -> bool:
+        """A .parquet file, or a folder that holds some."""
+        return bool(parquet_files(path))
+
+    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> RowReader:
+        """Start reading; all shards must have the same columns."""
+        return RowReader(*open_parquet(path, options), store)
+
+    def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
+        """Write one Parquet file."""
+        write_parquet(benchmark, to, "plain")
+        return []
+
+
+def write_parquet(benchmark: Benchmark, to: Path, shape: Shape) -> None:
+    """Write one Parquet file in a shape, never holding more than a few pictures."""
+    tables = ArrowTables(benchmark, shape)
+    with pq.ParquetWriter(to, tables.schema, compression="zstd") as writer:
+        for table in tables:
+            writer.write_table(table)
+
+
+def parquet_files(path: Path) -> list[Path]:
+    """The Parquet files that a path stands for, in order."""
+    if path.is_file():
+        return [path] if path.suffix.lower() == ".parquet" else []
+    return sorted([*path.glob("*.parquet"), *path.glob("data/*.parquet")])
+
+
+def open_parquet(path: Path, options: ReadOptions) -> tuple[ArrowRows, ReadOptions]:
+    """Rows of one or several Parquet files, and the options with what the files say of themselves."""
+    files = parquet_files(path)
+    if not files:
+        raise InputError(f"{path} holds no Parquet file")
+    parts, first = [], None
+    for file in files:
+        schema, rows = _inspect(file)
+        first = first or schema
+        if schema.names != first.names:
+            odd = sorted(set(schema.names) ^ set(first.names))
+            raise InputError(f"{file} has other columns than {files[0].name} ({', '.join(odd[:5])})")
+        shard = _SHARD.fullmatch(file.name)
+        parts.append(Part(file.name, shard["split"] if shard else "", rows, partial(_batches, file)))
+    rows_ = ArrowRows(path if path.is_file() else path / files[0].relative_to(path), first, parts)
+    return rows_, with_note(rows_, options)
+
+
+def with_note(rows: ArrowRows, options: ReadOptions) -> ReadOptions:
+    """The user's options, completed by what one of our exports noted."""
+    if rows.note is None:
+        return options
+    return msgspec.structs.replace(
+        options, answers=options.answers or rows.note.answers, drop=(*options.drop, *rows.note.drop)
+    )
+
+
+def _inspect(file: Path) -> tuple[pa.Schema, int]:
+    try:
+        with pq.ParquetFile(file) as opened:
+            metadata = opened.metadata
+            sizes = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
+            if sizes and max(sizes) > _MAX_ROW_GROUP:
+                raise InputError(f"{file}: a row group unpacks to {max(sizes) / 2**30:.0f} GB; at most 8 GB are read")
+            return opened.schema_arrow, metadata.num_rows
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{file} is not a Parquet file: {str(error).splitlines()[0]}") from None
+
+
+def _batches(file: Path) -> Iterator[pa.RecordBatch]:
+    try:
+        with pq.ParquetFile(file) as opened:
+            yield from opened.iter_batches(batch_size=64)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{file} is damaged: {str(error).splitlines()[0]}") from None
+
+
+FORMAT = Parquet()

@@ -1,0 +1,191 @@
+"""Items as cells of a VLMEvalKit TSV, in the file's own spelling where it came from one."""
+
+import binascii
+from collections.abc import Sequence
+from string import ascii_uppercase
+from typing import Any
+
+import msgspec
+
+from eyetest.benchmarks.folder import Benchmark
+from eyetest.benchmarks.rows.layout import split_columns
+from eyetest.benchmarks.rows.writing import gold_letters, one_or_list, plain_row, unreserved
+from eyetest.errors import ExportError, short
+from eyetest.records import Item, letter
+
+_LONGEST_REFERENCE = 64
+_READ_AS_MISSING = {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+                    "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}  # fmt: skip
+_FIRST = ("index", "g_index", "image", "question", "hint", *ascii_uppercase, "answer")
+
+
+def image_key(item: Item) -> str:
+    """The item's pictures, as a short text that changes when they do."""
+    return ",".join(image.sha256 for image in item.images)
+
+
+class Names:
+    """Which column holds which field: those of the file a benchmark came from, or VLMEvalKit's own."""
+
+    def __init__(self, fields: dict[str, str], columns: Sequence[str]) -> None:
+        self.columns = tuple(columns)
+        self.options = split_columns(fields.get("options", ""))
+        self._fields = {"id": "index", "group": "g_index", **fields}
+
+    def column(self, field: str) -> str:
+        """The column of one of our fields."""
+        return self._fields.get(field, field)
+
+    def options_as_list(self) -> bool:
+        """Whether one column holds all options."""
+        return len(self.options) == 1 and self.options != ("A",)
+
+    def option(self, position: int) -> str:
+        """The column of an option."""
+        return self.options[position] if position < len(self.options) else letter(position)
+
+    def is_tag(self, name: str, value: object) -> bool:
+        """Whether a tag can be a column: non-empty text under a name that means nothing else here."""
+        return isinstance(value, str) and bool(value) and (unreserved(name) or name in self.columns)
+
+
+def option_cells(item: Item, names: Names) -> dict[str, str]:
+    """Options and answer, which belong together: one cannot change without the other."""
+    texts = [choice.text for choice in item.choices]
+    if names.options_as_list():
+        cells = {names.options[0]: str(texts) if texts else ""}
+    else:
+        cells = {names.option(i): "" for i in range(max(len(names.options), len(texts)))}
+        cells.update({names.option(i): text for i, text in enumerate(texts)})
+        if "" in texts:
+            mark = letter(texts.index(""))
+            raise ExportError(f"item {short(item.id)}: option {mark} is empty, which a TSV cannot hold")
+    answer = gold_letters(item) if texts else _reference_cell(item)
+    cells[names.column("answer")] = answer
+    if "answer_letter" in names.columns:
+        cells["answer_letter"] = answer if texts else ""
+    return cells
+
+
+def plain_cells(item: Item, names: Names) -> dict[str, str]:
+    """Everything but pictures, options and answer. Tags that are not text go into one JSON cell."""
+    row = plain_row(item, names.is_tag)
+    for field in ("options", "answer", "answer_letter"):
+        row.pop(field, None)
+    tags = {name for name in item.tags if names.is_tag(name, item.tags[name])}
+    return {name if name in tags else names.column(name): _cell(value) for name, value in row.items()}
+
+
+def _cell(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _reference_cell(item: Item) -> str:
+    if not item.references:
+        return ""
+    value = one_or_list(item.references)
+    return value if isinstance(value, str) else str(value)
+
+
+class CellWriter:
+    """Writes the items of one benchmark, knowing which columns and which reused pictures it has."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self._benchmark = benchmark
+        origin = benchmark.manifest.origin
+        self._theirs = origin.format == "vlmevalkit"
+        self._names = Names(origin.fields, origin.columns) if self._theirs else Names({}, ())
+        self._pictures: dict[str, str] = {}
+        used: dict[str, None] = dict.fromkeys(origin.columns if self._theirs else ("index", "question", "answer"))
+        unreadable: list[str] = []
+        for item in benchmark:
+            cells = {**self._option_cells(item), **self._plain_cells(item)}
+            used.update(dict.fromkeys(name for name, cell in cells.items() if cell))
+            if item.images:
+                used["image"] = None
+                self._pictures[item.id] = image_key(item)
+            if any(choice.text in _READ_AS_MISSING for choice in item.choices):
+                unreadable.append(item.id)
+        self.columns = tuple(used) if self._theirs else _in_order(used)
+        self._first_with = {} if self._theirs else self._holders()
+        self.notes = _notes(unreadable)
+
+    def cells(self, item: Item) -> list[bytes]:
+        """The item's row."""
+        cells = {**self._option_cells(item), **self._plain_cells(item)}
+        return [self._image(item) if c == "image" else cells.get(c, "").encode() for c in self.columns]
+
+    def _option_cells(self, item: Item) -> dict[str, str]:
+        cells = option_cells(item, self._names)
+        spelling = item.spellings.get("options")
+        if self._theirs and spelling and msgspec.json.decode(spelling.ours) == cells:
+            return msgspec.json.decode(spelling.theirs, type=dict[str, str])
+        return cells
+
+    def _plain_cells(self, item: Item) -> dict[str, str]:
+        cells = plain_cells(item, self._names)
+        if self._theirs:
+            for column, spelling in item.spellings.items():
+                if column not in ("image", "options") and cells.get(column, "") == spelling.ours:
+                    cells[column] = spelling.theirs
+        return cells
+
+    def _image(self, item: Item) -> bytes:
+        if not item.images:
+            return b""
+        key = image_key(item)
+        spelling = item.spellings.get("image")
+        if self._theirs and spelling and spelling.ours == key:
+            reference = len(spelling.theirs) <= _LONGEST_REFERENCE
+            if not reference or self._pictures.get(spelling.theirs) == key:
+                return spelling.theirs.encode()
+        holder = self._first_with.get(key, item.id)
+        if holder != item.id:
+            return holder.encode()
+        encoded = [binascii.b2a_base64(self._benchmark.images.read(image), newline=False) for image in item.images]
+        if len(encoded) > 1:
+            return str([part.decode() for part in encoded]).encode()
+        if len(encoded[0]) <= _LONGEST_REFERENCE:
+            raise ExportError(
+                f"item {short(item.id)}: a picture of {item.images[0].size} bytes is so small that VLMEvalKit "
+                "would take it for a reference to another row"
+            )
+        return encoded[0]
+
+    def _holders(self) -> dict[str, str]:
+        """The first item with each set of pictures, where later ones can refer to it by an id that stays itself."""
+        if not _ids_survive_pandas(list(self._pictures)):
+            return {}
+        holders: dict[str, str] = {}
+        for item_id, key in self._pictures.items():
+            if len(item_id) <= _LONGEST_REFERENCE:
+                holders.setdefault(key, item_id)
+        return holders
+
+
+def _ids_survive_pandas(ids: list[str]) -> bool:
+    """Whether VLMEvalKit, reading the column with pandas, sees these very ids."""
+    if all(i.isdecimal() and i.isascii() and (i == "0" or i[0] != "0") and len(i) < 19 for i in ids):
+        return True
+    return any(_is_word(i) for i in ids) and not any(i in _READ_AS_MISSING for i in ids)
+
+
+def _is_word(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text.lower() not in ("true", "false")
+    return False
+
+
+def _in_order(used: dict[str, Any]) -> tuple[str, ...]:
+    return (*(name for name in _FIRST if name in used), *(name for name in used if name not in _FIRST))
+
+
+def _notes(unreadable: list[str]) -> list[str]:
+    if not unreadable:
+        return []
+    listed = ", ".join(unreadable[:5]) + (" …" if len(unreadable) > 5 else "")
+    return [
+        f'{len(unreadable)} items have an option like "None" or "NA", which VLMEvalKit takes for no option: {listed}'
+    ]

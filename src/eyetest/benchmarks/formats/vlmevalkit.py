@@ -1,0 +1,251 @@
+"""VLMEvalKit's TSV: one file, base64 pictures in their cells, options in columns A, B, C …
+
+A cell of at most 64 characters in ``image`` names the ``index`` of a row whose pictures are reused. What the
+file wrote in another way than we would is kept as a spelling, so that it comes back cell for cell.
+"""
+
+import binascii
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import msgspec
+
+from eyetest.benchmarks.folder import Benchmark
+from eyetest.benchmarks.formats.support.vlmevalkit_cells import (
+    CellWriter,
+    Names,
+    image_key,
+    option_cells,
+    plain_cells,
+)
+from eyetest.benchmarks.images import ImageStore
+from eyetest.benchmarks.rows import ReadOptions, Row, RowReader
+from eyetest.benchmarks.rows.literals import looks_like_list
+from eyetest.benchmarks.rows.pictures import decode_base64
+from eyetest.benchmarks.rows.tsv import MAX_CELL, TsvFile, write_row
+from eyetest.errors import ImageError, InputError, ItemError, short
+from eyetest.records import ImageRef, Item, Spelling
+
+_LONGEST_REFERENCE = 64
+_ROTATION = 1_000_000
+_EXPECTED_IMAGE = "base64 of a picture, a list of them, or the index of a row that has one"
+
+
+class TsvRows:
+    """The file as rows of text; empty cells are absent, ``image`` cells stay bytes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = TsvFile(path)
+        header = next(self._file.rows(), None)
+        if header is None:
+            raise InputError(f"{path.name} holds no items")
+        try:
+            self.columns = tuple(cell.decode() for cell in header[1])
+        except UnicodeDecodeError:
+            raise InputError(f"{path.name}: its first line is not UTF-8 text") from None
+        if len(set(self.columns)) < len(self.columns):
+            twice = next(c for c in self.columns if self.columns.count(c) > 1)
+            raise InputError(f"{path.name}: two columns are named {short(twice)}")
+        self._size = max(path.stat().st_size, 1)
+
+    @property
+    def done(self) -> float:
+        """Share of the file that was read."""
+        return self._file.position / self._size
+
+    def __iter__(self) -> Iterator[Row]:
+        for number, (_, cells) in enumerate(self._file.rows(), -1):
+            if number >= 0:
+                yield self._row(number, cells)
+
+    def offsets(self, column: str) -> dict[str, int]:
+        """Where each row starts, by its value in a column; the first of equals counts."""
+        at = self.columns.index(column)
+        found: dict[str, int] = {}
+        for offset, cells in TsvFile(self.path).rows():
+            if at < len(cells):
+                found.setdefault(cells[at].decode(errors="replace"), offset)
+        return found
+
+    def row_at(self, offset: int) -> Row:
+        """One row, by where it starts."""
+        return self._row(0, next(TsvFile(self.path).rows(offset))[1])
+
+    def _row(self, number: int, cells: list[bytes]) -> Row:
+        where = f"{self.path.name} row {number + 1}"
+        if len(cells) > len(self.columns):
+            raise InputError(f"{where} has {len(cells)} cells, the header has {len(self.columns)}")
+        values: dict[str, Any] = {}
+        for column, cell in zip(self.columns, cells, strict=False):
+            if not cell:
+                continue
+            if len(cell) > MAX_CELL:
+                found, limit = len(cell) / 2**20, MAX_CELL // 2**20
+                raise InputError(f"{where}: {column}: found {found:,.0f} MB, expected at most {limit} MB in a cell")
+            values[column] = cell if column == "image" else _decoded(cell)
+        return Row(number, where, values)
+
+
+class TsvSource(RowReader):
+    """Rows of the TSV as items, with pictures found by index and the file's own spelling kept."""
+
+    def __init__(self, rows: TsvRows, options: ReadOptions, store: ImageStore) -> None:
+        fields = {**_usual_fields(rows.columns), **options.fields}
+        answers = options.answers or "letter"
+        super().__init__(rows, msgspec.structs.replace(options, answers=answers, fields=fields), store)
+        self._tsv = rows
+        self._names = Names(self.fields, self.columns)
+        self._images: dict[str, tuple[ImageRef, ...]] = {}
+        self._offsets: dict[str, int] | None = None
+        self._questions: dict[str, int] = {}
+        if self.layout.images == ("image_path",):
+            tags = (*self.layout.tag_columns, "image_path")
+            self.layout = msgspec.structs.replace(self.layout, tag_columns=tags)
+
+    def item(self, row: Row) -> Item:
+        """The row as an item."""
+        images = self.images(row)
+        item = self.build(row, images)
+        if images:
+            self._images.setdefault(item.id, images)
+        if not item.group and (base := self._base_of_rotation(item)):
+            item = msgspec.structs.replace(item, group=base)
+        return msgspec.structs.replace(item, spellings=self._spellings(item, row))
+
+    def images(self, row: Row) -> tuple[ImageRef, ...]:
+        """The row's own pictures or those of the row it names."""
+        cell = row.values.get("image")
+        if self.layout.images != ("image",) or cell is None:
+            return super().images(row)
+        try:
+            return self._from_cell(cell, ())
+        except ImageError as error:
+            raise ItemError(row.where, "image", str(error), _EXPECTED_IMAGE) from None
+
+    def _from_cell(self, cell: bytes, through: tuple[str, ...]) -> tuple[ImageRef, ...]:
+        if len(cell) > _LONGEST_REFERENCE:
+            if cell[:1] == b"[":
+                return self.pictures.load(cell.decode("ascii", "replace"))
+            return self.pictures.load(decode_base64(cell))
+        name = cell.decode(errors="replace")
+        if name in self._images:
+            return self._images[name]
+        if self._offsets is None:
+            self._offsets = self._tsv.offsets(self.layout.id or "index")
+        if name in through:
+            raise ImageError(f"{short(name)}, which leads back to itself")
+        if name not in self._offsets:
+            return self._short_picture(cell)
+        target = self._tsv.row_at(self._offsets[name]).values.get("image")
+        if target is None:
+            raise ImageError(f"{short(name)}, a row without a picture")
+        self._images[name] = self._from_cell(target, (*through, name))
+        return self._images[name]
+
+    def _short_picture(self, cell: bytes) -> tuple[ImageRef, ...]:
+        """A picture so small that its base64 looks like a reference, if it is one."""
+        try:
+            return self.pictures.load(decode_base64(cell))
+        except ImageError:
+            raise ImageError(f"{short(cell.decode(errors='replace'))}") from None
+
+    def _base_of_rotation(self, item: Item) -> str:
+        """The row that this one rotates: its index is a million or more lower, its question the same."""
+        if not item.id.isdecimal() or not item.is_choice:
+            return ""
+        base = str(int(item.id) % _ROTATION)
+        if base == item.id:
+            self._questions[item.id] = hash(item.question)
+            return ""
+        return base if self._questions.get(base) == hash(item.question) else ""
+
+    def _spellings(self, item: Item, row: Row) -> dict[str, Spelling]:
+        """What the file wrote differently from what we would write."""
+        found: dict[str, Spelling] = {}
+        cell = row.values.get("image")
+        if isinstance(cell, bytes) and not _is_our_base64(cell):
+            found["image"] = Spelling(image_key(item), cell.decode("ascii", "replace"))
+        theirs = row.values
+        ours_options = option_cells(item, self._names)
+        theirs_options = {c: theirs.get(c, "") for c in ours_options}
+        if ours_options != theirs_options and self.layout.answers == "letter":
+            found["options"] = Spelling(_as_json(ours_options), _as_json(theirs_options))
+        ours = plain_cells(item, self._names)
+        for column in self.columns:
+            if column in ours_options or column == "image":
+                continue
+            if ours.get(column, "") != theirs.get(column, ""):
+                found[column] = Spelling(ours.get(column, ""), theirs.get(column, ""))
+        return found
+
+
+class Vlmevalkit:
+    """The format itself."""
+
+    name = "vlmevalkit"
+    summary = "VLMEvalKit TSV: base64 images, options in columns A, B, C …"
+    marker = ""
+
+    def recognises(self, path: Path) -> bool:
+        """A .tsv file."""
+        return path.is_file() and path.suffix.lower() == ".tsv"
+
+    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> TsvSource:
+        """Start reading."""
+        return TsvSource(TsvRows(path), options, store)
+
+    def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
+        """Write one TSV, every cell quoted."""
+        writer = CellWriter(benchmark)
+        with to.open("wb") as file:
+            file.write(write_row(column.encode() for column in writer.columns))
+            for item in benchmark:
+                file.write(write_row(writer.cells(item)))
+        return writer.notes
+
+
+def _usual_fields(columns: Sequence[str]) -> dict[str, str]:
+    """What VLMEvalKit itself looks at, whatever else a file may hold."""
+    letters = tuple(takewhile(columns.__contains__, ascii_uppercase))
+    usual = {"id": "index", "images": "image", "options": "+".join(letters)}
+    return {field: column for field, column in usual.items() if column and column.split("+")[0] in columns}
+
+
+def _decoded(cell: bytes) -> str | bytes:
+    """Text, or the bytes themselves where they are not UTF-8: whoever needs text then says so."""
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        return cell
+
+
+def _is_our_base64(cell: bytes) -> bool:
+    """Whether we would write this cell to the letter: plain base64 of one picture, or a Python list of such."""
+    if len(cell) <= _LONGEST_REFERENCE:
+        return False
+    if cell[:1] != b"[":
+        return _is_canonical(cell)
+    inner = cell.decode("ascii", "replace")
+    if not looks_like_list(inner):
+        return False
+    parts = inner[2:-2].split("', '")
+    return inner == str(parts) and all(_is_canonical(part.encode()) for part in parts)
+
+
+def _is_canonical(cell: bytes) -> bool:
+    """Whether encoding anew gives the same letters; only line breaks and the last four letters can differ."""
+    if len(cell) % 4 or not cell.replace(b"=", b"").translate(None, b"+/").isalnum():
+        return False
+    last = cell[-4:]
+    return binascii.b2a_base64(binascii.a2b_base64(last), newline=False) == last
+
+
+def _as_json(cells: dict[str, Any]) -> str:
+    return msgspec.json.encode(cells).decode()
+
+
+FORMAT = Vlmevalkit()

@@ -1,0 +1,136 @@
+"""The one place where pictures are taken in, stored by the hash of their bytes, and opened again.
+
+Bytes are kept exactly as they came. Taking one in reads its header and looks at its end, which finds text files
+named .png, decompression bombs and cut-off data without decoding a single pixel of a sound picture.
+"""
+
+import hashlib
+import io
+import warnings
+from pathlib import Path
+
+from PIL import Image as Pillow
+from PIL import UnidentifiedImageError
+
+from eyetest.errors import ImageError
+from eyetest.records import IMAGE_FORMATS, ImageRef
+
+MAX_BYTES = 64 * 2**20
+MAX_PIXELS = 100_000_000
+_PILLOW_FORMATS = [name.upper() for name in IMAGE_FORMATS]
+
+
+class ImageStore:
+    """Pictures in ``images/ab/abcd….png``, each once."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._known: dict[str, ImageRef] = {}
+
+    def path(self, image: ImageRef) -> Path:
+        """Where a picture's file is."""
+        return self.root / image.sha256[:2] / image.filename
+
+    def put(self, data: bytes) -> ImageRef:
+        """Take a picture in, or find that it is there already."""
+        sha256 = hashlib.sha256(data).hexdigest()
+        image = self._known.get(sha256)
+        if image is None:
+            image = inspect(data, sha256)
+            self._write(image, data)
+            self._known[sha256] = image
+        return image
+
+    def copy(self, image: ImageRef, source: "ImageStore") -> None:
+        """Take a picture over from another store, sharing the file on disk where the disk can."""
+        if image.sha256 in self._known:
+            return
+        path = self.path(image)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.hardlink_to(source.path(image))
+        except OSError:
+            path.write_bytes(source.read(image))
+        self._known[image.sha256] = image
+
+    def read(self, image: ImageRef) -> bytes:
+        """The bytes of a picture, exactly as they came."""
+        try:
+            with self.path(image).open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+        except FileNotFoundError:
+            raise ImageError(f"picture {image.filename} is missing from {self.root}") from None
+        if len(data) != image.size:
+            raise ImageError(f"picture {image.filename} has {len(data)} bytes, {image.size} were stored")
+        return data
+
+    def open(self, image: ImageRef) -> Pillow.Image:
+        """The picture itself, decoded."""
+        return decode(self.read(image))
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    @property
+    def size(self) -> int:
+        """Bytes taken in so far."""
+        return sum(image.size for image in self._known.values())
+
+    def _write(self, image: ImageRef, data: bytes) -> None:
+        path = self.path(image)
+        try:
+            path.write_bytes(data)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+
+def inspect(data: bytes, sha256: str) -> ImageRef:
+    """What a picture is, from its header; an error if it cannot be used."""
+    if len(data) > MAX_BYTES:
+        raise ImageError(f"a picture of {len(data) / 2**20:,.0f} MB; at most {MAX_BYTES // 2**20} MB are taken")
+    with _header(data) as picture:
+        kind = (picture.format or "").lower()
+        width, height = picture.size
+    if width * height > MAX_PIXELS:
+        raise ImageError(f"a picture of {width:,} × {height:,} pixels; at most {MAX_PIXELS:,} are taken")
+    if not _ends_well(kind, data):
+        decode(data)
+    return ImageRef(sha256, "jpeg" if kind == "mpo" else kind, width, height, len(data))
+
+
+def decode(data: bytes) -> Pillow.Image:
+    """All pixels of a picture, within the limits."""
+    with _header(data) as picture:
+        if picture.width * picture.height > MAX_PIXELS:
+            raise ImageError(f"a picture of {picture.width:,} × {picture.height:,} pixels")
+        try:
+            picture.load()
+            return picture.copy()
+        except (OSError, SyntaxError, ValueError) as error:
+            raise ImageError(f"a picture that cannot be decoded ({error})") from None
+
+
+def _header(data: bytes) -> Pillow.Image:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return Pillow.open(io.BytesIO(data), formats=[*_PILLOW_FORMATS, "MPO"])
+    except Pillow.DecompressionBombError:
+        raise ImageError(f"a picture of more than {MAX_PIXELS:,} pixels") from None
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError):
+        start = data[:12].decode("ascii", "replace")
+        raise ImageError(f"{len(data):,} bytes starting {start!r}, which is no picture") from None
+
+
+def _ends_well(kind: str, data: bytes) -> bool:
+    """Whether the data ends as its format says it must, so that decoding is not needed to know it whole."""
+    if kind == "png":
+        return data[-8:-4] == b"IEND"
+    if kind in ("jpeg", "mpo"):
+        return data[-2:] == b"\xff\xd9"
+    if kind == "gif":
+        return data[-1:] == b";"
+    if kind == "webp":
+        return int.from_bytes(data[4:8], "little") + 8 <= len(data)
+    return False

@@ -1,0 +1,152 @@
+"""Open whatever a user points at: a benchmark folder as it is, any other readable file by importing it first.
+
+An import that nobody asked to keep goes to the cache (``EYETEST_CACHE``, by default ``~/.cache/eyetest``), named
+by what was read and how, so that the second look at a file is immediate and a changed file is read anew.
+"""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from eyetest.benchmarks.folder import Benchmark, BenchmarkWriter, is_benchmark
+from eyetest.benchmarks.formats import FORMATS, recognise
+from eyetest.benchmarks.replacing import refuse_to_lose, replacing_file, replacing_folder
+from eyetest.benchmarks.rows import ReadOptions
+from eyetest.errors import InputError, ItemError
+from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
+
+Progress = Callable[[float], None]
+_SKIPPED = "skipped.jsonl"
+_INPUTS = "inputs.json"
+_REPORT_EVERY = 50
+
+
+class Import(msgspec.Struct, frozen=True, kw_only=True):
+    """How to bring a file in: how to read it, what to call it, what to do with items that are no items."""
+
+    read: ReadOptions = ReadOptions()
+    name: str = ""
+    version: str = "1"
+    licence: str = ""
+    source: str = ""
+    canary: str = ""
+    skip_bad: bool = False
+    overwrite: bool = False
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A row that was left out, and why."""
+
+    where: str
+    field: str
+    found: str
+    expected: str
+
+
+def import_benchmark(
+    source: Path, to: Path, how: Import | None = None, progress: Progress = lambda share: None
+) -> tuple[Benchmark, list[Skipped]]:
+    """Read a file of any known format into a benchmark folder, which appears only when it is complete."""
+    how = how or Import()
+    _, skipped = _import(source, to, how, progress)
+    return Benchmark(to), skipped
+
+
+def export_benchmark(benchmark: Benchmark, format_name: str, to: Path, *, overwrite: bool = False) -> list[str]:
+    """Write a benchmark in another tool's format; returns what the user should know about it."""
+    format_ = FORMATS[format_name]
+    refuse_to_lose(to, overwrite=overwrite, marker=format_.marker)
+    replacing = replacing_folder if format_.marker else replacing_file
+    with replacing(to) as place:
+        return format_.write(benchmark, place, to)
+
+
+def open_benchmark(
+    path: str | Path, read: ReadOptions | None = None, progress: Progress = lambda share: None
+) -> Benchmark:
+    """A benchmark folder, or any readable file as one."""
+    path = Path(path)
+    if is_benchmark(path):
+        return Benchmark(path)
+    read = read or ReadOptions()
+    place = _cache_place(path, read)
+    if not (is_benchmark(place) and _unchanged(place)):
+        files, _ = _import(path, place, Import(read=read, overwrite=True), progress)
+        _forget_older(place)
+        (place / _INPUTS).write_bytes(msgspec.json.encode([_stamp(file) for file in files]))
+    return Benchmark(place)
+
+
+def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tuple[Path, ...], list[Skipped]]:
+    format_ = FORMATS[how.read.format] if how.read.format else recognise(source)
+    if not source.exists():
+        raise InputError(f"{source} does not exist")
+    manifest = Manifest(
+        name=how.name or source.resolve().stem,
+        version=how.version,
+        licence=how.licence,
+        source=how.source,
+        canary=how.canary,
+        lineage=(Lineage(step="import", source=source.name, note=format_.name),),
+    )
+    skipped: list[Skipped] = []
+    with BenchmarkWriter(to, manifest, overwrite=how.overwrite, gold_required=how.read.gold_required) as writer:
+        rows = format_.read(source, how.read, writer.images)
+        origin = Origin(file=source.name, format=format_.name, columns=rows.columns, fields=rows.fields)
+        writer.manifest = msgspec.structs.replace(manifest, origin=origin)
+        for row in rows:
+            try:
+                writer.add(rows.item(row), row.where)
+            except ItemError as error:
+                if not how.skip_bad:
+                    raise
+                skipped.append(Skipped(error.where, error.field, error.found, error.expected))
+            if row.number % _REPORT_EVERY == 0:
+                progress(rows.done)
+        if skipped:
+            lines = msgspec.json.Encoder().encode_lines(skipped)
+            (writer.folder / _SKIPPED).write_bytes(lines)
+    return rows.files, skipped
+
+
+def cache_root() -> Path:
+    """Where files that were only looked at are kept as benchmark folders; safe to delete."""
+    if named := os.environ.get("EYETEST_CACHE"):
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eyetest"
+
+
+def _cache_place(path: Path, read: ReadOptions) -> Path:
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
+    inside = sorted(p for p in path.glob("*") if p.is_file()) if path.is_dir() else [path]
+    whose = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
+    stamps = [FOLDER_VERSION, read, *(_stamp(file) for file in inside)]
+    what = hashlib.sha256(msgspec.json.encode(stamps, enc_hook=str)).hexdigest()[:12]
+    return cache_root() / f"{whose}-{what}" / (path.resolve().stem or "benchmark")
+
+
+def _stamp(file: Path) -> tuple[str, int, int]:
+    status = file.stat()
+    return str(file), status.st_size, status.st_mtime_ns
+
+
+def _unchanged(place: Path) -> bool:
+    """Whether the picture files that a cached import read are still the same."""
+    with suppress(OSError, msgspec.DecodeError):
+        stamps = msgspec.json.decode((place / _INPUTS).read_bytes(), type=list[tuple[str, int, int]])
+        return all(_stamp(Path(name)) == (name, size, time) for name, size, time in stamps)
+    return False
+
+
+def _forget_older(place: Path) -> None:
+    """Remove what was cached of the same path before it changed."""
+    whose = place.parent.name.partition("-")[0]
+    for older in place.parent.parent.glob(f"{whose}-*"):
+        if older != place.parent:
+            shutil.rmtree(older, ignore_errors=True)

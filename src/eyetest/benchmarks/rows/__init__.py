@@ -1,0 +1,17 @@
+"""How a row of named values becomes an item, and an item becomes such a row."""
+
+from eyetest.benchmarks.rows.gold import ANSWER_STYLES, AnswerStyle
+from eyetest.benchmarks.rows.layout import ReadOptions, parse_map
+from eyetest.benchmarks.rows.reading import Row, RowReader, Rows
+from eyetest.benchmarks.rows.writing import plain_row
+
+__all__ = [
+    "ANSWER_STYLES",
+    "AnswerStyle",
+    "ReadOptions",
+    "Row",
+    "RowReader",
+    "Rows",
+    "parse_map",
+    "plain_row",
+]

@@ -1,0 +1,84 @@
+r"""Options that sit inside the question text, as MMStar's release has them, and back again.
+
+Three layouts, of which the first is not always possible, since ``, B: `` may be part of an option:
+
+- ``What is it? ⏎ Options: A: a cat, B: a dog``
+- ``What is it? ⏎ Choices: ⏎ (A) a cat ⏎ (B) a dog``
+- ``What is it? ⏎ A. a cat ⏎ B. a dog`` (also ``(A)``, ``A)`` and ``A:``)
+"""
+
+import re
+
+from eyetest.records import MAX_CHOICES, letter
+
+_HEADER = re.compile(r"(?:^|\n)[ \t]*(?:Options|Choices)[ \t]*:[ \t]*", re.IGNORECASE)
+_LINE_MARKS = ("({})", "{}.", "{})", "{}:")
+
+
+def split_options(text: str) -> tuple[str, tuple[str, ...]] | None:
+    """The question alone and its options, or None where there are none or they cannot be told apart."""
+    return _after_header(text) or _on_lines(text)
+
+
+def join_options(question: str, options: tuple[str, ...]) -> str | None:
+    """The question with its options inside, in the first layout that reads back the same; None if none does."""
+    run = ", ".join(f"{letter(i)}: {option}" for i, option in enumerate(options))
+    lines = "\n".join(f"({letter(i)}) {option}" for i, option in enumerate(options))
+    dotted = "\n".join(f"{letter(i)}. {option}" for i, option in enumerate(options))
+    for body in (f"\nOptions: {run}", f"\nChoices:\n{lines}", f"\n{dotted}"):
+        if split_options(question + body) == (question, options):
+            return question + body
+    return None
+
+
+def _after_header(text: str) -> tuple[str, tuple[str, ...]] | None:
+    header = None
+    for header in _HEADER.finditer(text):  # noqa: B007 (the last one counts)
+        pass
+    if header is None:
+        return None
+    question, body = text[: header.start()], text[header.end() :]
+    if not body.startswith("A: "):
+        return None
+    options, start = [], len("A: ")
+    for position in range(1, MAX_CHOICES + 1):
+        separator = f", {letter(position)}: " if position < MAX_CHOICES else ""
+        end = body.find(separator, start) if separator else -1
+        if end < 0:
+            break
+        if body.find(separator, end + 1) >= 0:
+            return None
+        options.append(body[start:end])
+        start = end + len(separator)
+    return (question, (*options, body[start:])) if options else None
+
+
+def _on_lines(text: str) -> tuple[str, tuple[str, ...]] | None:
+    for mark in _LINE_MARKS:
+        start = _line_start(text, mark.format("A"), 0, last=True)
+        if start is None:
+            continue
+        starts = [start]
+        while len(starts) < MAX_CHOICES:
+            found = _line_start(text, mark.format(letter(len(starts))), starts[-1] + 1)
+            if found is None:
+                break
+            starts.append(found)
+        if len(starts) < 2:
+            continue
+        ends = [s - 1 for s in starts[1:]] + [len(text)]
+        width = len(mark.format("A")) + 1
+        options = tuple(text[s + width : e] for s, e in zip(starts, ends, strict=True))
+        return _without_header(text[: max(starts[0] - 1, 0)]), options
+    return None
+
+
+def _line_start(text: str, mark: str, after: int, *, last: bool = False) -> int | None:
+    """Where a line starts with ``mark`` and a space."""
+    found = (text.rfind if last else text.find)(f"\n{mark} ", max(after - 1, 0))
+    return None if found < 0 else found + 1
+
+
+def _without_header(question: str) -> str:
+    match = re.search(r"\n?[ \t]*(?:Options|Choices)[ \t]*:[ \t]*\Z", question, re.IGNORECASE)
+    return question[: match.start()] if match else question

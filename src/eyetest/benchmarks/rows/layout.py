@@ -1,0 +1,133 @@
+"""Where a file keeps what an item needs: which column is the question, where the options are, how golds are given."""
+
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import msgspec
+
+from eyetest.benchmarks.rows.gold import AnswerStyle
+from eyetest.errors import InputError, nearest
+
+KNOWN_COLUMNS: dict[str, tuple[str, ...]] = {
+    "id": ("id", "index", "question_id", "qid", "pid"),
+    "question": ("question", "query", "prompt"),
+    "images": ("images", "image", "image_path"),
+    "options": ("options", "choices"),
+    "answer": ("answer", "answers"),
+    "answer_letter": ("answer_letter",),
+    "hint": ("hint",),
+    "history": ("history",),
+    "description": ("description",),
+    "group": ("group", "g_index"),
+    "lineage": ("lineage",),
+    "tags": ("tags",),
+}
+"""Our fields, and the names under which files are known to keep them, best first."""
+
+_NUMBERED_IMAGES = tuple(f"image_{number}" for number in range(1, 27))
+RESERVED = {name for names in KNOWN_COLUMNS.values() for name in names} | set(_NUMBERED_IMAGES) | set(ascii_uppercase)
+"""Column names that mean something; a tag of such a name is kept where it cannot be mistaken."""
+
+
+class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user may have to say about a file."""
+
+    format: str | None = None
+    fields: dict[str, str] = {}
+    """Our field → the file's column; several columns joined by ``+`` for images and options."""
+    drop: tuple[str, ...] = ()
+    images: Path | None = None
+    """The folder that image paths are relative to and may not leave; the file's own by default."""
+    answers: AnswerStyle | None = None
+    gold_required: bool = True
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """The decisions for one file. Empty where the file has no such column."""
+
+    id: str = ""
+    question: str = ""
+    images: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    """One column that holds a list, or one column an option."""
+    inline_options: bool = False
+    """Options are part of the question text."""
+    answer: str = ""
+    answer_letter: str = ""
+    answers: AnswerStyle = "letter"
+    hint: str = ""
+    history: str = ""
+    description: str = ""
+    group: str = ""
+    lineage: str = ""
+    tags: str = ""
+    tag_columns: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """Our field → the column or columns that hold it, as ``--map`` would say it."""
+        columns = {name: getattr(self, name) for name in KNOWN_COLUMNS}
+        return {n: c if isinstance(c, str) else "+".join(c) for n, c in columns.items() if c}
+
+
+def parse_map(pairs: Iterable[str]) -> dict[str, str]:
+    """``question=prompt,options=choices`` as a mapping from our fields to the file's columns."""
+    fields = {}
+    for pair in (part for text in pairs for part in text.split(",")):
+        field, equals, column = pair.partition("=")
+        if not (equals and field and column):
+            raise InputError(f'--map takes FIELD=COLUMN pairs, such as question=prompt; found "{pair}"')
+        field = {"image": "images"}.get(field.strip(), field.strip())
+        if field not in KNOWN_COLUMNS:
+            raise InputError(f'--map: no field "{field}"; {nearest(field, KNOWN_COLUMNS)}')
+        fields[field] = column.strip()
+    return fields
+
+
+def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> Layout:
+    """Which column holds what, by the user's word first and by known names otherwise."""
+    found: dict[str, Any] = {field: _find(field, columns, options, where) for field in KNOWN_COLUMNS}
+    if not found["question"]:
+        raise InputError(
+            f"{where}: no column for the question among {_listed(columns)}; "
+            "name it with --map question=COLUMN (and likewise id, images, options, answer)"
+        )
+    if "answer" in options.fields and "answer_letter" not in options.fields:
+        found["answer_letter"] = ""
+    found["images"] = split_columns(found["images"]) or tuple(c for c in _NUMBERED_IMAGES if c in columns)
+    found["options"] = split_columns(found["options"]) or _letter_columns(columns, taken=found.values())
+    used = {name for value in found.values() for name in ((value,) if isinstance(value, str) else value)}
+    dropped = set(options.drop)
+    if unknown := dropped - set(columns):
+        name = sorted(unknown)[0]
+        raise InputError(f'{where}: --drop: no column "{name}"; {nearest(name, columns)}')
+    tags = tuple(c for c in columns if c not in used and c not in dropped)
+    return Layout(**found, tag_columns=tags)
+
+
+def _find(field: str, columns: Sequence[str], options: ReadOptions, where: str) -> str:
+    if field in options.fields:
+        for column in split_columns(options.fields[field]):
+            if column not in columns:
+                raise InputError(f'{where}: --map {field}: no column "{column}"; {nearest(column, columns)}')
+        return options.fields[field]
+    taken = {column for value in options.fields.values() for column in split_columns(value)} | set(options.drop)
+    return next((name for name in KNOWN_COLUMNS[field] if name in columns and name not in taken), "")
+
+
+def split_columns(value: str) -> tuple[str, ...]:
+    """The columns that ``A+B+C`` names."""
+    return tuple(value.split("+")) if value else ()
+
+
+def _letter_columns(columns: Sequence[str], taken: Iterable[Any]) -> tuple[str, ...]:
+    mapped = {name for value in taken if isinstance(value, str) for name in split_columns(value)}
+    return tuple(takewhile(lambda name: name in columns and name not in mapped, ascii_uppercase))
+
+
+def _listed(columns: Sequence[str]) -> str:
+    shown = ", ".join(c[:40] for c in columns[:12])
+    return f"{shown} … ({len(columns)} columns)" if len(columns) > 12 else shown

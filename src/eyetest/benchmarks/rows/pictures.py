@@ -1,0 +1,95 @@
+"""Pictures as rows hold them: bytes, ``{bytes, path}`` structs, paths, base64, data URLs, or lists of these.
+
+A path in a dataset is not permission to read it: it must stay inside the dataset's own folder.
+"""
+
+import binascii
+from pathlib import Path
+from typing import Any
+
+from eyetest.benchmarks.images import MAX_BYTES, ImageStore
+from eyetest.benchmarks.rows.literals import looks_like_list, parse_list
+from eyetest.errors import ImageError, short
+from eyetest.records import ImageRef
+
+_LONGEST_PATH = 1024
+_SHORTEST_BASE64 = 32
+
+
+class PictureLoader:
+    """Takes pictures into a store, whatever form they come in."""
+
+    def __init__(self, store: ImageStore, root: Path) -> None:
+        self._store = store
+        self._root = root.resolve()
+        self.files: dict[Path, None] = {}
+        """Every file that was read, in order, so that a cached import can tell when one has changed."""
+
+    def load(self, value: Any) -> tuple[ImageRef, ...]:
+        """All pictures of one cell, in order."""
+        if value is None or value == "":
+            return ()
+        if isinstance(value, list | tuple):
+            return tuple(image for part in value for image in self.load(part))
+        if isinstance(value, bytes):
+            return (self._store.put(value),)
+        if isinstance(value, dict):
+            return self._from_struct(value)
+        if isinstance(value, str):
+            return self._from_text(value)
+        raise ImageError(f"{short(value)} where a picture should be")
+
+    def _from_struct(self, value: dict[str, Any]) -> tuple[ImageRef, ...]:
+        if value.get("bytes"):
+            return self.load(value["bytes"])
+        if value.get("path"):
+            return (self._store.put(self._read_file(value["path"])),)
+        return ()
+
+    def _from_text(self, text: str) -> tuple[ImageRef, ...]:
+        if looks_like_list(text):
+            parts = parse_list(text)
+            if parts is None:
+                raise ImageError(f"{short(text)}, a list that cannot be read")
+            return self.load(parts)
+        if text.startswith("data:"):
+            return (self._store.put(decode_base64(text.partition(",")[2].encode())),)
+        if len(text) <= _LONGEST_PATH and (self._is_file(text) or not _may_be_base64(text)):
+            return (self._store.put(self._read_file(text)),)
+        return (self._store.put(decode_base64(text.encode())),)
+
+    def _is_file(self, text: str) -> bool:
+        try:
+            return (self._root / text).is_file()
+        except (OSError, ValueError):
+            return False
+
+    def _read_file(self, name: str) -> bytes:
+        path = self._root / name
+        try:
+            if not path.resolve().is_relative_to(self._root):
+                raise ImageError(f"path {short(name)}, which leaves {self._root}")
+            with path.open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", "") or "not a path"
+            raise ImageError(f"path {short(name)} in {self._root} ({why.lower()})") from None
+        self.files[path] = None
+        return data
+
+
+def decode_base64(data: bytes) -> bytes:
+    """The bytes that base64 stands for; line breaks are allowed, junk and missing ends are not."""
+    try:
+        return binascii.a2b_base64(data, strict_mode=True)
+    except binascii.Error:
+        pass
+    try:
+        return binascii.a2b_base64(b"".join(data.split()), strict_mode=True)
+    except binascii.Error:
+        start = data[:16].decode("ascii", "replace")
+        raise ImageError(f"{len(data):,} characters starting {start!r} that are not whole base64") from None
+
+
+def _may_be_base64(text: str) -> bool:
+    return len(text) >= _SHORTEST_BASE64 and "." not in text

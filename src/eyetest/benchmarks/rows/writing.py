@@ -1,0 +1,53 @@
+"""An item becomes a row of named values, from which the same item can be read again."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from eyetest.benchmarks.rows.layout import RESERVED
+from eyetest.benchmarks.rows.literals import looks_like_list
+from eyetest.records import Item, letter
+
+
+def unreserved(name: str, _value: Any = None) -> bool:
+    """Whether a tag can be a column of its own without being taken for something else."""
+    return name not in RESERVED
+
+
+def plain_row(item: Item, is_column: Callable[[str, Any], bool] = unreserved) -> dict[str, Any]:
+    """Everything but the pictures, under our own column names; what is empty is left out.
+
+    A tag becomes a column where ``is_column`` says it can; the others go together into the column ``tags``.
+    """
+    row: dict[str, Any] = {"id": item.id, "question": item.question}
+    if item.choices:
+        row["options"] = [choice.text for choice in item.choices]
+        if item.gold:
+            texts = [item.choices[i].text for i in item.gold]
+            row["answer"] = texts[0] if len(texts) == 1 else texts
+            row["answer_letter"] = gold_letters(item)
+    elif item.references:
+        row["answer"] = one_or_list(item.references)
+    for name in ("hint", "description", "group"):
+        if value := getattr(item, name):
+            row[name] = value
+    for name in ("history", "lineage"):
+        if records := getattr(item, name):
+            row[name] = msgspec.to_builtins(records)
+    held = {n: v for n, v in item.tags.items() if not is_column(n, v)}
+    row.update((n, v) for n, v in item.tags.items() if n not in held)
+    if held:
+        row["tags"] = held
+    return row
+
+
+def gold_letters(item: Item) -> str:
+    """The right options by their letters: ``B``, or ``AC`` where two are right."""
+    return "".join(letter(position) for position in item.gold)
+
+
+def one_or_list(references: tuple[str, ...]) -> str | list[str]:
+    """A single reference as itself, unless a reader would take it for a list."""
+    single = len(references) == 1 and not looks_like_list(references[0])
+    return references[0] if single else list(references)

@@ -1,0 +1,148 @@
+"""``eyetest show``: look at a benchmark, or at one item of it."""
+
+import webbrowser
+from collections import Counter
+from itertools import islice
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from eyetest.benchmarks import Benchmark
+from eyetest.cli import options
+from eyetest.cli.import_ import counted
+from eyetest.cli.terminal import can_draw, draw, out, safe
+from eyetest.errors import ImageError
+from eyetest.records import Item, letter
+
+_TAGS_SHOWN = 12
+_VALUES_SHOWN = 4
+_LONGEST_VALUE = 300
+
+
+def show(
+    bench: options.BenchArgument,
+    item_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="One item, by its id.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many items to list.")] = 8,
+    open_images: Annotated[bool, typer.Option("--open", help="Open the item's pictures in a viewer.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for another program.")] = False,
+    format_name: options.FormatOption = None,
+    fields: options.MapOption = None,
+    images: options.ImagesOption = None,
+    answers: options.AnswersOption = None,
+    drop: options.DropOption = None,
+) -> None:
+    """Show what a benchmark holds, or one item with its pictures, options, gold and tags."""
+    read = options.read_options(format_name, fields, images, answers, drop, allow_missing_gold=True)
+    benchmark = options.open_with_bar(bench, read)
+    if item_id is None:
+        _print_json(benchmark.manifest) if as_json else out.print(summary(benchmark, limit))
+        return
+    item = benchmark[item_id]
+    _print_json(item) if as_json else out.print(item_panel(benchmark, item))
+    if open_images:
+        for image in item.images:
+            webbrowser.open(benchmark.images.path(image).resolve().as_uri())
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+
+
+def summary(benchmark: Benchmark, limit: int) -> RenderableType:
+    """What the benchmark is, its tags, and its first items."""
+    manifest = benchmark.manifest
+    title = Text.assemble((safe(manifest.name), "bold"), f" · version {safe(manifest.version)}")
+    facts = Table.grid(padding=(0, 2))
+    for name, value in (
+        ("items", counted(manifest.counts)),
+        ("options", ", ".join(f"{n}: {count:,}" for n, count in manifest.counts.options.items())),
+        ("from", " ".join(filter(None, (manifest.origin.file, f"({manifest.origin.format})")))),
+        ("source", manifest.source),
+        ("licence", manifest.licence),
+        ("folder", str(benchmark.path)),
+    ):
+        if value and value != "()":
+            facts.add_row(Text(name, "dim"), Text(safe(value), overflow="fold"))
+    return Group(title, facts, Text(), _tag_table(benchmark), Text(), _item_table(benchmark, limit))
+
+
+def _tag_table(benchmark: Benchmark) -> Table:
+    found: dict[str, Counter[str]] = {}
+    for item in benchmark:
+        for name, value in item.tags.items():
+            found.setdefault(name, Counter())[_as_text(value)[:40]] += 1
+    table = Table("tag", "values", "most frequent", box=None, header_style="dim", pad_edge=False)
+    for name, values in list(found.items())[:_TAGS_SHOWN]:
+        frequent = ", ".join(f"{safe(value)} {count:,}" for value, count in values.most_common(_VALUES_SHOWN))
+        table.add_row(Text(safe(name)), f"{len(values):,}", Text(frequent, overflow="ellipsis", no_wrap=True))
+    if len(found) > _TAGS_SHOWN:
+        table.caption = f"and {len(found) - _TAGS_SHOWN} more"
+    return table
+
+
+def _item_table(benchmark: Benchmark, limit: int) -> Table:
+    table = Table("id", "pictures", "options", "gold", "question", box=None, header_style="dim", pad_edge=False)
+    for item in islice(benchmark, limit):
+        gold = "".join(letter(i) for i in item.gold) if item.choices else "; ".join(item.references[:3])
+        cells = (
+            item.id,
+            str(len(item.images)),
+            str(len(item.choices) or "–"),
+            gold[:24],
+            " ".join(item.question.split()),
+        )
+        table.add_row(*(Text(safe(cell), overflow="ellipsis", no_wrap=True) for cell in cells))
+    return table
+
+
+def item_panel(benchmark: Benchmark, item: Item) -> Panel:
+    """One item, as a person wants to see it."""
+    parts: list[RenderableType] = []
+    for number, image in enumerate(item.images, 1):
+        about = f"image {number}: {image.width} × {image.height} {image.format}, {image.size:,} bytes"
+        link = Style(dim=True, link=benchmark.images.path(image).resolve().as_uri())
+        parts.append(Text.assemble(about, "  ", (f"{image.sha256[:12]}…", link)))
+        if can_draw():
+            parts.append(_picture(benchmark, item, number))
+    for turn in item.history:
+        parts.append(Text(safe(f"Q: {turn.question}\nA: {turn.answer}"), "dim"))
+    if item.hint:
+        parts.append(Text(safe(item.hint), "italic"))
+    parts.append(Text(safe(item.question), "bold"))
+    for position, choice in enumerate(item.choices):
+        mark = ("✔ ", "bold green") if choice.correct else ("  ", "")
+        parts.append(Text.assemble(mark, (f"{letter(position)}  ", "dim"), safe(choice.text)))
+    for reference in item.references:
+        parts.append(Text.assemble(("✔ ", "bold green"), safe(reference)))
+    if not item.has_gold:
+        parts.append(Text("no gold answer", "yellow"))
+    details = Table.grid(padding=(0, 2))
+    for name, value in (("group", item.group), ("description", item.description), *item.tags.items()):
+        if value not in ("", None):
+            details.add_row(Text(safe(name), "dim"), Text(_shortened(_as_text(value)), overflow="fold"))
+    for step in item.lineage:
+        details.add_row(Text("lineage", "dim"), Text(safe(" ".join(map(str, msgspec.structs.astuple(step))))))
+    parts += [Text(), details]
+    return Panel(Group(*parts), title=Text(safe(f"{benchmark.manifest.name} · {item.id}")), title_align="left")
+
+
+def _picture(benchmark: Benchmark, item: Item, number: int) -> Text:
+    try:
+        return draw(benchmark.images.open(item.images[number - 1]), columns=min(56, out.width - 6))
+    except ImageError as error:
+        return Text(f"(cannot be shown: {safe(str(error))})", "red")
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _shortened(text: str) -> str:
+    text = safe(text)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]} …"

@@ -1,0 +1,70 @@
+"""How eyetest speaks to a terminal: safe text, one error line, a progress bar, pictures in half blocks."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from PIL import Image as Pillow
+from rich.color import Color
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.style import Style
+from rich.text import Text
+
+out = Console(highlight=False, soft_wrap=False)
+err = Console(stderr=True, highlight=False)
+
+_VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
+_VISIBLE |= dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
+
+
+def safe(text: str) -> str:
+    """Text from a dataset, with control characters made visible: no escape sequence reaches the terminal."""
+    return text.replace("\r\n", "\n").translate(_VISIBLE)
+
+
+def fail(message: str) -> None:
+    """Say what went wrong, in one line."""
+    one_line = " ".join(safe(message).split())
+    err.print(Text.assemble(("error: ", "bold red"), one_line), soft_wrap=True)
+
+
+def note(message: str) -> None:
+    """Say what the user should know, without being asked."""
+    err.print(Text.assemble(("note: ", "bold yellow"), safe(message)), soft_wrap=True)
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Callable[[float], None]]:
+    """A bar to hand a share from 0 to 1; silent where nobody watches."""
+    if not err.is_terminal:
+        yield lambda share: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(compact=True))
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task(safe(title), total=1.0)
+        yield lambda share: bar.update(task, completed=share)
+
+
+def draw(picture: Pillow.Image, columns: int = 56, rows: int = 22) -> Text:
+    """A picture as coloured half blocks: two pixels a character."""
+    flat = Pillow.new("RGB", picture.size, "white")
+    rgba = picture.convert("RGBA")
+    flat.paste(rgba, mask=rgba.getchannel("A"))
+    scale = min(columns / flat.width, rows * 2 / flat.height, 1.0)
+    width, height = max(1, round(flat.width * scale)), max(2, round(flat.height * scale) // 2 * 2)
+    small = flat.resize((width, height), Pillow.Resampling.LANCZOS)
+    pixels = small.load()
+    assert pixels is not None
+    drawn = Text()
+    for y in range(0, height, 2):
+        for x in range(width):
+            upper, lower = (Color.from_rgb(*pixels[x, y + row]) for row in (0, 1))  # type: ignore[misc]
+            drawn.append("▀", Style(color=upper, bgcolor=lower))
+        drawn.append("\n")
+    return drawn
+
+
+def can_draw() -> bool:
+    """Whether somebody watches who can see colours."""
+    return sys.stdout.isatty() and out.color_system is not None

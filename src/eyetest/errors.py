@@ -1,0 +1,53 @@
+"""Everything eyetest raises on purpose, so that a caller can catch one name and a person reads one line.
+
+EyetestError
+├── InputError            a file, a field or an option from outside is not what it has to be
+│   ├── ItemError         one item is wrong: says which item, which field, what was found and expected
+│   └── ImageError        a picture cannot be used: unreadable, too large, not where it may be
+├── ExportError           an item that the target format has no way to hold
+└── MissingExtraError     an optional package is not installed: says which one mends it
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class EyetestError(Exception):
+    """Shown to a person as one line; the command line exits with code 2."""
+
+
+class InputError(EyetestError):
+    """Something that came from outside is not what it has to be."""
+
+
+class ImageError(InputError):
+    """A picture that cannot be used."""
+
+
+class ItemError(InputError):
+    """One item is wrong in one field."""
+
+    def __init__(self, where: str, field: str, found: str, expected: str) -> None:
+        super().__init__(f"{where}: {field}: found {found}, expected {expected}")
+        self.where, self.field, self.found, self.expected = where, field, found, expected
+
+
+class ExportError(EyetestError):
+    """The target format has no way to hold this item."""
+
+
+class MissingExtraError(EyetestError):
+    """An optional package is needed and absent."""
+
+
+def short(value: object, limit: int = 60) -> str:
+    """Quote a value from outside for a message: never longer than a line, never with control characters."""
+    text = repr(value) if isinstance(value, str) else f"{value!r} ({type(value).__name__})"
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Say the nearest right name, or all of them: ``did you mean "jsonl"?``"""
+    known = sorted(known)
+    close = get_close_matches(name, known, n=1, cutoff=0.6)
+    return f'did you mean "{close[0]}"?' if close else f"known: {', '.join(known)}"

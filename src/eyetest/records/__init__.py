@@ -1,0 +1,53 @@
+"""What flows through eyetest: frozen values, no I/O."""
+
+from eyetest.records.condition import Condition
+from eyetest.records.item import (
+    IMAGE_FORMATS,
+    MAX_CHOICES,
+    Choice,
+    ImageRef,
+    Item,
+    Lineage,
+    Spelling,
+    Turn,
+    image_numbers,
+    letter,
+)
+from eyetest.records.manifest import FOLDER_VERSION, Counts, Manifest, Origin
+from eyetest.records.settings import Cut, ModelEntry, Panel, Recipe, Stage
+from eyetest.records.tables import TABLES, Answer, Asked, Decision, Planned, Score, Verdict, columns
+from eyetest.records.validation import Problem, check, problems
+
+__all__ = [
+    "FOLDER_VERSION",
+    "IMAGE_FORMATS",
+    "MAX_CHOICES",
+    "TABLES",
+    "Answer",
+    "Asked",
+    "Choice",
+    "Condition",
+    "Counts",
+    "Cut",
+    "Decision",
+    "ImageRef",
+    "Item",
+    "Lineage",
+    "Manifest",
+    "ModelEntry",
+    "Origin",
+    "Panel",
+    "Planned",
+    "Problem",
+    "Recipe",
+    "Score",
+    "Spelling",
+    "Stage",
+    "Turn",
+    "Verdict",
+    "check",
+    "columns",
+    "image_numbers",
+    "letter",
+    "problems",
+]

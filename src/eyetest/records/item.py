@@ -1,0 +1,129 @@
+"""An item: a question with its pictures, its choices or reference answers, and tags.
+
+The gold travels with the choice, so that no shuffle can misplace it. Pictures are numbered from 1 across
+the whole item; ``<image 2>`` in the question, the hint or a choice stands where picture 2 is to be seen, and
+a picture that no text names is shown before the question.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+MAX_CHOICES = 26
+_PLACEHOLDER = re.compile(r"<image (\d{1,3})>")
+_SUFFIX = {"png": "png", "jpeg": "jpg", "gif": "gif", "webp": "webp", "bmp": "bmp", "tiff": "tiff"}
+IMAGE_FORMATS = tuple(_SUFFIX)
+
+
+class ImageRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A picture by the hash of its bytes; the bytes lie in a benchmark folder."""
+
+    sha256: str
+    format: str
+    width: int
+    height: int
+    size: int
+
+    @property
+    def filename(self) -> str:
+        """The name of the file that holds it, the same in every folder and every export."""
+        return f"{self.sha256}.{_SUFFIX[self.format]}"
+
+
+class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One option, and whether it is right."""
+
+    text: str
+    correct: bool = False
+
+    @property
+    def images(self) -> tuple[int, ...]:
+        """Numbers of the item's pictures that this choice shows."""
+        return image_numbers(self.text)
+
+
+class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One earlier exchange of a dialogue, with its gold answer."""
+
+    question: str
+    answer: str
+
+
+class Lineage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One step that made an item or a benchmark out of another."""
+
+    step: str
+    source: str = ""
+    item: str = ""
+    note: str = ""
+    seed: int | None = None
+
+
+class Spelling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the source file wrote something that we would write differently.
+
+    ``ours`` is what we would have written at import; an export uses ``theirs`` only while that is still
+    what we would write, so an item that was changed since never gets a stale cell back.
+    """
+
+    ours: str
+    theirs: str
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One question of a benchmark. ``choices`` for a choice item, ``references`` for a text item."""
+
+    id: str
+    question: str
+    images: tuple[ImageRef, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    references: tuple[str, ...] = ()
+    hint: str = ""
+    history: tuple[Turn, ...] = ()
+    description: str = ""
+    """Words that can stand in for the pictures: a caption, a data table."""
+    group: str = ""
+    """Items of one group vary one question: rotations, pairs, rounds. Empty means the group named by the id."""
+    tags: dict[str, Any] = {}
+    """Whatever else the source says of the item, as JSON values: source, split, category, unit …"""
+    lineage: tuple[Lineage, ...] = ()
+    spellings: dict[str, Spelling] = {}
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether the item offers options."""
+        return bool(self.choices)
+
+    @property
+    def gold(self) -> tuple[int, ...]:
+        """Positions of the right choices."""
+        return tuple(i for i, choice in enumerate(self.choices) if choice.correct)
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether somebody said what the right answer is."""
+        if self.choices:
+            return any(choice.correct for choice in self.choices)
+        return any(reference.strip() for reference in self.references)
+
+    @property
+    def texts(self) -> Iterable[str]:
+        """Every text of the item that may show a picture."""
+        return (self.question, self.hint, *(choice.text for choice in self.choices))
+
+    @property
+    def image_numbers(self) -> tuple[int, ...]:
+        """Picture numbers that the item's texts name, in order of first mention."""
+        return tuple(dict.fromkeys(n for text in self.texts for n in image_numbers(text)))
+
+
+def image_numbers(text: str) -> tuple[int, ...]:
+    """Picture numbers named in a text, in order: ``<image 2> beside <image 1>`` gives ``(2, 1)``."""
+    return tuple(int(number) for number in _PLACEHOLDER.findall(text))
+
+
+def letter(position: int) -> str:
+    """The mark of a choice: A for 0, Z for 25."""
+    return chr(ord("A") + position)

@@ -112,6 +112,7 @@ class BenchmarkWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            self.images.finish()
             if kind is None:
                 self._finish()
             else:

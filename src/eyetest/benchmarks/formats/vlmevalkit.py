@@ -4,7 +4,6 @@ A cell of at most 64 characters in ``image`` names the ``index`` of a row whose 
 file wrote in another way than we would is kept as a spelling, so that it comes back cell for cell.
 """
 
-import binascii
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -12,6 +11,7 @@ from string import ascii_uppercase
 from typing import Any
 
 import msgspec
+import pybase64
 
 from eyetest.benchmarks.folder import Benchmark
 from eyetest.benchmarks.formats.support.vlmevalkit_cells import (
@@ -23,7 +23,6 @@ from eyetest.benchmarks.formats.support.vlmevalkit_cells import (
 )
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, Row, RowReader
-from eyetest.benchmarks.rows.literals import looks_like_list
 from eyetest.benchmarks.rows.pictures import decode_base64
 from eyetest.benchmarks.rows.tsv import MAX_CELL, TsvFile, write_row
 from eyetest.errors import ImageError, InputError, ItemError, short
@@ -167,7 +166,7 @@ class TsvSource(RowReader):
         """What the file wrote differently from what we would write."""
         found: dict[str, Spelling] = {}
         cell = row.values.get("image")
-        if isinstance(cell, bytes) and not _is_our_base64(cell):
+        if isinstance(cell, bytes) and not _is_our_base64(cell, item.images):
             found["image"] = Spelling(image_key(item), cell.decode("ascii", "replace"))
         theirs = row.values
         ours_options = option_cells(item, self._names)
@@ -223,25 +222,21 @@ def _decoded(cell: bytes) -> str | bytes:
         return cell
 
 
-def _is_our_base64(cell: bytes) -> bool:
+def _is_our_base64(cell: bytes, images: tuple[ImageRef, ...]) -> bool:
     """Whether we would write this cell to the letter: plain base64 of one picture, or a Python list of such."""
     if len(cell) <= _LONGEST_REFERENCE:
         return False
     if cell[:1] != b"[":
-        return _is_canonical(cell)
-    inner = cell.decode("ascii", "replace")
-    if not looks_like_list(inner):
-        return False
-    parts = inner[2:-2].split("', '")
-    return inner == str(parts) and all(_is_canonical(part.encode()) for part in parts)
+        return len(images) == 1 and _is_canonical(cell, images[0].size)
+    parts = cell[2:-2].split(b"', '")
+    written_as_we_do = cell == b"['" + b"', '".join(parts) + b"']" and len(parts) == len(images) > 1
+    return written_as_we_do and all(_is_canonical(part, i.size) for part, i in zip(parts, images, strict=True))
 
 
-def _is_canonical(cell: bytes) -> bool:
-    """Whether encoding anew gives the same letters; only line breaks and the last four letters can differ."""
-    if len(cell) % 4 or not cell.replace(b"=", b"").translate(None, b"+/").isalnum():
-        return False
+def _is_canonical(cell: bytes, size: int) -> bool:
+    """Whether sound base64 is what encoding anew gives: no line breaks, and no stray bits in the last letters."""
     last = cell[-4:]
-    return binascii.b2a_base64(binascii.a2b_base64(last), newline=False) == last
+    return len(cell) == (size + 2) // 3 * 4 and pybase64.b64encode(pybase64.b64decode(last)) == last
 
 
 def _as_json(cells: dict[str, Any]) -> str:

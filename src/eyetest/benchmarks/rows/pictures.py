@@ -4,8 +4,11 @@ A path in a dataset is not permission to read it: it must stay inside the datase
 """
 
 import binascii
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import pybase64
 
 from eyetest.benchmarks.images import MAX_BYTES, ImageStore
 from eyetest.benchmarks.rows.literals import looks_like_list, parse_list
@@ -80,15 +83,12 @@ class PictureLoader:
 
 def decode_base64(data: bytes) -> bytes:
     """The bytes that base64 stands for; line breaks are allowed, junk and missing ends are not."""
-    try:
-        return binascii.a2b_base64(data, strict_mode=True)
-    except binascii.Error:
-        pass
-    try:
-        return binascii.a2b_base64(b"".join(data.split()), strict_mode=True)
-    except binascii.Error:
-        start = data[:16].decode("ascii", "replace")
-        raise ImageError(f"{len(data):,} characters starting {start!r} that are not whole base64") from None
+    with suppress(binascii.Error):
+        return pybase64.b64decode(data, validate=True)
+    with suppress(binascii.Error):
+        return pybase64.b64decode(b"".join(data.split()), validate=True)
+    start = data[:16].decode("ascii", "replace")
+    raise ImageError(f"{len(data):,} characters starting {start!r} that are not whole base64")
 
 
 def _may_be_base64(text: str) -> bool:

@@ -59,8 +59,9 @@ class TsvFile:
             if line[at : at + 1] == b'"':
                 at, line = self._quoted(line, at + 1, pieces, file)
             end = _field_end(line, at)
-            pieces.append(line[at:end])
-            row.append(b"".join(pieces))
+            if end > at:
+                pieces.append(line[at:end])
+            row.append(pieces[0] if len(pieces) == 1 else b"".join(pieces))
             stop = line[end : end + 1]
             at = end + 1
             if stop == b"\t":

@@ -1,11 +1,11 @@
 """Items as cells of a VLMEvalKit TSV, in the file's own spelling where it came from one."""
 
-import binascii
 from collections.abc import Sequence
 from string import ascii_uppercase
 from typing import Any
 
 import msgspec
+import pybase64
 
 from eyetest.benchmarks.folder import Benchmark
 from eyetest.benchmarks.rows.layout import split_columns
@@ -142,7 +142,7 @@ class CellWriter:
         holder = self._first_with.get(key, item.id)
         if holder != item.id:
             return holder.encode()
-        encoded = [binascii.b2a_base64(self._benchmark.images.read(image), newline=False) for image in item.images]
+        encoded = [pybase64.b64encode(self._benchmark.images.read(image)) for image in item.images]
         if len(encoded) > 1:
             return str([part.decode() for part in encoded]).encode()
         if len(encoded[0]) <= _LONGEST_REFERENCE:

@@ -1,0 +1,40 @@
+"""What tests share: real data where it is there, and small pictures."""
+
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from PIL import Image
+
+settings.register_profile(
+    "eyetest", deadline=None, derandomize=bool(os.environ.get("CI")), suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("eyetest")
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real benchmarks and answers (EYETEST_SHARED, by default ../shared)."""
+    folder = Path(os.environ.get("EYETEST_SHARED", ROOT.parent / "shared"))
+    if not (folder / "data").is_dir():
+        pytest.skip(f"no real data: {folder}/data is missing (set EYETEST_SHARED)")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No test reads or fills the user's cache."""
+    monkeypatch.setenv("EYETEST_CACHE", str(tmp_path_factory.mktemp("cache")))
+    yield
+
+
+def png(colour: str = "red", size: tuple[int, int] = (8, 8)) -> bytes:
+    """A small PNG."""
+    data = io.BytesIO()
+    Image.new("RGB", size, colour).save(data, "PNG")
+    return data.getvalue()

@@ -2,7 +2,6 @@
 
 import io
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,10 +26,9 @@ def shared() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or fills the user's cache."""
     monkeypatch.setenv("EYETEST_CACHE", str(tmp_path_factory.mktemp("cache")))
-    yield
 
 
 def png(colour: str = "red", size: tuple[int, int] = (8, 8)) -> bytes:

@@ -1,3 +1,21 @@
 """An eye test for vision-language benchmarks and the models that take them."""
 
+from eyetest.benchmarks import Benchmark, export_benchmark, import_benchmark
+from eyetest.benchmarks import open_benchmark as open  # noqa: A004 (et.open is what one types in a notebook)
+from eyetest.errors import EyetestError
+from eyetest.records import Choice, ImageRef, Item, Lineage, Manifest, Turn
+
 __version__ = "0.1.0"
+__all__ = [
+    "Benchmark",
+    "Choice",
+    "EyetestError",
+    "ImageRef",
+    "Item",
+    "Lineage",
+    "Manifest",
+    "Turn",
+    "export_benchmark",
+    "import_benchmark",
+    "open",
+]

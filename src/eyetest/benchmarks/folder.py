@@ -12,7 +12,6 @@ from types import TracebackType
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from eyetest.benchmarks import itemtable
@@ -47,7 +46,7 @@ class Benchmark:
 
     def __getitem__(self, item_id: str) -> Item:
         with pq.ParquetFile(self.path / _ITEMS, memory_map=True) as file:
-            position = pc.index(self._id_column(file), item_id).as_py()
+            position = self._id_column(file).index(item_id).as_py()
             if position < 0:
                 raise InputError(f"no item {short(item_id)} in {self.manifest.name}; {self._nearest_id(item_id)}")
             for group in range(file.num_row_groups):
@@ -60,7 +59,7 @@ class Benchmark:
 
     def __contains__(self, item_id: object) -> bool:
         with pq.ParquetFile(self.path / _ITEMS, memory_map=True) as file:
-            return bool(pc.index(self._id_column(file), item_id).as_py() >= 0)
+            return bool(self._id_column(file).index(item_id).as_py() >= 0)
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.manifest.name!r}: {len(self):,} items in {self.path}>"

@@ -148,7 +148,7 @@ def _header(data: bytes) -> Pillow.Image:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return Pillow.open(io.BytesIO(data), formats=[*_PILLOW_FORMATS, "MPO"])
+            return Pillow.open(io.BytesIO(data), formats=_PILLOW_FORMATS)
     except Pillow.DecompressionBombError:
         raise ImageError(f"a picture of more than {MAX_PIXELS:,} pixels") from None
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError):

@@ -81,7 +81,7 @@ def read_options(
         format=format_name,
         fields=parse_map(fields or []),
         images=images,
-        answers=answers,  # type: ignore[arg-type]  # checked above
+        answers=answers,
         drop=tuple(drop or ()),
         gold_required=not allow_missing_gold,
     )

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from eyetest.errors import InputError
 
 AnswerStyle = Literal["letter", "text", "index", "number"]
-ANSWER_STYLES: tuple[str, ...] = get_args(AnswerStyle)
+ANSWER_STYLES: tuple[AnswerStyle, ...] = get_args(AnswerStyle)
 _LETTERS = re.compile(r"\(?([A-Za-z])\)?[.:]?")
 _SEVERAL = re.compile(r"[A-Z](?:\s*[,;]?\s*[A-Z])+")
 _HIDDEN = ("", "?")
@@ -80,12 +80,10 @@ _STYLES: dict[str, Callable[[Any, Options], tuple[int, ...] | None]] = {
 def choose_style(sample: Iterable[tuple[Any, Options]], where: str) -> AnswerStyle:
     """The one style in which every sampled answer points at an option."""
     answers = [(answer, options) for answer, options in sample if not is_missing(answer)]
-    readings = {
-        style: [find_gold(answer, options, style) for answer, options in answers] for style in get_args(AnswerStyle)
-    }
+    readings = {style: [find_gold(answer, options, style) for answer, options in answers] for style in ANSWER_STYLES}
     fitting: list[AnswerStyle] = [style for style, found in readings.items() if None not in found]
     if not fitting:
-        return max(get_args(AnswerStyle), key=lambda style: sum(f is not None for f in readings[style]))
+        return max(ANSWER_STYLES, key=lambda style: sum(f is not None for f in readings[style]))
     for style in fitting[1:]:
         if readings[style] != readings[fitting[0]]:
             raise InputError(

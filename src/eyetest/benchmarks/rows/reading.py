@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.rows.gold import choose_style, find_gold, is_missing
+from eyetest.benchmarks.rows.gold import ANSWER_STYLES, choose_style, find_gold, is_missing
 from eyetest.benchmarks.rows.inline import split_options
 from eyetest.benchmarks.rows.layout import Layout, ReadOptions, find_columns
 from eyetest.benchmarks.rows.literals import parse_list
@@ -152,9 +152,7 @@ class RowReader:
             by_letter = _find_letters(marked, names, options)
             if by_letter is None:
                 raise _bad_gold(row, layout.answer_letter, marked, names)
-            said = {find_gold(answer, options, style) for style in ("letter", "text", "index", "number")}
-            texts = {tuple(options[i] for i in found) for found in said if found}
-            if not is_missing(answer) and tuple(options[i] for i in by_letter) not in texts:
+            if not is_missing(answer) and not _agrees(answer, by_letter, options):
                 raise ItemError(row.where, layout.answer, short(answer), f"what {layout.answer_letter} says")
             return by_letter
         if is_missing(answer):
@@ -185,6 +183,13 @@ def _options(layout: Layout, row: Row, question: str) -> tuple[tuple[str, ...], 
 
 def _bad_gold(row: Row, column: str, found: Any, names: Sequence[str]) -> ItemError:
     return ItemError(row.where, column, short(found), f"one of the {len(names)} options ({', '.join(names[:26])})")
+
+
+def _agrees(answer: Any, gold: tuple[int, ...], options: Sequence[str]) -> bool:
+    """Whether an answer, in any style, means the same texts as the gold that was marked by letters."""
+    marked = {options[i] for i in gold}
+    said = (find_gold(answer, options, style) for style in ANSWER_STYLES)
+    return any({options[i] for i in found} == marked for found in said if found)
 
 
 def _find_letters(answer: Any, names: Sequence[str], options: Sequence[str]) -> tuple[int, ...] | None:
@@ -245,6 +250,8 @@ def _option_list(row: Row, column: str) -> tuple[str, ...]:
         value = parsed
     if isinstance(value, dict):
         value = [text for text in value.values() if text is not None]
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        value = value[0]  # one item of MMMU-Pro's release is wrapped twice
     if value is None:
         return ()
     if not isinstance(value, list | tuple) or any(part is None for part in value):

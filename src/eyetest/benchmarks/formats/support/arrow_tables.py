@@ -131,11 +131,16 @@ def _as_text(row: dict[str, Any], item: Item) -> str | None:
 
 
 def _question_with_options(item: Item) -> str:
-    joined = join_options(item.question, tuple(choice.text for choice in item.choices)) if item.choices else None
-    if joined is None:
-        why = "its options cannot be told apart inside the question" if item.choices else "it has no options"
-        raise ExportError(f"item {short(item.id)} does not fit the mmstar layout: {why}")
-    return joined
+    joined = join_options(item.question, tuple(choice.text for choice in item.choices))
+    if not item.choices:
+        why = "it has no options"
+    elif len(item.gold) > 1:
+        why = "it has several right options"
+    elif joined is None:
+        why = "its options cannot be told apart inside the question"
+    else:
+        return joined
+    raise ExportError(f"item {short(item.id)} does not fit the mmstar layout: {why}")
 
 
 def _tag_types(benchmark: Benchmark) -> dict[str, pa.DataType]:

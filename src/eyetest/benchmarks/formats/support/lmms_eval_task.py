@@ -1,8 +1,7 @@
 """What lmms-eval calls for this task. Written by eyetest beside the task's YAML file; it needs nothing of eyetest.
 
-A choice counts as right when the reply's last line is the right letter (``B``, ``(B)``, ``Answer: B``), or names it
-after "answer"; an open answer when it equals a reference, case and outer punctuation aside. That is deliberately
-strict: for readings that can be explained item by item, score the samples log with eyetest.
+A choice counts as right when the reply's last line is the right letter and nothing else (``B``, ``(B)``,
+``The answer is B.``); an open answer when it equals a reference, case and outer punctuation aside.
 """
 
 import re
@@ -10,7 +9,9 @@ from typing import Any
 
 _ASK_CHOICE = "Choose one option and reply with its letter only."
 _ASK_TEXT = "Reply with a word, a number or a short phrase."
-_LETTER = re.compile(r"(?:\banswer\b[^A-Za-z]*(?:is\b[^A-Za-z]*)?)?[(\[*]*([A-Z])[)\].*]*", re.IGNORECASE)
+_LETTER = re.compile(
+    r"(?:(?:the )?(?:correct |final )?answer(?: is)?[\s:]*)?(?:option )?[(\[*]*([A-Z])[)\].*]*", re.IGNORECASE
+)
 
 
 def doc_to_visual(doc: dict[str, Any]) -> list[Any]:

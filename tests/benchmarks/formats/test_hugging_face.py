@@ -1,0 +1,218 @@
+"""Parquet and saved folders, against the `datasets` package itself."""
+
+import ast
+import io
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from PIL import Image
+
+from eyetest.benchmarks import Import, ReadOptions, export_benchmark, import_benchmark
+from eyetest.benchmarks.formats.support import lmms_eval_task
+from eyetest.errors import InputError, ItemError
+from eyetest.records import Choice
+from eyetest.world import draw_benchmark
+from tests.conftest import png
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+
+
+def picture(colour: str) -> dict[str, Any]:
+    return {"bytes": png(colour), "path": f"{colour}.png"}
+
+
+def write_parquet(path: Path, rows: list[dict[str, Any]], **types: pa.DataType) -> Path:
+    table = pa.Table.from_pylist(rows)
+    for name, kind in types.items():
+        values = pa.array([row.get(name) for row in rows], kind)
+        table = table.set_column(table.column_names.index(name), name, values)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, path)
+    return path
+
+
+def test_mmmu_layout(tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": "validation_Art_1",
+            "question": "Is <image 2> like <image 1>?",
+            "options": "['<image 1>', \"it's\", 'None']",
+            "answer": "B",
+            "image_1": picture("red"),
+            "image_2": picture("blue"),
+            "image_3": None,
+            "img_type": "['Paintings']",
+            "question_type": "multiple-choice",
+        },
+        {
+            "id": "validation_Art_2",
+            "question": "How many?",
+            "options": "[]",
+            "answer": "['6', 'six']",
+            "image_1": picture("red"),
+            "image_2": None,
+            "image_3": None,
+            "img_type": "['Plots']",
+            "question_type": "open",
+        },
+    ]
+    path = write_parquet(tmp_path / "data/validation-00000-of-00001.parquet", rows, image_3=IMAGE)
+    benchmark, _ = import_benchmark(tmp_path, tmp_path / "b")
+    choice, text = benchmark
+    assert choice.choices == (Choice("<image 1>"), Choice("it's", True), Choice("None"))
+    assert [image.width for image in choice.images] == [8, 8]
+    assert choice.image_numbers == (2, 1)
+    assert text.references == ("6", "six")
+    assert text.tags == {"img_type": "['Plots']", "question_type": "open", "split": "validation"}
+    export_benchmark(benchmark, "mmmu", tmp_path / "back.parquet")
+    theirs, ours = pq.read_table(path).to_pylist(), pq.read_table(tmp_path / "back.parquet").to_pylist()
+    for mine, row in zip(ours, theirs, strict=True):
+        assert mine["options"] == str(ast.literal_eval(row["options"]))
+        assert {k: mine[k] for k in ("id", "question", "answer", "question_type")} == {
+            k: row[k] for k in ("id", "question", "answer", "question_type")
+        }
+        assert [bool(mine[f"image_{n}"]) for n in (1, 2, 3)] == [bool(row[f"image_{n}"]) for n in (1, 2, 3)]
+
+
+def test_a_missing_first_picture_would_renumber_the_others_and_is_told(tmp_path: Path) -> None:
+    rows = [{"id": "1", "question": "<image 2>?", "answer": "x", "image_1": None, "image_2": picture("red")}]
+    path = write_parquet(tmp_path / "b.parquet", rows, image_1=IMAGE)
+    with pytest.raises(ItemError, match="image_1: found nothing, expected a picture, since image_2 has one"):
+        import_benchmark(path, tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is it?\nOptions: A: a cat, black, B: nan, C: a dog",
+        "What is it?\nChoices:\n(A) a cat, black\n(B) nan\n(C) a dog",
+        "What is it?\nA. a cat, black\nB. nan\nC. a dog",
+    ],
+)
+def test_mmstar_layouts(tmp_path: Path, text: str) -> None:
+    meta = {"source": "AI2D", "split": "test", "image_path": "images/1.png"}
+    rows = [
+        {"index": n, "question": text, "image": png(), "answer": "A", "category": "math", "meta_info": meta}
+        for n in range(3)
+    ]
+    benchmark, _ = import_benchmark(write_parquet(tmp_path / "mmstar.parquet", rows), tmp_path / "b")
+    item = benchmark["2"]
+    assert item.question == "What is it?"
+    assert item.choices == (Choice("a cat, black", True), Choice("nan"), Choice("a dog"))
+    assert item.tags["meta_info"]["source"] == "AI2D"
+    export_benchmark(benchmark, "mmstar", tmp_path / "back.parquet")
+    questions = pq.read_table(tmp_path / "back.parquet")["question"].to_pylist()
+    assert questions == ["What is it?\nOptions: A: a cat, black, B: nan, C: a dog"] * 3
+
+
+def test_answers_by_index_and_options_as_a_list(tmp_path: Path) -> None:
+    rows = [
+        {"question": "Which?", "options": ["w", "x", "y", "z"], "answer": str(n % 4), "image": picture("red")}
+        for n in range(8)
+    ]
+    benchmark, _ = import_benchmark(write_parquet(tmp_path / "ai2d.parquet", rows), tmp_path / "b")
+    assert [item.gold for item in benchmark] == [(n % 4,) for n in range(8)]
+    assert [item.id for item in benchmark] == [str(n) for n in range(8)]
+
+
+def test_ambiguous_answers_are_asked_about_not_guessed(tmp_path: Path) -> None:
+    rows = [{"question": "Which?", "options": ["w", "x", "y"], "answer": 1}]
+    path = write_parquet(tmp_path / "b.parquet", rows)
+    with pytest.raises(InputError, match="--answers index or --answers number"):
+        import_benchmark(path, tmp_path / "b")
+    read = ReadOptions(answers="number")
+    benchmark, _ = import_benchmark(path, tmp_path / "b", Import(read=read))
+    assert benchmark["0"].gold == (0,)
+
+
+def test_datasets_opens_what_we_save(tmp_path: Path) -> None:
+    benchmark = draw_benchmark(tmp_path / "drawn", items=16)
+    export_benchmark(benchmark, "datasets", tmp_path / "saved")
+    export_benchmark(benchmark, "parquet", tmp_path / "drawn.parquet")
+    saved = datasets.load_from_disk(str(tmp_path / "saved"))
+    loaded = datasets.load_dataset(
+        "parquet", data_files=str(tmp_path / "drawn.parquet"), split="train", cache_dir=str(tmp_path / "hf")
+    )
+    for opened in (saved, loaded):
+        assert opened["id"][:] == [item.id for item in benchmark]
+        for row, item in zip(opened, benchmark, strict=True):
+            assert row["question"] == item.question
+            assert [image.size for image in row["images"]] == [(i.width, i.height) for i in item.images]
+            assert (row["options"] or []) == [choice.text for choice in item.choices]
+
+
+def test_we_open_what_datasets_saves(tmp_path: Path) -> None:
+    def split(name: str) -> datasets.Dataset:
+        rows = {
+            "id": [f"{name}-{n}" for n in range(3)],
+            "question": ["What?"] * 3,
+            "image": [Image.open(io.BytesIO(png("red"))) for _ in range(3)],
+            "choices": [["cat", "dog"]] * 3,
+            "answer": ["dog", "cat", "dog"],
+        }
+        features = {
+            "id": datasets.Value("string"),
+            "question": datasets.Value("string"),
+            "image": datasets.Image(),
+            "choices": datasets.Sequence(datasets.Value("string")),
+            "answer": datasets.Value("string"),
+        }
+        return datasets.Dataset.from_dict(rows, features=datasets.Features(features))
+
+    datasets.DatasetDict({"test": split("test"), "dev": split("dev")}).save_to_disk(str(tmp_path / "both"))
+    split("one").save_to_disk(str(tmp_path / "one"))
+    both, _ = import_benchmark(tmp_path / "both", tmp_path / "b")
+    assert [item.tags["split"] for item in both] == ["test"] * 3 + ["dev"] * 3
+    assert [item.gold for item in both][:3] == [(1,), (0,), (1,)]
+    one, _ = import_benchmark(tmp_path / "one", tmp_path / "o")
+    assert one["one-1"].tags == {}
+    assert one["one-1"].images[0].format == "png"
+
+
+def test_the_lmms_eval_task_file_says_where_everything_is(tmp_path: Path) -> None:
+    benchmark = draw_benchmark(tmp_path / "drawn", items=8)
+    notes = export_benchmark(benchmark, "lmms-eval", tmp_path / "task")
+    assert "--include_path" in notes[0]
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.add_constructor("!function", lambda loader, node: f"function {node.value}")
+    task = yaml.load((tmp_path / "task/eyetest_task.yaml").read_text(), Loader)
+    assert task["task"] == "drawn"
+    assert Path(task["dataset_kwargs"]["data_files"]["test"]).is_file()
+    assert task["process_results"] == "function utils.process_results"
+    assert (tmp_path / "task/utils.py").read_text() == Path(lmms_eval_task.__file__).read_text()
+
+
+@pytest.mark.parametrize(
+    ("reply", "right"),
+    [
+        ("B", 1),
+        ("(B)", 1),
+        ("b.", 1),
+        ("A dog\nAnswer: B", 1),
+        ("The answer is not B", 0),
+        ("The answer is B.", 1),
+        ("A", 0),
+        ("", 0),
+        ("Both", 0),
+    ],
+)
+def test_the_lmms_eval_functions_score_choices(reply: str, right: int) -> None:
+    doc = {"question": "Which?", "options": ["cat", "dog"], "answer": "dog", "answer_letter": "B", "hint": "Look."}
+    assert lmms_eval_task.process_results(doc, [reply])["accuracy"] == right
+    assert lmms_eval_task.doc_to_target(doc) == "B"
+    assert lmms_eval_task.doc_to_text(doc).startswith("Look.\nWhich?\nA. cat\nB. dog\n")
+
+
+def test_the_lmms_eval_functions_score_text() -> None:
+    doc = {"question": "Which?", "options": None, "answer": ["Dog", "hound"], "hint": None}
+    assert lmms_eval_task.process_results(doc, [" a dog"])["accuracy"] == 0
+    assert lmms_eval_task.process_results(doc, ["Hound."])["accuracy"] == 1

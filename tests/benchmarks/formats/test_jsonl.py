@@ -1,0 +1,127 @@
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
+from eyetest.errors import InputError, ItemError
+from eyetest.records import Turn
+from tests.conftest import png
+
+
+def imported(tmp_path: Path, *objects: dict[str, Any], **read: Any) -> Benchmark:
+    path = tmp_path / "b.jsonl"
+    path.write_text("".join(json.dumps(o) + "\n" for o in objects))
+    return import_benchmark(path, tmp_path / "b", Import(read=ReadOptions(**read)))[0]
+
+
+def question(**fields: Any) -> dict[str, Any]:
+    return {"id": "1", "question": "What?", "options": ["cat", "dog"], "answer": "dog"} | fields
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "images/1.png",
+        ["images/1.png"],
+        base64.b64encode(png()).decode(),
+        f"data:image/png;base64,{base64.b64encode(png()).decode()}",
+        {"bytes": None, "path": "images/1.png"},
+    ],
+)
+def test_pictures_as_paths_base64_and_urls(tmp_path: Path, image: Any) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images/1.png").write_bytes(png())
+    benchmark = imported(tmp_path, question(image=image))
+    assert benchmark.images.read(benchmark["1"].images[0]) == png()
+
+
+@pytest.mark.parametrize("path", ["../1.png", "/etc/hostname", "link.png", "images/../../1.png"])
+def test_a_path_may_not_leave_its_folder(tmp_path: Path, path: str) -> None:
+    (tmp_path / "1.png").write_bytes(png())
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "link.png").symlink_to(tmp_path / "1.png")
+    with pytest.raises(ItemError, match=r"line 1: image: found path .* which leaves"):
+        imported(inside, question(image=path))
+
+
+@pytest.mark.parametrize(("answer", "gold"), [("dog", 1), ("B", 1), (["dog"], 1), ("A", 0), (0, 0)])
+def test_golds_in_every_style(tmp_path: Path, answer: Any, gold: int) -> None:
+    assert imported(tmp_path, question(answer=answer))["1"].gold == (gold,)
+
+
+def test_letters_that_are_options_too_are_asked_about(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--answers letter or --answers text"):
+        imported(tmp_path, question(options=["B", "A"], answer="A"))
+    assert imported(tmp_path, question(options=["B", "A"], answer="A"), answers="text")["1"].gold == (1,)
+
+
+def test_a_letter_and_a_text_that_contradict_each_other_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ItemError, match="line 1: answer: found 'cat', expected what answer_letter says"):
+        imported(tmp_path, question(answer="cat", answer_letter="B"))
+
+
+def test_mapping_other_names(tmp_path: Path) -> None:
+    fields = {"question": "ask", "options": "ten", "answer": "right", "description": "caption"}
+    made = {"id": "1", "ask": "What?", "ten": list("abcdefghij"), "right": "J", "caption": "A dog.", "options": [1]}
+    item = imported(tmp_path, made, fields=fields, answers="letter")["1"]
+    assert (item.gold, item.description, item.tags) == ((9,), "A dog.", {"options": [1]})
+
+
+def test_what_is_not_a_field_is_a_tag_and_null_is_nothing(tmp_path: Path) -> None:
+    item = imported(tmp_path, question(unit=None, skills=["a"], render={"font": 3}, precision=1.5))["1"]
+    assert item.tags == {"skills": ["a"], "render": {"font": 3}, "precision": 1.5}
+
+
+def test_dialogue_and_one_array(tmp_path: Path) -> None:
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps([question(history=[{"question": "Hm?", "answer": "Aha."}])], indent=1))
+    benchmark, _ = import_benchmark(path, tmp_path / "b")
+    assert benchmark["1"].history == (Turn("Hm?", "Aha."),)
+
+
+def test_held_back_golds_need_permission(tmp_path: Path) -> None:
+    with pytest.raises(
+        ItemError, match=r"b\.jsonl line 1: item '1': answer: found no gold answer, expected one right"
+    ):
+        imported(tmp_path, question(answer="?"))
+    assert not imported(tmp_path, question(answer="?"), gold_required=False)["1"].has_gold
+
+
+def test_skipping_bad_items_lists_them(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    rows = [question(), question(id="2", answer="bird"), question(id="1"), question(id="3", image="gone.png")]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    benchmark, skipped = import_benchmark(path, tmp_path / "b", Import(skip_bad=True))
+    assert [item.id for item in benchmark] == ["1"]
+    assert [s.field for s in skipped] == ["answer", "id", "image"]
+    listed = [json.loads(line) for line in (tmp_path / "b/skipped.jsonl").read_text().splitlines()]
+    assert listed[0]["where"] == "b.jsonl line 2"
+    assert listed[0]["found"] == "'bird'"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "b.jsonl line 1 is not JSON"),
+        ('{"question": "\udcff"}', "b.jsonl line 1 is not JSON"),
+        ("3\n", "b.jsonl line 1: found 3 (int), expected a JSON object"),
+        ("\n", "b.jsonl: no column for the question"),
+        ('{"id": 1, "ask": "What?"}', "no column for the question among id, ask; name it with --map question=COLUMN"),
+        ('{"question": ["a"], "answer": "b"}', "line 1: question: found ['a'] (list), expected text"),
+        ('{"question": "a", "options": {"A": {}}, "answer": "b"}', "line 1: options: found {} (dict), expected text"),
+        (
+            '{"question": "a", "options": 3, "answer": "b"}',
+            "line 1: options: found 3 (int), expected a list of options",
+        ),
+    ],
+)
+def test_bad_lines_are_told(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "b.jsonl").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError) as caught:
+        import_benchmark(tmp_path / "b.jsonl", tmp_path / "b")
+    assert message in str(caught.value)
+    assert not (tmp_path / "b").exists()

@@ -1,0 +1,82 @@
+"""Import → export → import gives the same items, in every format, whatever the items are like."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyetest.benchmarks import FORMATS, export_benchmark, import_benchmark
+from eyetest.benchmarks.rows.inline import join_options
+from eyetest.world import draw_benchmark
+from tests.strategies import benchmarks, content, full_words, write
+
+NAMES = {"vlmevalkit": "b.tsv", "parquet": "b.parquet", "mmmu": "b.parquet", "mmstar": "b.parquet"}
+Drawn = list[tuple[str, dict[str, Any], list[int]]]
+
+
+def assert_comes_back(drawn: Drawn, format_name: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        first = write(Path(folder) / "first", drawn)
+        place = Path(folder) / NAMES.get(format_name, "exported")
+        export_benchmark(first, format_name, place)
+        second, _ = import_benchmark(place, Path(folder) / "second")
+        assert content(second) == content(first)
+        for item in second:
+            for image in item.images:
+                assert second.images.read(image) == first.images.read(image)
+
+
+@pytest.mark.parametrize("name", ["datasets", "jsonl", "lmms-eval", "mmmu", "parquet"])
+def test_every_item_comes_back(name: str) -> None:
+    @settings(max_examples=60)
+    @given(benchmarks())
+    def holds(drawn: Drawn) -> None:
+        assert_comes_back(drawn, name)
+
+    holds()
+
+
+@settings(max_examples=120)
+@given(benchmarks(options=full_words))
+def test_every_item_that_a_tsv_can_hold_comes_back(drawn: Drawn) -> None:
+    assert_comes_back(drawn, "vlmevalkit")
+
+
+def fits_mmstar(fields: dict[str, Any]) -> bool:
+    choices = fields.get("choices", ())
+    texts = tuple(choice.text for choice in choices)
+    single = sum(choice.correct for choice in choices) == 1
+    return single and len(texts) > 1 and join_options(fields["question"], texts) is not None
+
+
+@settings(max_examples=40)
+@given(benchmarks(options=full_words, keep=fits_mmstar))
+def test_every_item_that_mmstar_can_hold_comes_back(drawn: Drawn) -> None:
+    assert_comes_back([(name, fields, pictures[:1]) for name, fields, pictures in drawn], "mmstar")
+
+
+@settings(max_examples=40)
+@given(benchmarks(options=full_words), st.sampled_from(["jsonl", "vlmevalkit", "parquet", "datasets"]),
+       st.sampled_from(["jsonl", "vlmevalkit", "parquet", "datasets", "mmmu"]))  # fmt: skip
+def test_a_detour_through_another_format_changes_nothing(drawn: Drawn, there: str, back: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        first = write(root / "first", drawn)
+        for number, name in enumerate((there, back)):
+            export_benchmark(first, name, place := root / f"{number}{NAMES.get(name, '')}")
+            first, _ = import_benchmark(place, root / f"again{number}")
+        assert content(first) == content(write(root / "anew", drawn))
+
+
+def test_the_drawn_benchmark_comes_back_from_every_format_but_mmstar(tmp_path: Path) -> None:
+    drawn = draw_benchmark(tmp_path / "drawn", items=16)
+    for name in FORMATS:
+        if name != "mmstar":
+            place = tmp_path / name / NAMES.get(name, "exported")
+            export_benchmark(drawn, name, place)
+            back, _ = import_benchmark(place, tmp_path / f"{name}-back")
+            assert content(back) == content(drawn)
+            assert back.manifest.fingerprint == drawn.manifest.fingerprint

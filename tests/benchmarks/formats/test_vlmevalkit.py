@@ -1,0 +1,275 @@
+"""The traps of VLMEvalKit's TSV, and that a file comes back cell for cell."""
+
+import base64
+import csv
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyetest.benchmarks import (
+    Benchmark,
+    BenchmarkWriter,
+    Import,
+    ReadOptions,
+    export_benchmark,
+    import_benchmark,
+    open_benchmark,
+)
+from eyetest.errors import ExportError, InputError, ItemError
+from eyetest.records import Choice, Item, Manifest
+from eyetest.world import draw_benchmark
+from tests.conftest import png
+from tests.strategies import full_words, picture, write
+
+csv.field_size_limit(10**8)
+Table = list[dict[str, str]]
+RED, BLUE = (base64.b64encode(png(colour)).decode() for colour in ("red", "blue"))
+
+
+def write_tsv(path: Path, rows: Table, **dialect: Any) -> Path:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns, restval="", delimiter="\t", **dialect)
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def read_tsv(path: Path) -> Table:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def imported(tmp_path: Path, rows: Table, **dialect: Any) -> Benchmark:
+    return import_benchmark(write_tsv(tmp_path / "b.tsv", rows, **dialect), tmp_path / "b")[0]
+
+
+def row(index: str, image: str = RED, **cells: str) -> dict[str, str]:
+    usual = {"question": "What?", "A": "cat", "B": "dog", "answer": "B", "category": "animals"}
+    return {"index": index, "image": image, **usual, **cells}
+
+
+def load_as_vlmevalkit(path: Path) -> pd.DataFrame:
+    """VLMEvalKit's own reading, as its rules say: pandas with defaults, then short images looked up by index."""
+    table = pd.read_csv(path, sep="\t")
+    table["index"] = [str(x) for x in table["index"]]
+    images = {i: str(x) for i, x in zip(table["index"], table["image"], strict=True)}
+    for index, image in images.items():
+        if len(image) <= 64:
+            assert len(images[image]) > 64
+            images[index] = images[image]
+    table["image"] = [images[i] for i in table["index"]]
+    return table
+
+
+def test_references_by_index_share_one_picture_and_come_back(tmp_path: Path) -> None:
+    rows = [row("3", "7"), row("4", RED), row("5", "4"), row("7", BLUE), row("9", "5")]
+    benchmark = imported(tmp_path, rows)
+    images = [item.images for item in benchmark]
+    assert images[1] == images[2] == images[4]
+    assert images[0] == images[3] != images[1]
+    export_benchmark(benchmark, "vlmevalkit", tmp_path / "back.tsv")
+    assert read_tsv(tmp_path / "back.tsv") == rows
+
+
+def test_a_reference_to_a_dropped_item_becomes_the_picture_itself(tmp_path: Path) -> None:
+    benchmark = imported(tmp_path, [row("1"), row("2", "1")])
+    with BenchmarkWriter(tmp_path / "less", benchmark.manifest) as writer:
+        writer.adopt(benchmark["2"], benchmark)
+    export_benchmark(Benchmark(tmp_path / "less"), "vlmevalkit", tmp_path / "less.tsv")
+    assert read_tsv(tmp_path / "less.tsv")[0]["image"] == RED
+
+
+def test_circular_references_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ItemError, match=r"row 1: image: found .* leads back to itself"):
+        imported(tmp_path, [row("1", "2"), row("2", "1")])
+
+
+def test_an_unknown_reference_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ItemError, match="row 1: image: found '99'"):
+        imported(tmp_path, [row("1", "99")])
+
+
+def test_several_pictures_as_a_list_literal(tmp_path: Path) -> None:
+    cell = str([RED, BLUE])
+    benchmark = imported(tmp_path, [row("1", cell), row("2", f'["{BLUE}"]')])
+    assert [len(item.images) for item in benchmark] == [2, 1]
+    export_benchmark(benchmark, "vlmevalkit", tmp_path / "back.tsv")
+    assert [r["image"] for r in read_tsv(tmp_path / "back.tsv")] == [cell, f'["{BLUE}"]']
+
+
+def test_none_and_nan_are_options(tmp_path: Path) -> None:
+    benchmark = imported(tmp_path, [row("1", A="None", B="nan", C="NA", answer="A")])
+    assert [choice.text for choice in benchmark["1"].choices] == ["None", "nan", "NA"]
+    assert benchmark["1"].gold == (0,)
+    notes = export_benchmark(benchmark, "vlmevalkit", tmp_path / "back.tsv")
+    assert "takes for no option: 1" in notes[0]
+
+
+def test_gaps_between_options_keep_the_gold(tmp_path: Path) -> None:
+    rows = [row("1", A="cat", B="", C="", D="dog", answer="D"), row("2", C="bird", D="", answer="c")]
+    benchmark = imported(tmp_path, rows)
+    assert benchmark["1"].choices == (Choice("cat"), Choice("dog", True))
+    assert benchmark["2"].gold == (2,)
+    export_benchmark(benchmark, "vlmevalkit", tmp_path / "back.tsv")
+    assert read_tsv(tmp_path / "back.tsv") == rows
+
+
+def test_a_changed_item_never_gets_its_old_cells_back(tmp_path: Path) -> None:
+    benchmark = imported(tmp_path, [row("1", A="cat", B="", C="dog", answer="C")])
+    item = benchmark["1"]
+    turned = msgspec.structs.replace(item, choices=item.choices[::-1])
+    with BenchmarkWriter(tmp_path / "turned", benchmark.manifest) as writer:
+        writer.images.copy(item.images[0], benchmark.images)
+        writer.add(turned)
+    export_benchmark(Benchmark(tmp_path / "turned"), "vlmevalkit", tmp_path / "turned.tsv")
+    cells = read_tsv(tmp_path / "turned.tsv")[0]
+    assert (cells["A"], cells["B"], cells["C"], cells["answer"]) == ("dog", "cat", "", "A")
+
+
+def test_circular_sets_are_grouped_with_and_without_g_index(tmp_path: Path) -> None:
+    rows = [row("5"), row("6", question="Other?"), row("1000005", "5", A="dog", B="cat", answer="A")]
+    benchmark = imported(tmp_path, [*rows, row("2000006", question="Unlike")])
+    assert [item.group for item in benchmark] == ["", "", "5", ""]
+    marked = [{**r, "g_index": r["index"][-1]} for r in rows]
+    (tmp_path / "marked").mkdir()
+    benchmark = imported(tmp_path / "marked", marked)
+    assert [item.group for item in benchmark] == ["5", "6", "5"]
+    export_benchmark(benchmark, "vlmevalkit", tmp_path / "marked.tsv")
+    assert read_tsv(tmp_path / "marked.tsv") == marked
+
+
+def test_open_answers_with_one_or_many_references(tmp_path: Path) -> None:
+    rows = [row("1", A="", B="", answer="a dog"), row("2", A="", B="", answer="['dog', 'a dog']")]
+    benchmark = imported(tmp_path, rows)
+    assert [item.references for item in benchmark] == [("a dog",), ("dog", "a dog")]
+    export_benchmark(benchmark, "vlmevalkit", tmp_path / "back.tsv")
+    assert read_tsv(tmp_path / "back.tsv") == rows
+
+
+def test_image_paths_are_read_beside_the_file_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures/1.png").write_bytes(png())
+    rows = [row("1") | {"image_path": "pictures/1.png"}]
+    del rows[0]["image"]
+    benchmark = imported(tmp_path, rows)
+    assert benchmark.images.read(benchmark["1"].images[0]) == png()
+    export_benchmark(benchmark, "vlmevalkit", tmp_path / "back.tsv")
+    assert read_tsv(tmp_path / "back.tsv") == [{**rows[0], "image": RED}]
+
+
+def test_tags_hints_and_quotes_survive(tmp_path: Path) -> None:
+    odd = 'tab\there "quoted"\nline\r\nend'
+    rows = [row("1", question=odd, hint=odd, comment="", **{"l2-category": odd}), row("2", comment="None")]
+    benchmark = imported(tmp_path, rows, quoting=csv.QUOTE_ALL)
+    assert benchmark["1"].hint == odd
+    assert benchmark["1"].tags == {"category": "animals", "l2-category": odd}
+    export_benchmark(benchmark, "vlmevalkit", tmp_path / "back.tsv")
+    assert [{k: v or "" for k, v in r.items()} for r in read_tsv(tmp_path / "back.tsv")] == [
+        {**dict.fromkeys(rows[0], ""), **r} for r in rows
+    ]
+
+
+cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
+tables = st.lists(
+    st.fixed_dictionaries(
+        {
+            "image": st.sampled_from(
+                [RED, BLUE, f"['{RED}', '{BLUE}']", base64.encodebytes(png("green")).decode(), ""]
+            ),
+            "question": full_words,
+            "hint": cells,
+            "A": st.sampled_from(["cat", "None", "A"]),
+            "B": cells,
+            "C": cells,
+            "answer": st.sampled_from(["A", "a", "(A)"]),
+            "category": cells,
+            "tags": st.sampled_from(["", "{}", '{"a": 1}', "not json"]),
+            "id": cells,
+        }
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=150)
+@given(tables, st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_every_cell_comes_back(table: Table, quoting: int, end: str, reuse: bool) -> None:
+    rows = [{"index": str(number), **cells} for number, cells in enumerate(table)]
+    if reuse and rows[0]["image"]:
+        rows[-1]["image"] = "0" if len(rows) > 1 else rows[-1]["image"]
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        benchmark = imported(place, rows, quoting=quoting, lineterminator=end)
+        export_benchmark(benchmark, "vlmevalkit", place / "back.tsv")
+        assert read_tsv(place / "back.tsv") == rows
+        again, _ = import_benchmark(place / "back.tsv", place / "again")
+        assert list(again) == list(benchmark)
+
+
+def test_vlmevalkit_reads_what_we_export(tmp_path: Path) -> None:
+    benchmark = draw_benchmark(tmp_path / "drawn", items=24)
+    export_benchmark(benchmark, "vlmevalkit", tmp_path / "drawn.tsv")
+    table = load_as_vlmevalkit(tmp_path / "drawn.tsv")
+    assert list(table["index"]) == [item.id for item in benchmark]
+    for (_, cells), item in zip(table.iterrows(), benchmark, strict=True):
+        assert cells["question"] == item.question
+        options = [str(cells[name]) for name in "ABCDEFGHIJ" if not pd.isna(cells[name])]
+        assert [o.removesuffix(".0") for o in options] == [choice.text for choice in item.choices]
+        images = [base64.b64encode(benchmark.images.read(image)).decode() for image in item.images]
+        assert cells["image"] == (images[0] if len(images) == 1 else str(images))
+
+
+@pytest.mark.parametrize("ids", [["001", "002"], ["1", "NA"], ["1.0", "2"], ["True", "False"]])
+def test_pictures_are_not_shared_by_ids_that_pandas_would_change(tmp_path: Path, ids: list[str]) -> None:
+    fields: dict[str, Any] = {"question": "What?", "references": ("it",)}
+    benchmark = write(tmp_path / "b", [(name, fields, [0]) for name in ids])
+    export_benchmark(benchmark, "vlmevalkit", tmp_path / "b.tsv")
+    assert [r["image"] for r in read_tsv(tmp_path / "b.tsv")] == [base64.b64encode(picture(0)).decode()] * 2
+
+
+def test_shared_pictures_are_written_once(tmp_path: Path) -> None:
+    fields: dict[str, Any] = {"question": "What?", "references": ("it",)}
+    benchmark = write(tmp_path / "b", [("1", fields, [0]), ("2", fields, [1]), ("3", fields, [0])])
+    export_benchmark(benchmark, "vlmevalkit", tmp_path / "b.tsv")
+    assert [len(r["image"]) > 64 for r in read_tsv(tmp_path / "b.tsv")] == [True, True, False]
+    assert load_as_vlmevalkit(tmp_path / "b.tsv")["image"][2] == base64.b64encode(picture(0)).decode()
+
+
+def test_what_a_tsv_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        writer.add(Item(id="1", question="What?", choices=(Choice(""), Choice("x", True))))
+    with pytest.raises(ExportError, match="item '1': option A is empty"):
+        export_benchmark(Benchmark(tmp_path / "b"), "vlmevalkit", tmp_path / "b.tsv")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["b"]
+
+
+def test_a_row_longer_than_the_header_is_told(tmp_path: Path) -> None:
+    (tmp_path / "b.tsv").write_text("index\tquestion\tanswer\n1\tWhat?\tit\n2\tWhat?\tit\tmore\n")
+    with pytest.raises(InputError, match=r"b\.tsv row 2 has 4 cells, the header has 3"):
+        import_benchmark(tmp_path / "b.tsv", tmp_path / "b")
+
+
+def test_mapped_columns_come_back_under_their_own_names(tmp_path: Path) -> None:
+    (tmp_path / "b.tsv").write_text("key\tprompt\tone\ttwo\tanswer\n7\tWhat?\tcat\tdog\tB\n")
+    read = {"id": "key", "question": "prompt", "options": "one+two"}
+    benchmark, _ = import_benchmark(tmp_path / "b.tsv", tmp_path / "b", Import(read=ReadOptions(fields=read)))
+    assert benchmark["7"].gold == (1,)
+    export_benchmark(benchmark, "vlmevalkit", tmp_path / "back.tsv")
+    assert read_tsv(tmp_path / "back.tsv") == read_tsv(tmp_path / "b.tsv")
+
+
+def test_a_file_is_opened_like_a_folder_and_read_anew_when_it_changes(tmp_path: Path) -> None:
+    path = write_tsv(tmp_path / "b.tsv", [row("1")])
+    first = open_benchmark(path)
+    assert open_benchmark(path).path == first.path
+    write_tsv(path, [row("1"), row("2")])
+    assert [item.id for item in open_benchmark(path)] == ["1", "2"]
+    assert not first.path.exists()

@@ -1,0 +1,76 @@
+"""The tables and files that rooms hand each other stay as agreed: columns, order, and examples that load."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+
+from eyetest.records import TABLES, Answer, Condition, Cut, Manifest, ModelEntry, Recipe, Stage, columns
+
+EXAMPLES = Path(__file__).parent.parent / "fixtures" / "contracts"
+CONDITION = "sight ask shots template order marks method trial"
+COLUMNS = {
+    "answers": f"item model {CONDITION} text outcome given",
+    "plan": f"item model {CONDITION} request",
+    "scores": f"item model {CONDITION} request outcome reading choice rule metric score",
+    "verdicts": "item stage verdict reason n hits p responses evidence seed",
+    "decisions": "item round reviewer time decision reason edits comment",
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_columns_are_those_of_the_contract(name: str) -> None:
+    assert " ".join(columns(TABLES[name])) == COLUMNS[name]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_examples_load_and_come_back(name: str) -> None:
+    lines = (EXAMPLES / f"{name}.jsonl").read_bytes().splitlines()
+    assert len(lines) >= 2
+    for line in lines:
+        record = msgspec.json.decode(line, type=TABLES[name])
+        assert msgspec.json.decode(msgspec.json.encode(record), type=TABLES[name]) == record
+        given = msgspec.json.decode(line)
+        assert {k: v for k, v in msgspec.json.decode(msgspec.json.encode(record)).items() if k in given} == given
+        assert list(given) == [column for column in columns(TABLES[name]) if column in given]
+
+
+def test_an_unknown_column_or_value_is_refused() -> None:
+    with pytest.raises(msgspec.ValidationError, match="unknown field `modle`"):
+        msgspec.convert({"item": "1", "model": "m", "modle": "m"}, Answer)
+    with pytest.raises(msgspec.ValidationError, match="Invalid enum value 'sighted'"):
+        msgspec.convert({"item": "1", "model": "m", "sight": "sighted"}, Answer)
+
+
+def test_the_condition_of_an_answer() -> None:
+    answer = Answer(item="1", model="m", sight="grey", order=3, marks="digit")
+    assert answer.condition == Condition(sight="grey", order=3, marks="digit")
+
+
+def test_models_and_recipes_load() -> None:
+    models = msgspec.convert(yaml.safe_load((EXAMPLES / "models.yaml").read_text()), dict[str, ModelEntry])
+    assert models["llava-next-34b"].base == "nh2-yi-34b"
+    recipe = msgspec.convert(yaml.safe_load((EXAMPLES / "recipe.yaml").read_text()), Recipe)
+    assert recipe.panels["inspectors"].shots == "two"
+    assert [s.screen or s.grade or "person" for s in recipe.stages][:2] == ["blind-hits", "difficulty"]
+    assert recipe.stages[0].keep["hits"].holds(2)
+    assert recipe.stages[1].bands["tough"] == (0, 3)
+
+
+def test_a_stage_is_one_thing() -> None:
+    with pytest.raises(msgspec.ValidationError, match="found screen and grade"):
+        msgspec.convert({"screen": "a", "grade": "b"}, Stage)
+    with pytest.raises(msgspec.ValidationError, match="none of them"):
+        msgspec.convert({"panel": "a"}, Stage)
+
+
+@pytest.mark.parametrize(("op", "holding"), [("<", [1]), ("<=", [1, 2]), ("==", [2]), (">=", [2, 3]), (">", [3])])
+def test_operators_are_kept_with_their_thresholds(op: str, holding: list[int]) -> None:
+    cut = msgspec.convert({"op": op, "value": 2}, Cut)
+    assert [n for n in (1, 2, 3) if cut.holds(n)] == holding
+
+
+def test_the_manifest_loads() -> None:
+    manifest = msgspec.json.decode((EXAMPLES / "benchmark.json").read_bytes(), type=Manifest)
+    assert manifest.counts.options == {"4": 2}

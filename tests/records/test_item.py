@@ -1,0 +1,86 @@
+from typing import Any
+
+import msgspec
+import pytest
+
+from eyetest.errors import ItemError
+from eyetest.records import Choice, ImageRef, Item, Turn, check, image_numbers, letter, problems
+
+IMAGE = ImageRef(sha256="a" * 64, format="png", width=4, height=3, size=90)
+
+
+def item(**fields: Any) -> Item:
+    return Item(**({"id": "1", "question": "What?", "references": ("it",)} | fields))
+
+
+def test_the_gold_travels_with_the_choice() -> None:
+    choices = (Choice("cat"), Choice("dog", True), Choice("bird"))
+    made = item(references=(), choices=choices)
+    turned = msgspec.structs.replace(made, choices=choices[::-1])
+    assert (made.gold, turned.gold) == ((1,), (1,))
+    assert msgspec.structs.replace(made, choices=(choices[1], choices[0])).gold == (0,)
+
+
+def test_pictures_are_named_in_question_hint_and_choices() -> None:
+    choices = (Choice("<image 3>", True), Choice("as in <image 1>"))
+    made = item(question="See <image 2>.", hint="<image 1>", references=(), choices=choices, images=(IMAGE,) * 3)
+    assert made.image_numbers == (2, 1, 3)
+    assert choices[1].images == (1,)
+    assert image_numbers("<image 0> <image x> <image 12>< image 3>") == (0, 12)
+
+
+def test_items_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        item().question = "Else?"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("count", [1, 2, 9, 12, 26])
+def test_any_number_of_options_up_to_26(count: int) -> None:
+    choices = tuple(Choice(str(n), n == count - 1) for n in range(count))
+    made = check(item(references=(), choices=choices))
+    assert letter(made.gold[0]) == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[count - 1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "found"),
+    [
+        ({"id": " "}, "id", "' '"),
+        ({"question": "\n"}, "question", "neither text nor picture"),
+        ({"references": ()}, "answer", "no gold answer"),
+        ({"references": (" ",)}, "answer", "no gold answer"),
+        ({"references": (), "choices": (Choice("a"), Choice("b"))}, "answer", "no gold answer"),
+        ({"references": (), "choices": (Choice("a", True),) * 27}, "choices", "27 options"),
+        ({"choices": (Choice("a", True),)}, "references", "references beside choices"),
+        ({"images": (msgspec.structs.replace(IMAGE, sha256="ab"),)}, "images[1]", "'ab.png'"),
+        ({"images": (IMAGE, msgspec.structs.replace(IMAGE, width=0))}, "images[2]", "0 × 3"),
+        ({"tags": {"": 1}}, "tags", "''"),
+    ],
+)
+def test_a_problem_says_which_item_which_field_and_what_was_found(
+    fields: dict[str, Any], field: str, found: str
+) -> None:
+    made = item(**fields)
+    first = next(problems(made))
+    assert (first.item, first.field, first.found) == (made.id, field, found)
+    with pytest.raises(ItemError) as caught:
+        check(made, "b.tsv row 7")
+    assert str(caught.value).startswith(f"b.tsv row 7: item {made.id!r}: {field}: found {found}, expected ")
+
+
+def test_sound_items_have_no_problems() -> None:
+    sound = [
+        item(),
+        item(question="", images=(IMAGE,)),
+        item(references=("a", "", "b"), hint="h", history=(Turn("q", "a"),)),
+        item(references=(), choices=(Choice("nan", True), Choice("nan"))),
+        item(question="<image 5>"),
+    ]
+    assert [list(problems(made)) for made in sound] == [[]] * len(sound)
+    assert list(problems(item(references=()), gold_required=False)) == []
+
+
+def test_items_are_json_and_back() -> None:
+    made = item(images=(IMAGE,), tags={"a": [1, {"b": None}]}, history=(Turn("q", "a"),))
+    assert msgspec.json.decode(msgspec.json.encode(made), type=Item) == made
+    with pytest.raises(msgspec.ValidationError, match="unknown field `anwser`"):
+        msgspec.convert({"id": "1", "question": "q", "anwser": "x"}, Item)

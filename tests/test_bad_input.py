@@ -1,0 +1,163 @@
+"""Bad input gets one clear line, exit code 2, no traceback, and nothing half-written."""
+
+import base64
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.benchmarks.test_images import png_header
+from tests.conftest import png
+
+RED = base64.b64encode(png()).decode()
+LARGE = base64.b64encode(png(size=(300, 300))).decode()
+
+
+def tsv(*rows: str, header: str = "index\timage\tquestion\tA\tB\tanswer") -> str:
+    return "\n".join((header, *rows)) + "\n"
+
+
+def jsonl(folder: Path, **fields: object) -> Path:
+    path = folder / "b.jsonl"
+    path.write_text(json.dumps({"id": "1", "question": "What?", "options": ["a", "b"], "answer": "A"} | fields))
+    return path
+
+
+def written(name: str, content: str | bytes) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        data = content.encode() if isinstance(content, str) else content
+        (folder / name).write_bytes(data)
+        return folder / name
+
+    return make
+
+
+def with_picture(data: bytes) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        (folder / "1.png").write_bytes(data)
+        return jsonl(folder, image="1.png")
+
+    return make
+
+
+def zipped(name: str) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as file:
+            file.writestr("b.tsv", b"\0" * (100 * 2**20))
+        return folder / name
+
+    return make
+
+
+def parquet(folder: Path) -> Path:
+    rows = [{"id": "1", "question": "What?", "answer": "x", "image": {"bytes": png()[:40], "path": "1.png"}}]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "b.parquet")
+    return folder / "b.parquet"
+
+
+def damaged_parquet(folder: Path) -> Path:
+    data = parquet(folder).read_bytes()
+    (folder / "b.parquet").write_bytes(data[: len(data) // 2])
+    return folder / "b.parquet"
+
+
+CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
+    "missing file": (lambda folder: folder / "gone.tsv", "gone.tsv does not exist"),
+    "empty file": (written("b.tsv", ""), "b.tsv is empty"),
+    "header alone": (written("b.tsv", tsv()), "b.tsv holds no items"),
+    "wrong columns": (written("b.tsv", "a\tb\n1\t2\n"), "no column for the question among a, b; name it with --map"),
+    "unknown kind": (written("b.xyz", "?"), "is no benchmark that eyetest recognises; name its format with --format"),
+    "truncated base64": (written("b.tsv", tsv(f"1\t{RED[:-3]}\tq\ta\tb\tA")), "row 1: image: found"),
+    "truncated picture": (written("b.tsv", tsv(f"1\t{LARGE[:-40]}\tq\ta\tb\tA")), "row 1: image: found a picture that"),
+    "too many pixels": (with_picture(png_header(30_000, 30_000)), "line 1: image: found a picture of"),
+    "text named png": (with_picture(b"hello, I am text"), "line 1: image: found 16 bytes starting 'hello"),
+    "path that leaves": (
+        lambda folder: jsonl(folder, image="../x.png"),
+        "image: found path '../x.png', which leaves",
+    ),
+    "missing picture": (lambda folder: jsonl(folder, image="x.png"), "line 1: image: found path 'x.png' in"),
+    "no gold": (written("b.tsv", tsv(f"1\t{RED}\tq\ta\tb\t")), "row 1: item '1': answer: found no gold answer"),
+    "gold out of range": (
+        written("b.tsv", tsv(f"1\t{RED}\tq\ta\tb\tE")),
+        "answer: found 'E', expected one of",
+    ),
+    "equal ids": (written("b.tsv", tsv(f"1\t{RED}\tq\ta\tb\tA", "1\t1\tq\ta\tb\tA")), "row 2: id: found '1' again"),
+    "zip named tsv": (zipped("b.tsv"), "b.tsv"),
+    "zip named parquet": (zipped("b.parquet"), "b.parquet is not a Parquet file"),
+    "zip itself": (zipped("b.zip"), "b.zip is no benchmark that eyetest recognises"),
+    "zip as picture": (with_picture(b"PK\x03\x04" + b"\0" * 500), "line 1: image: found 504 bytes starting 'PK"),
+    "not UTF-8": (written("b.tsv", b"index\tquestion\tanswer\n1\tcaf\xe9\tx\n"), "question: found b'caf"),
+    "not UTF-8 tag": (
+        written(
+            "b.tsv", tsv("1\tq\tx\t\udce9", header="index\tquestion\tanswer\tkind").encode("utf-8", "surrogateescape")
+        ),
+        "row 1: kind: found bytes",
+    ),
+    "not UTF-8 header": (written("b.tsv", b"index\tqu\xe9stion\n1\tx\n"), "first line is not UTF-8"),
+    "not UTF-8 JSON": (written("b.jsonl", b'{"question": "caf\xe9", "answer": "x"}'), "line 1 is not JSON"),
+    "a 100 MB cell": (written("b.tsv", tsv(f"1\t\t{'x' * 100_000_000}\ta\tb\tA")), "row 1: question: found 95 MB"),
+    "a 100 MB value": (lambda folder: jsonl(folder, question="x" * 100_000_000), "question: found 100,000,000"),
+    "a 300 MB line": (written("b.jsonl", b'{"question": "' + b"x" * 300_000_000), "line 1 is longer than 256 MB"),
+    "open quote": (written("b.tsv", tsv('1\t\t"q\ta\tb\tA')), "line 2: a quote is opened and never closed"),
+    "picture in Parquet": (parquet, "row 1: image: found"),
+    "damaged Parquet": (damaged_parquet, "b.parquet is not a Parquet file"),
+    "empty folder": (lambda folder: folder, "is no benchmark that eyetest recognises"),
+}
+
+
+def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from eyetest.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_one_line_and_exit_code_2(tmp_path: Path, case: str) -> None:
+    make, message = CASES[case]
+    source = tmp_path / "source"
+    source.mkdir()
+    done = run("import", make(source), "--to", tmp_path / "b", cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("error: ")
+    assert message in lines[0]
+    assert len(lines[0]) < 400
+    assert [path.name for path in tmp_path.iterdir()] == ["source"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["import", "b.jsonl", "--to", "b", "--format", "josnl"], 'no format named "josnl"; did you mean "jsonl"?'),
+        (["import", "b.jsonl", "--to", "b", "--map", "questoin=q"], 'no field "questoin"; did you mean "question"?'),
+        (["import", "b.jsonl", "--to", "b", "--map", "question"], "--map takes FIELD=COLUMN pairs"),
+        (["import", "b.jsonl", "--to", "b", "--map", "question=qestion"], 'did you mean "question"?'),
+        (["import", "b.jsonl", "--to", "b", "--answers", "lettre"], 'did you mean "letter"?'),
+        (["import", "b.jsonl", "--to", "b", "--images", "gone"], "--images: gone is no folder"),
+        (["import", "b.jsonl", "--to", "b", "--drop", "gone"], '--drop: no column "gone"'),
+        (["import", "b.jsonl", "--to", "b", "--format", "parquet"], "holds no Parquet file"),
+        (["import", "b.jsonl", "--to", "b", "--format", "vlmevalkit"], "b.jsonl"),
+        (["import", "b.jsonl", "--to", "b", "--format", "datasets"], "b.jsonl"),
+        (["import", "b.jsonl", "--to", "b.jsonl/b"], "b.jsonl"),
+        (["export", "b.jsonl", "--to", "b.jsonl", "--format", "parquet"], "already there"),
+        (["export", "b.jsonl", "--to", "x", "--format", "mmmmu"], 'did you mean "mmmu"?'),
+        (["show", "gone"], "gone does not exist"),
+        (["show", "b.jsonl", "2"], "no item '2' in b"),
+    ],
+)
+def test_bad_options(tmp_path: Path, arguments: list[str], message: str) -> None:
+    before = jsonl(tmp_path).read_bytes()
+    done = run(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["b.jsonl"]
+    assert (tmp_path / "b.jsonl").read_bytes() == before

@@ -1,0 +1,56 @@
+"""The package as a whole: what it exports, what it leaves out, and that its parts are found by themselves."""
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import eyetest
+from eyetest.benchmarks import FORMATS
+from eyetest.errors import InputError
+
+EXPORTING = [
+    eyetest,
+    *(importlib.import_module(f"eyetest.{name}") for name in ("records", "benchmarks", "world", "cli")),
+]
+
+
+@pytest.mark.parametrize("package", EXPORTING, ids=lambda package: package.__name__)
+def test_public_names_are_there(package: object) -> None:
+    names = package.__all__  # type: ignore[attr-defined]
+    assert names
+    assert [name for name in names if not hasattr(package, name)] == []
+
+
+def test_the_core_does_without_torch_and_the_heavy_friends() -> None:
+    code = "import sys, eyetest, eyetest.cli; print([m for m in ('torch', 'pandas', 'datasets') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    for module in pkgutil.walk_packages(eyetest.__path__, "eyetest."):
+        doc = importlib.import_module(module.name).__doc__
+        assert doc, module.name
+        assert len(doc) > 20
+
+
+def test_a_format_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/__init__.py").touch()
+    (tmp_path / "parts/helper.py").write_text("x = 1")
+    (tmp_path / "parts/mine.py").write_text("class F:\n    name = 'mine'\nFORMAT = F()")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    from eyetest.registry import Registry
+
+    registry: Registry[object] = Registry("format", "parts", "FORMAT")
+    assert list(registry) == ["mine"]
+    with pytest.raises(InputError, match='no format named "mien"; did you mean "mine"'):
+        registry["mien"]
+
+
+def test_the_formats_that_must_be_there() -> None:
+    assert set(FORMATS) == {"datasets", "jsonl", "lmms-eval", "mmmu", "mmstar", "parquet", "vlmevalkit"}
+    assert all(format_.summary for format_ in FORMATS.values())

@@ -1,0 +1,59 @@
+"""Real benchmarks, as somebody else wrote them down."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Import, ReadOptions, export_benchmark, import_benchmark
+from eyetest.records import Choice
+from tests.strategies import content
+
+COUNTS = {
+    "mathvista": (1000, 540, 460, 995),
+    "mmmu_pro": (1730, 1730, 0, 0),
+    "chartqa": (842, 0, 842, 473),
+    "puzzlevqa": (2000, 2000, 0, 400),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_item_folders_import_with_the_counts_of_their_source(shared: Path, tmp_path: Path, name: str) -> None:
+    source = (shared / "data" / name / "SOURCE.md").read_text()
+    items, choice, text, files = COUNTS[name]
+    assert re.search(rf"\b{items}\b", source)
+    assert not files or re.search(rf"\b{files}\b", source)
+    benchmark, _ = import_benchmark(shared / "data" / name, tmp_path / name)
+    counts = benchmark.manifest.counts
+    assert (counts.items, counts.choice_items, counts.text_items) == (items, choice, text)
+    shown = {image.sha256 for item in benchmark for image in item.images}
+    assert counts.images == len(shown) <= files
+    with_picture = sum(bool(item.images) for item in benchmark)
+    assert with_picture == {"mathvista": 995, "mmmu_pro": 0, "chartqa": 842, "puzzlevqa": 400}[name]
+
+
+@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("format_name", ["vlmevalkit", "jsonl", "parquet", "mmmu", "datasets"])
+def test_real_items_come_back_from_every_format(shared: Path, tmp_path: Path, name: str, format_name: str) -> None:
+    first, _ = import_benchmark(shared / "data" / name, tmp_path / "first")
+    suffix = {"vlmevalkit": ".tsv", "parquet": ".parquet", "mmmu": ".parquet"}.get(format_name, "")
+    export_benchmark(first, format_name, tmp_path / f"out{suffix}")
+    second, _ = import_benchmark(tmp_path / f"out{suffix}", tmp_path / "second")
+    assert content(second) == content(first)
+
+
+def test_identical_pictures_are_stored_once(shared: Path, tmp_path: Path) -> None:
+    benchmark, _ = import_benchmark(shared / "data/mathvista", tmp_path / "b")
+    files = [path for path in (tmp_path / "b/images").rglob("*") if path.is_file()]
+    assert len(files) == benchmark.manifest.counts.images < 995
+
+
+def test_ten_options_by_mapping(shared: Path, tmp_path: Path) -> None:
+    read = ReadOptions(fields={"options": "options10_final", "answer": "answer10_final"})
+    benchmark, _ = import_benchmark(shared / "data/mmmu_pro", tmp_path / "b", Import(read=read))
+    options = benchmark.manifest.counts.options
+    assert (options["10"], options["9"], options["12"]) == (1214, 221, 1)
+    assert "1" not in options
+    assert benchmark["validation_Accounting_29"].choices[1] == Choice("B", True)
+    assert benchmark["test_History_1"].gold == (1,)
+    assert len(benchmark["test_History_1"].tags["options"]) == 4

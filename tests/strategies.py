@@ -1,7 +1,6 @@
 """Random items, as odd as real ones."""
 
 import io
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,7 +39,9 @@ def picture(number: int) -> bytes:
 
 
 @st.composite
-def drafts(draw: st.DrawFn, options: st.SearchStrategy[str] = words) -> tuple[dict[str, Any], list[int]]:
+def drafts(
+    draw: st.DrawFn, options: st.SearchStrategy[str] = words, *, plain_choice: bool = False
+) -> tuple[dict[str, Any], list[int]]:
     """An item's fields but for its id and pictures, and the numbers of its pictures."""
     fields: dict[str, Any] = {
         "question": draw(full_words),
@@ -51,9 +52,9 @@ def drafts(draw: st.DrawFn, options: st.SearchStrategy[str] = words) -> tuple[di
         "history": tuple(Turn(*turn) for turn in draw(st.lists(st.tuples(words, words), max_size=2))),
         "lineage": tuple(Lineage(step=step, seed=3) for step in draw(st.lists(words, max_size=1))),
     }
-    if draw(st.booleans()):
-        texts = draw(st.lists(options, min_size=1, max_size=6))
-        gold = draw(st.sets(st.integers(0, len(texts) - 1), min_size=1, max_size=2))
+    if plain_choice or draw(st.booleans()):
+        texts = draw(st.lists(options, min_size=2 if plain_choice else 1, max_size=6))
+        gold = draw(st.sets(st.integers(0, len(texts) - 1), min_size=1, max_size=1 if plain_choice else 2))
         fields["choices"] = tuple(Choice(text, i in gold) for i, text in enumerate(texts))
     else:
         fields["references"] = (draw(full_words), *draw(st.lists(words, max_size=2)))
@@ -61,10 +62,10 @@ def drafts(draw: st.DrawFn, options: st.SearchStrategy[str] = words) -> tuple[di
 
 
 def benchmarks(
-    options: st.SearchStrategy[str] = words, keep: Callable[[dict[str, Any]], bool] = lambda fields: True
+    options: st.SearchStrategy[str] = words, *, plain_choice: bool = False
 ) -> st.SearchStrategy[list[tuple[str, dict[str, Any], list[int]]]]:
-    """Several items with ids that differ."""
-    one = drafts(options).filter(lambda draft: keep(draft[0]))
+    """Several items with ids that differ; on wish only choice items with one gold among two or more."""
+    one = drafts(options, plain_choice=plain_choice)
     ids = st.lists(full_words, min_size=1, max_size=5, unique=True)
     return ids.flatmap(
         lambda names: st.tuples(*(one for _ in names)).map(

@@ -74,7 +74,10 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "wrong columns": (written("b.tsv", "a\tb\n1\t2\n"), "no column for the question among a, b; name it with --map"),
     "unknown kind": (written("b.xyz", "?"), "is no benchmark that eyetest recognises; name its format with --format"),
     "truncated base64": (written("b.tsv", tsv(f"1\t{RED[:-3]}\tq\ta\tb\tA")), "row 1: image: found"),
-    "truncated picture": (written("b.tsv", tsv(f"1\t{LARGE[:-40]}\tq\ta\tb\tA")), "row 1: image: found a picture that"),
+    "truncated picture": (
+        written("b.tsv", tsv(f"1\t{LARGE[:-40]}\tq\ta\tb\tA")),
+        "row 1: image: found a picture that",
+    ),
     "too many pixels": (with_picture(png_header(30_000, 30_000)), "line 1: image: found a picture of"),
     "text named png": (with_picture(b"hello, I am text"), "line 1: image: found 16 bytes starting 'hello"),
     "path that leaves": (

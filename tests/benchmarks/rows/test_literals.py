@@ -45,7 +45,6 @@ def test_texts_and_numbers_of_a_list(text: str, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize("number", ["1.50", "1e3", "100000000000000000000.0"])
-@pytest.mark.xfail(reason="numbers in a list are re-spelled: 1.50 becomes 1.5, 1e3 becomes 1000.0", strict=True)
 def test_a_number_keeps_its_spelling(number: str) -> None:
     assert parse_list(f"[{number}]") == [number]
 
@@ -103,7 +102,6 @@ def test_code_is_refused(code: str) -> None:
         "[" + "-" * 100_000 + "1]",
         "[" + "1+" * 100_000 + "1]",
         "[" + "(" * 100_000 + ")" * 100_000 + "]",
-        "[" + "9" * 100_000 + "]",
         "[" + '{"a":' * 100_000 + "1" + "}" * 100_000 + "]",
     ],
 )
@@ -122,12 +120,11 @@ def test_long_base64_is_read(template: str, size: int) -> None:
     assert parse_list(template.format(first, second)) == [first, second]
 
 
-@pytest.mark.parametrize("end", [", ['A']]", ", open('x')]", ", 'it\\'s']"])
-def test_long_texts_other_than_base64_are_refused(end: str) -> None:
+@pytest.mark.parametrize("end", [", ['A']]", ", open('x')]", " 'B']"])
+def test_long_texts_that_are_no_flat_list_are_refused(end: str) -> None:
     assert parse_list(f"['{'A' * 1_100_000}'{end}") is None
 
 
-@pytest.mark.xfail(reason="_QUOTED_BASE64 takes quadratic time in blanks before the closing bracket", strict=True)
 def test_blanks_in_a_long_list_take_linear_time() -> None:
     text = "['" + "A" * 1_000_000 + "'" + " " * 30_000 + "x]"
     start = time.perf_counter()
@@ -135,7 +132,6 @@ def test_blanks_in_a_long_list_take_linear_time() -> None:
     assert time.perf_counter() - start < 0.3
 
 
-@pytest.mark.xfail(reason="ast.literal_eval warns of \\s in '$\\sigma$' (on stderr from Python 3.12 on)", strict=True)
 def test_latex_in_a_list_raises_no_warning() -> None:
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
@@ -143,7 +139,6 @@ def test_latex_in_a_list_raises_no_warning() -> None:
     assert raised == []
 
 
-@pytest.mark.xfail(reason="half a surrogate pair comes through, and no file can hold it", strict=True)
 def test_half_a_surrogate_pair_is_refused() -> None:
     assert parse_list(r"['\ud800', 'x']") is None
 

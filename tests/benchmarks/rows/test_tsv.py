@@ -66,9 +66,6 @@ def test_a_table_quoted_where_need_be_gives_what_csv_reads(path: Path, end: str,
         "\n",
         pytest.param(
             "",
-            marks=pytest.mark.xfail(
-                reason="a bare CR before the last character of a file without final newline ends no row", strict=True
-            ),
         ),
     ],
 )
@@ -103,7 +100,6 @@ def test_csv_reads_what_write_row_writes(cells: list[str]) -> None:
         "\r\n",
         pytest.param(
             "\r",
-            marks=pytest.mark.xfail(reason="rows ended by a bare CR all get the offset of their line", strict=True),
         ),
     ],
 )

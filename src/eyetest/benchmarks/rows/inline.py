@@ -80,5 +80,5 @@ def _line_start(text: str, mark: str, after: int, *, last: bool = False) -> int 
 
 
 def _without_header(question: str) -> str:
-    match = re.search(r"\n?[ \t]*(?:Options|Choices)[ \t]*:[ \t]*\Z", question, re.IGNORECASE)
-    return question[: match.start()] if match else question
+    before, _, last = question.rpartition("\n")
+    return before if last.replace(" ", "").lower() in ("options:", "choices:") else question

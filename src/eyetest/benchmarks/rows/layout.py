@@ -27,6 +27,7 @@ KNOWN_COLUMNS: dict[str, tuple[str, ...]] = {
 }
 """Our fields, and the names under which files are known to keep them, best first."""
 
+_SEVERAL_COLUMNS = ("images", "options")
 _NUMBERED_IMAGES = tuple(f"image_{number}" for number in range(1, 27))
 RESERVED = {name for names in KNOWN_COLUMNS.values() for name in names} | set(_NUMBERED_IMAGES) | set(ascii_uppercase)
 """Column names that mean something; a tag of such a name is kept where it cannot be mistaken."""
@@ -89,6 +90,9 @@ def parse_map(pairs: Iterable[str]) -> dict[str, str]:
 
 def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> Layout:
     """Which column holds what, by the user's word first and by known names otherwise."""
+    for name in options.drop:
+        if name not in columns:
+            raise InputError(f'{where}: --drop: no column "{name}"; {nearest(name, columns)}')
     found: dict[str, Any] = {field: _find(field, columns, options, where) for field in KNOWN_COLUMNS}
     if not found["question"]:
         raise InputError(
@@ -97,19 +101,20 @@ def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> La
         )
     if "answer" in options.fields and "answer_letter" not in options.fields:
         found["answer_letter"] = ""
-    found["images"] = split_columns(found["images"]) or tuple(c for c in _NUMBERED_IMAGES if c in columns)
-    found["options"] = split_columns(found["options"]) or _letter_columns(columns, taken=found.values())
+    mapped = {column for value in options.fields.values() for column in split_columns(value)}
+    free = [column for column in columns if column not in mapped and column not in options.drop]
+    found["images"] = split_columns(found["images"]) or tuple(c for c in _NUMBERED_IMAGES if c in free)
+    found["options"] = split_columns(found["options"]) or tuple(takewhile(free.__contains__, ascii_uppercase))
     used = {name for value in found.values() for name in ((value,) if isinstance(value, str) else value)}
-    dropped = set(options.drop)
-    if unknown := dropped - set(columns):
-        name = sorted(unknown)[0]
-        raise InputError(f'{where}: --drop: no column "{name}"; {nearest(name, columns)}')
-    tags = tuple(c for c in columns if c not in used and c not in dropped)
-    return Layout(**found, tag_columns=tags)
+    return Layout(**found, tag_columns=tuple(column for column in free if column not in used))
 
 
 def _find(field: str, columns: Sequence[str], options: ReadOptions, where: str) -> str:
     if field in options.fields:
+        if "+" in options.fields[field] and field not in _SEVERAL_COLUMNS:
+            raise InputError(
+                f"{where}: --map {field}: only {' and '.join(_SEVERAL_COLUMNS)} may have several columns"
+            )
         for column in split_columns(options.fields[field]):
             if column not in columns:
                 raise InputError(f'{where}: --map {field}: no column "{column}"; {nearest(column, columns)}')
@@ -121,11 +126,6 @@ def _find(field: str, columns: Sequence[str], options: ReadOptions, where: str) 
 def split_columns(value: str) -> tuple[str, ...]:
     """The columns that ``A+B+C`` names."""
     return tuple(value.split("+")) if value else ()
-
-
-def _letter_columns(columns: Sequence[str], taken: Iterable[Any]) -> tuple[str, ...]:
-    mapped = {name for value in taken if isinstance(value, str) for name in split_columns(value)}
-    return tuple(takewhile(lambda name: name in columns and name not in mapped, ascii_uppercase))
 
 
 def _listed(columns: Sequence[str]) -> str:

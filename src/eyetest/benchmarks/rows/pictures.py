@@ -68,13 +68,13 @@ class PictureLoader:
             return False
 
     def _read_file(self, name: str) -> bytes:
-        path = self._root / name
         try:
+            path = self._root / name
             if not path.resolve().is_relative_to(self._root):
                 raise ImageError(f"path {short(name)}, which leaves {self._root}")
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
             why = getattr(error, "strerror", "") or "not a path"
             raise ImageError(f"path {short(name)} in {self._root} ({why.lower()})") from None
         self.files[path] = None

@@ -7,6 +7,7 @@ its columns and its first rows, and then applied to each (`RowReader`).
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -121,14 +122,14 @@ class RowReader:
         """The row as an item that shows these pictures."""
         layout = self.layout
         question = _text(row, layout.question)
-        names, options = _options(layout, row, question)
+        options = _options(layout, row, question)
         if layout.inline_options and options:
             question = _split_inline(question)[0]
         return Item(
             id=_text(row, layout.id) if layout.id else str(row.number),
             question=question,
             images=images,
-            choices=self._choices(row, names, options),
+            choices=self._choices(row, options),
             references=() if options else _references(row, layout.answer),
             hint=_text(row, layout.hint),
             history=_records(row, layout.history, tuple[Turn, ...]),
@@ -138,18 +139,18 @@ class RowReader:
             lineage=_records(row, layout.lineage, tuple[Lineage, ...]),
         )
 
-    def _choices(self, row: Row, names: Sequence[str], options: Sequence[str]) -> tuple[Choice, ...]:
+    def _choices(self, row: Row, options: dict[str, str]) -> tuple[Choice, ...]:
         if not options:
             return ()
-        gold = self._gold(row, names, options)
-        return tuple(Choice(text, i in gold) for i, text in enumerate(options))
+        gold = self._gold(row, list(options), list(options.values()))
+        return tuple(Choice(text, i in gold) for i, text in enumerate(options.values()))
 
     def _gold(self, row: Row, names: Sequence[str], options: Sequence[str]) -> tuple[int, ...]:
         layout = self.layout
         marked = row.values.get(layout.answer_letter) if layout.answer_letter else None
         answer = row.values.get(layout.answer) if layout.answer else None
         if not is_missing(marked):
-            by_letter = _find_letters(marked, names, options)
+            by_letter = _find_letters(marked, names)
             if by_letter is None:
                 raise _bad_gold(row, layout.answer_letter, marked, names)
             if not is_missing(answer) and not _agrees(answer, by_letter, options):
@@ -157,28 +158,31 @@ class RowReader:
             return by_letter
         if is_missing(answer):
             return ()
-        gold = _find_letters(answer, names, options) if layout.answers == "letter" else None
-        gold = gold or find_gold(answer, options, layout.answers) or find_gold(answer, options, "text")
+        if layout.answers == "letter":
+            gold = _find_letters(answer, names) or find_gold(answer, options, "text")
+        else:
+            gold = find_gold(answer, options, layout.answers)
         if gold is None:
             raise _bad_gold(row, layout.answer, answer, names)
         return gold
 
 
-def _options(layout: Layout, row: Row, question: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names and texts of the options; names are the letters by which the file itself calls them."""
+def _options(layout: Layout, row: Row, question: str) -> dict[str, str]:
+    """The options by the letters under which the file itself knows them; there may be gaps."""
     if layout.inline_options:
         texts = _split_inline(question)[1]
         if not texts:
-            raise ItemError(
-                row.where, layout.question, "no options that can be told apart", "options A, B … in the text"
-            )
-    elif len(layout.options) > 1 or layout.options == ("A",):
-        cells = [(name, _text(row, name)) for name in layout.options if row.values.get(name) is not None]
-        letters = [letter(layout.options.index(name)) for name, _ in cells]
-        return tuple(letters), tuple(text for _, text in cells)
-    else:
-        texts = _option_list(row, layout.options[0]) if layout.options else ()
-    return tuple(letter(i) for i in range(min(len(texts), 26))), texts
+            found, expected = "no options that can be told apart", "options A, B … in the text"
+            raise ItemError(row.where, layout.question, found, expected)
+        return _lettered(texts)
+    if len(layout.options) > 1 or layout.options == ("A",):
+        cells = ((letter(i), _text(row, column)) for i, column in enumerate(layout.options))
+        return {name: text for name, text in cells if text}
+    return _option_cell(row, layout.options[0]) if layout.options else {}
+
+
+def _lettered(texts: Iterable[str]) -> dict[str, str]:
+    return {letter(position): text for position, text in enumerate(texts)}
 
 
 def _bad_gold(row: Row, column: str, found: Any, names: Sequence[str]) -> ItemError:
@@ -192,17 +196,12 @@ def _agrees(answer: Any, gold: tuple[int, ...], options: Sequence[str]) -> bool:
     return any({options[i] for i in found} == marked for found in said if found)
 
 
-def _find_letters(answer: Any, names: Sequence[str], options: Sequence[str]) -> tuple[int, ...] | None:
+def _find_letters(answer: Any, names: Sequence[str]) -> tuple[int, ...] | None:
     """Positions of options by the letters the file gives them, which may have gaps."""
-    found = find_gold(answer, range_of_names(names), "letter")
+    found = find_gold(answer, ascii_uppercase, "letter")
     if found is None or any(letter(i) not in names for i in found):
         return None
     return tuple(names.index(letter(i)) for i in found)
-
-
-def range_of_names(names: Sequence[str]) -> Sequence[str]:
-    """As many blanks as letters up to the last named one."""
-    return [""] * (ord(names[-1]) - ord("A") + 1) if names else []
 
 
 def _split_inline(question: str) -> tuple[str, tuple[str, ...]]:
@@ -221,7 +220,7 @@ def _options_are_inline(layout: Layout, sample: Iterable[dict[str, Any]]) -> boo
 
 def _sampled_options(layout: Layout, row: dict[str, Any]) -> tuple[str, ...]:
     try:
-        return _options(layout, Row(0, "", row), str(row.get(layout.question, "")))[1]
+        return tuple(_options(layout, Row(0, "", row), str(row.get(layout.question, ""))).values())
     except ItemError:
         return ()
 
@@ -241,22 +240,20 @@ def _as_text(row: Row, column: str, value: Any) -> str:
     return text
 
 
-def _option_list(row: Row, column: str) -> tuple[str, ...]:
+def _option_cell(row: Row, column: str) -> dict[str, str]:
+    """Options that one cell holds: as a list, as text that holds one, or as an object by letter."""
     value = row.values.get(column)
     if isinstance(value, str):
-        parsed = parse_list(value) if value.strip() else []
-        if parsed is None:
-            raise ItemError(row.where, column, short(value), "a list of options")
-        value = parsed
-    if isinstance(value, dict):
-        value = [text for text in value.values() if text is not None]
+        value = parse_list(value) if value.strip() else []
+    if isinstance(value, dict) and all(len(name) == 1 and name in ascii_uppercase for name in value):
+        return {name: _as_text(row, column, value[name]) for name in sorted(value) if value[name] is not None}
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
         value = value[0]  # one item of MMMU-Pro's release is wrapped twice
-    if value is None:
-        return ()
+    if row.values.get(column) is None:
+        return {}
     if not isinstance(value, list | tuple) or any(part is None for part in value):
-        raise ItemError(row.where, column, short(value), "a list of options")
-    return tuple(_as_text(row, column, part) for part in value)
+        raise ItemError(row.where, column, short(row.values[column]), "a list of options")
+    return _lettered(_as_text(row, column, part) for part in value)
 
 
 def _references(row: Row, column: str) -> tuple[str, ...]:
@@ -276,7 +273,7 @@ def _records(row: Row, column: str, kind: Any) -> Any:
         return ()
     try:
         return msgspec.json.decode(value, type=kind) if isinstance(value, str) else msgspec.convert(value, kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise ItemError(row.where, column, short(value), f"a list of records ({error})") from None
 
 
@@ -284,7 +281,7 @@ def _tags(layout: Layout, row: Row) -> dict[str, Any]:
     values = row.values
     tags = {c: v for c in layout.tag_columns if (v := values.get(c)) is not None}
     for column, value in tags.items():
-        if isinstance(value, bytes) or (isinstance(value, dict) and isinstance(value.get("bytes"), bytes)):
+        if _holds_bytes(value):
             raise ItemError(
                 row.where, column, "bytes", f"text or numbers (leave the column out with --drop {column})"
             )
@@ -292,8 +289,16 @@ def _tags(layout: Layout, row: Row) -> dict[str, Any]:
     if isinstance(held, str):
         try:
             held = msgspec.json.decode(held)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return {**tags, layout.tags: held}
     if isinstance(held, dict):
         return {**tags, **held}
     return tags if held is None else {**tags, layout.tags: held}
+
+
+def _holds_bytes(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(_holds_bytes(part) for part in value.values())
+    if isinstance(value, list):
+        return any(_holds_bytes(part) for part in value)
+    return isinstance(value, bytes)

@@ -15,6 +15,7 @@ from eyetest.errors import InputError
 MAX_CELL = 64 * 2**20
 MAX_LINE = 256 * 2**20
 _BUFFER = 2**20
+_BOM = b"\xef\xbb\xbf"
 
 
 class TsvFile:
@@ -30,17 +31,15 @@ class TsvFile:
         with self.path.open("rb", buffering=_BUFFER) as file:
             file.seek(start)
             self.position, self.line = start, 0
-            while True:
-                offset = self.position
-                line = self._readline(file)
-                if not line:
-                    return
+            while line := self._readline(file):
+                offset = self.position - len(line)
                 if offset == 0:
-                    line = line.removeprefix(b"\xef\xbb\xbf")
-                cells = _split_plain(line) if b'"' not in line and b"\r" not in line[:-2] else None
-                yield from (
-                    (offset, row) for row in ([cells] if cells else self._split_quoted(line, file)) if row != [b""]
-                )
+                    line = line.removeprefix(_BOM)
+                body = line.rstrip(b"\r\n")
+                if b'"' in body or b"\r" in body:
+                    yield from self._split_quoted(line, file)
+                elif body:
+                    yield offset, body.split(b"\t")
 
     def _readline(self, file: BinaryIO) -> bytes:
         line = file.readline(MAX_LINE)
@@ -50,10 +49,11 @@ class TsvFile:
         self.line += 1
         return line
 
-    def _split_quoted(self, line: bytes, file: BinaryIO) -> Iterator[list[bytes]]:
-        """Cells of a row in which quotes or bare carriage returns occur; reads on where a field goes on."""
+    def _split_quoted(self, line: bytes, file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
+        """Rows of a line in which quotes or bare carriage returns occur; reads on where a field goes on."""
         row: list[bytes] = []
         at = 0
+        start = self.position - len(line)
         while True:
             pieces: list[bytes] = []
             if line[at : at + 1] == b'"':
@@ -62,16 +62,16 @@ class TsvFile:
             if end > at:
                 pieces.append(line[at:end])
             row.append(pieces[0] if len(pieces) == 1 else b"".join(pieces))
-            stop = line[end : end + 1]
             at = end + 1
-            if stop == b"\t":
+            if line[end : end + 1] == b"\t":
                 continue
-            yield row
+            if row != [b""]:
+                yield start, row
             if line[end : end + 2] == b"\r\n":
                 at += 1
             if at >= len(line):
                 return
-            row = []
+            row, start = [], self.position - len(line) + at
 
     def _quoted(self, line: bytes, at: int, pieces: list[bytes], file: BinaryIO) -> tuple[int, bytes]:
         """Collect a quoted field; returns the line on which it ends and where."""
@@ -89,10 +89,6 @@ class TsvFile:
                 return end + 1, line
             pieces.append(b'"')
             at = end + 2
-
-
-def _split_plain(line: bytes) -> list[bytes]:
-    return line.rstrip(b"\r\n").split(b"\t")
 
 
 def _field_end(line: bytes, at: int) -> int:

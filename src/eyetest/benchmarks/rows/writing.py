@@ -35,7 +35,7 @@ def plain_row(item: Item, is_column: Callable[[str, Any], bool] = unreserved) ->
     for name in ("history", "lineage"):
         if records := getattr(item, name):
             row[name] = msgspec.to_builtins(records)
-    held = {n: v for n, v in item.tags.items() if not is_column(n, v)}
+    held = {n: v for n, v in item.tags.items() if v is None or not is_column(n, v)}
     row.update((n, v) for n, v in item.tags.items() if n not in held)
     if held:
         row["tags"] = held

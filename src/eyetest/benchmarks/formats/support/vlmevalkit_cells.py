@@ -31,6 +31,8 @@ class Names:
         self.columns = tuple(columns)
         self.options = split_columns(fields.get("options", ""))
         self._fields = {"id": "index", "group": "g_index", **fields}
+        taken = {column for value in fields.values() for column in split_columns(value)} - {"image_path"}
+        self._tags = set(columns) - taken
 
     def column(self, field: str) -> str:
         """The column of one of our fields."""
@@ -46,7 +48,7 @@ class Names:
 
     def is_tag(self, name: str, value: object) -> bool:
         """Whether a tag can be a column: non-empty text under a name that means nothing else here."""
-        return isinstance(value, str) and bool(value) and (unreserved(name) or name in self.columns)
+        return isinstance(value, str) and bool(value) and (unreserved(name) or name in self._tags)
 
 
 def option_cells(item: Item, names: Names) -> dict[str, str]:

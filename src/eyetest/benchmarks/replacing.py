@@ -2,7 +2,7 @@
 
 The new content grows in a hidden sibling, ``.NAME.partial-…``, which is renamed (or, where something stands
 there already, exchanged) when it is complete. A process that is killed leaves only such a sibling behind;
-it holds a lock for as long as it lives, so that the next writer can tell the dead from the living and sweep.
+it is locked for as long as its writer lives, so that the next writer can tell the dead from the living and sweep.
 """
 
 import ctypes
@@ -19,7 +19,6 @@ from eyetest.errors import InputError
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
-_LOCK = ".writing"
 
 
 @contextmanager
@@ -74,23 +73,42 @@ def _sibling(target: Path) -> Iterator[Path]:
             raise InputError(f"cannot make folder {target.parent}: {error.strerror}") from None
     _sweep(target)
     try:
-        sibling = Path(tempfile.mkdtemp(prefix=f".{target.name}.partial-", dir=target.parent))
+        sibling, lock = _make_locked(target)
     except OSError as error:
         raise InputError(f"cannot write beside {target}: {error.strerror}") from None
-    with (sibling / _LOCK).open("w") as lock:
+    try:
+        yield sibling
+    finally:
+        shutil.rmtree(sibling, ignore_errors=True)
+        os.close(lock)
+
+
+def _make_locked(target: Path) -> tuple[Path, int]:
+    """A new sibling and the lock on it, which the system gives up when this process ends, however it ends."""
+    while True:
+        sibling = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
+        lock = os.open(sibling, os.O_RDONLY)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            yield sibling
-        finally:
-            shutil.rmtree(sibling, ignore_errors=True)
+        if sibling.exists():  # nobody swept it between its making and its locking
+            return sibling, lock
+        os.close(lock)
 
 
 def _sweep(target: Path) -> None:
-    """Remove what killed writers of the same target left behind."""
-    for sibling in target.parent.glob(f".{target.name}.partial-*"):
-        with suppress(OSError), (sibling / _LOCK).open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(sibling, ignore_errors=True)
+    """Remove what killed writers of the same target left behind: siblings that nobody holds a lock on."""
+    for sibling in target.parent.iterdir():
+        if sibling.name.startswith(_prefix(target)):
+            with suppress(OSError):
+                lock = os.open(sibling, os.O_RDONLY)
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(sibling, ignore_errors=True)
+                finally:
+                    os.close(lock)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name}.partial-"
 
 
 def _exchange(new: Path, old: Path) -> None:

@@ -145,7 +145,7 @@ def test_one_line_and_exit_code_2(tmp_path: Path, case: str) -> None:
         (["import", "b.jsonl", "--to", "b", "--answers", "lettre"], 'did you mean "letter"?'),
         (["import", "b.jsonl", "--to", "b", "--images", "gone"], "--images: gone is no folder"),
         (["import", "b.jsonl", "--to", "b", "--drop", "gone"], '--drop: no column "gone"'),
-        (["import", "b.jsonl", "--to", "b", "--format", "parquet"], "holds no Parquet file"),
+        (["import", "b.jsonl", "--to", "b", "--format", "parquet"], "b.jsonl is not a Parquet file"),
         (["import", "b.jsonl", "--to", "b", "--format", "vlmevalkit"], "b.jsonl"),
         (["import", "b.jsonl", "--to", "b", "--format", "datasets"], "b.jsonl"),
         (["import", "b.jsonl", "--to", "b.jsonl/b"], "b.jsonl"),

@@ -110,7 +110,7 @@ def test_interrupting_leaves_nothing(tmp_path: Path) -> None:
         time.sleep(0.005)
     os.kill(process.pid, signal.SIGINT)
     assert process.wait() in (1, 130)
-    assert list((tmp_path / "out").iterdir()) == []
+    assert not (tmp_path / "out").exists()
 
 
 def test_importing_twice_gives_the_same_folder(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from eyetest.benchmarks import Benchmark, export_benchmark, import_benchmark
 from eyetest.benchmarks import open_benchmark as open  # noqa: A004 (et.open is what one types in a notebook)
 from eyetest.errors import EyetestError
 from eyetest.records import Choice, ImageRef, Item, Lineage, Manifest, Turn
+from eyetest.version import __version__
 
-__version__ = "0.1.0"
 __all__ = [
     "Benchmark",
     "Choice",
@@ -15,6 +15,7 @@ __all__ = [
     "Lineage",
     "Manifest",
     "Turn",
+    "__version__",
     "export_benchmark",
     "import_benchmark",
     "open",

@@ -56,7 +56,7 @@ def test_the_fingerprint_is_that_of_the_content(tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
-    with pytest.raises(ItemError, match="item '1': id: found '1' again, expected a new id"):
+    with pytest.raises(ItemError, match="item '1': id: found '1' again, expected an id of its own"):
         make(tmp_path / "b", text_item("1"), text_item("1"))
     assert list(tmp_path.iterdir()) == []
 
@@ -81,10 +81,10 @@ def test_the_old_folder_stays_until_the_new_one_is_whole(tmp_path: Path) -> None
 def test_what_is_not_ours_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b/thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match="was not written by eyetest"):
+    with pytest.raises(InputError, match=r"holds 'thesis\.tex', which eyetest did not write"):
         make(tmp_path / "b", text_item("1"), overwrite=True)
     (tmp_path / "file").write_text("x")
-    with pytest.raises(InputError, match="is a file"):
+    with pytest.raises(InputError, match="already there, and it is a file"):
         make(tmp_path / "file", text_item("1"), overwrite=True)
     assert (tmp_path / "b/thesis.tex").read_text() == "years of work"
 

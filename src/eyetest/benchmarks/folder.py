@@ -7,6 +7,7 @@ when somebody looks, so a benchmark may be far larger than memory.
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -23,7 +24,11 @@ from eyetest.records import FOLDER_VERSION, Counts, ImageRef, Item, Manifest, ch
 MANIFEST = "benchmark.json"
 _ITEMS = "items.parquet"
 _IMAGES = "images"
+SKIPPED = "skipped.jsonl"
+INPUTS = "inputs.json"
+_OURS = (MANIFEST, _ITEMS, _IMAGES, SKIPPED, INPUTS)
 _ROW_GROUP = 2_000
+_MOST_PENDING = 16 * 2**20
 _BATCH = 500
 
 
@@ -40,12 +45,12 @@ class Benchmark:
         return self.manifest.counts.items
 
     def __iter__(self) -> Iterator[Item]:
-        with pq.ParquetFile(self.path / _ITEMS, memory_map=True) as file:
+        with self._items() as file:
             for batch in file.iter_batches(batch_size=_BATCH):
                 yield from itemtable.from_batch(batch)
 
     def __getitem__(self, item_id: str) -> Item:
-        with pq.ParquetFile(self.path / _ITEMS, memory_map=True) as file:
+        with self._items() as file:
             position = self._id_column(file).index(item_id).as_py()
             if position < 0:
                 raise InputError(f"no item {short(item_id)} in {self.manifest.name}; {self._nearest_id(item_id)}")
@@ -58,11 +63,20 @@ class Benchmark:
         raise InputError(f"{self.path / _ITEMS} is shorter than its id column says")
 
     def __contains__(self, item_id: object) -> bool:
-        with pq.ParquetFile(self.path / _ITEMS, memory_map=True) as file:
+        with self._items() as file:
             return bool(self._id_column(file).index(item_id).as_py() >= 0)
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.manifest.name!r}: {len(self):,} items in {self.path}>"
+
+    @contextmanager
+    def _items(self) -> Iterator[pq.ParquetFile]:
+        """The items' file; whatever is wrong with it becomes one line."""
+        try:
+            with pq.ParquetFile(self.path / _ITEMS, memory_map=True) as file:
+                yield file
+        except (pa.ArrowException, OSError, msgspec.DecodeError, UnicodeError) as error:
+            raise InputError(f"{self.path / _ITEMS} is damaged: {str(error).splitlines()[0]}") from None
 
     def _id_column(self, file: pq.ParquetFile) -> pa.ChunkedArray:
         if self._ids is None:
@@ -90,12 +104,14 @@ class BenchmarkWriter:
     def __init__(
         self, path: Path, manifest: Manifest, *, overwrite: bool = False, gold_required: bool = True
     ) -> None:
-        refuse_to_lose(path, overwrite=overwrite, marker=MANIFEST)
+        refuse_to_lose(path, overwrite=overwrite, ours=_OURS if is_benchmark(path) else ())
         self.path = path
         self.manifest = manifest
         self._gold_required = gold_required
-        self._replacing = replacing_folder(path)
+        self._replacing = replacing_folder(path, overwrite=overwrite)
         self._pending: list[Item] = []
+        self._pending_bytes = 0
+        self._used: set[str] = set()
         self._ids: set[str] = set()
         self._options: Counter[int] = Counter()
         self._digest = hashlib.sha256()
@@ -125,12 +141,15 @@ class BenchmarkWriter:
         """Append an item whose pictures are in ``images`` already."""
         check(item, where, gold_required=self._gold_required)
         if item.id in self._ids:
-            raise ItemError(where or f"item {short(item.id)}", "id", f"{short(item.id)} again", "a new id")
+            raise ItemError(where or f"item {short(item.id)}", "id", f"{short(item.id)} again", "an id of its own")
         self._ids.add(item.id)
         self._options[len(item.choices)] += 1
-        self._digest.update(msgspec.json.encode(msgspec.structs.replace(item, spellings={}), order="sorted"))
+        self._used.update(image.sha256 for image in item.images)
+        text = msgspec.json.encode(msgspec.structs.replace(item, spellings={}), order="sorted")
+        self._digest.update(text)
         self._pending.append(item)
-        if len(self._pending) >= _ROW_GROUP:
+        self._pending_bytes += len(text) + sum(len(spelling.theirs) for spelling in item.spellings.values())
+        if len(self._pending) >= _ROW_GROUP or self._pending_bytes > _MOST_PENDING:
             self._flush()
 
     def adopt(self, item: Item, source: Benchmark) -> None:
@@ -156,12 +175,14 @@ class BenchmarkWriter:
         if self._pending:
             self._parquet.write_table(itemtable.to_table(self._pending))
             self._pending.clear()
+            self._pending_bytes = 0
 
     def _finish(self) -> None:
         self._flush()
         self._parquet.close()
         if not self._ids:
             raise InputError(f"no items, so {self.path} was not written")
+        self.images.keep_only(self._used)
         self.manifest = msgspec.structs.replace(
             self.manifest, counts=self.counts, fingerprint=self._digest.hexdigest()
         )
@@ -196,5 +217,5 @@ def _read_manifest(path: Path) -> Manifest:
                 f"{path} is a benchmark folder of version {short(version)}; this eyetest reads {FOLDER_VERSION}"
             )
         return msgspec.json.decode(text, type=Manifest)
-    except (msgspec.DecodeError, AttributeError) as error:
+    except (msgspec.DecodeError, AttributeError, UnicodeError) as error:
         raise InputError(f"{path / MANIFEST} is not a benchmark manifest: {error}") from None

@@ -7,6 +7,7 @@ named .png, decompression bombs and cut-off data without decoding a single pixel
 import hashlib
 import io
 import os
+import re
 import warnings
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,15 +16,17 @@ from pathlib import Path
 from PIL import Image as Pillow
 from PIL import UnidentifiedImageError
 
-from eyetest.errors import ImageError
-from eyetest.records import IMAGE_FORMATS, ImageRef
+from eyetest.errors import ImageError, short
+from eyetest.records import IMAGE_FORMATS, ImageFormat, ImageRef
 
 MAX_BYTES = 64 * 2**20
 MAX_PIXELS = 100_000_000
+_HASH = re.compile("[0-9a-f]{64}")
 _WRITERS = 2
 _MOST_WAITING = 8
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 _PILLOW_FORMATS = [name.upper() for name in IMAGE_FORMATS]
+_FORMAT_OF: dict[str, ImageFormat] = {**{name: name for name in IMAGE_FORMATS}, "mpo": "jpeg"}
 
 
 class ImageStore:
@@ -41,6 +44,8 @@ class ImageStore:
 
     def path(self, image: ImageRef) -> Path:
         """Where a picture's file is."""
+        if not _HASH.fullmatch(image.sha256) or image.format not in IMAGE_FORMATS:
+            raise ImageError(f"{short(image.filename)} is not the name of a stored picture")
         return self.root / image.sha256[:2] / image.filename
 
     def put(self, data: bytes) -> ImageRef:
@@ -79,6 +84,11 @@ class ImageStore:
     def open(self, image: ImageRef) -> Pillow.Image:
         """The picture itself, decoded."""
         return decode(self.read(image))
+
+    def keep_only(self, used: set[str]) -> None:
+        """Remove pictures that were taken in for items that did not make it."""
+        for sha256 in self._known.keys() - used:
+            self.path(self._known.pop(sha256)).unlink()
 
     def __len__(self) -> int:
         return len(self._known)
@@ -129,7 +139,7 @@ def inspect(data: bytes, sha256: str) -> ImageRef:
         raise ImageError(f"a picture of {width:,} × {height:,} pixels; at most {MAX_PIXELS:,} are taken")
     if not _ends_well(kind, data):
         decode(data)
-    return ImageRef(sha256, "jpeg" if kind == "mpo" else kind, width, height, len(data))
+    return ImageRef(sha256, _FORMAT_OF[kind], width, height, len(data))
 
 
 def decode(data: bytes) -> Pillow.Image:
@@ -140,7 +150,7 @@ def decode(data: bytes) -> Pillow.Image:
         try:
             picture.load()
             return picture.copy()
-        except (OSError, SyntaxError, ValueError) as error:
+        except (OSError, SyntaxError, ValueError, EOFError) as error:
             raise ImageError(f"a picture that cannot be decoded ({error})") from None
 
 
@@ -151,9 +161,11 @@ def _header(data: bytes) -> Pillow.Image:
             return Pillow.open(io.BytesIO(data), formats=_PILLOW_FORMATS)
     except Pillow.DecompressionBombError:
         raise ImageError(f"a picture of more than {MAX_PIXELS:,} pixels") from None
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError):
+    except UnidentifiedImageError:
         start = data[:12].decode("ascii", "replace")
         raise ImageError(f"{len(data):,} bytes starting {start!r}, which is no picture") from None
+    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        raise ImageError(f"a picture that cannot be read ({error})") from None
 
 
 def _ends_well(kind: str, data: bytes) -> bool:

@@ -13,17 +13,18 @@ from pathlib import Path
 
 import msgspec
 
-from eyetest.benchmarks.folder import Benchmark, BenchmarkWriter, is_benchmark
+from eyetest.benchmarks.folder import INPUTS, SKIPPED, Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.formats import FORMATS, recognise
 from eyetest.benchmarks.replacing import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.benchmarks.rows import ReadOptions
 from eyetest.errors import InputError, ItemError
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
+from eyetest.version import __version__
 
 Progress = Callable[[float], None]
-_SKIPPED = "skipped.jsonl"
-_INPUTS = "inputs.json"
+_MARKER = ".eyetest"
 _REPORT_EVERY = 50
+_DATA_SUFFIXES = (".tsv", ".json", ".jsonl", ".parquet", ".arrow")
 
 
 class Import(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,10 +61,14 @@ def import_benchmark(
 def export_benchmark(benchmark: Benchmark, format_name: str, to: Path, *, overwrite: bool = False) -> list[str]:
     """Write a benchmark in another tool's format; returns what the user should know about it."""
     format_ = FORMATS[format_name]
-    refuse_to_lose(to, overwrite=overwrite, marker=format_.marker)
-    replacing = replacing_folder if format_.marker else replacing_file
-    with replacing(to) as place:
-        return format_.write(benchmark, place, to)
+    refuse_to_lose(to, overwrite=overwrite, ours=_written_by_us(to) if format_.is_folder else None)
+    if not format_.is_folder:
+        with replacing_file(to, overwrite=overwrite) as place:
+            return format_.write(benchmark, place, to)
+    with replacing_folder(to, overwrite=overwrite) as place:
+        notes = format_.write(benchmark, place, to)
+        (place / _MARKER).write_bytes(msgspec.json.encode(sorted(path.name for path in place.iterdir())))
+        return notes
 
 
 def open_benchmark(
@@ -76,28 +81,40 @@ def open_benchmark(
     read = read or ReadOptions()
     place = _cache_place(path, read)
     if not (is_benchmark(place) and _unchanged(place)):
-        files, _ = _import(path, place, Import(read=read, overwrite=True), progress)
+        how = Import(read=read, overwrite=True)
+        files, _ = _import(path, place, how, progress)
+        (place / INPUTS).write_bytes(msgspec.json.encode([_stamp(file) for file in files]))
         _forget_older(place)
-        (place / _INPUTS).write_bytes(msgspec.json.encode([_stamp(file) for file in files]))
     return Benchmark(place)
 
 
+def _written_by_us(folder: Path) -> tuple[str, ...]:
+    """What an earlier export of ours left in a folder; nothing if the folder is somebody else's."""
+    with suppress(OSError, msgspec.DecodeError, UnicodeError):
+        names = msgspec.json.decode((folder / _MARKER).read_bytes(), type=tuple[str, ...])
+        return (*names, _MARKER, "__pycache__")
+    return ()
+
+
 def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tuple[Path, ...], list[Skipped]]:
+    if is_benchmark(source):
+        raise InputError(f"{source} is a benchmark folder already: every command takes it as it is")
     format_ = FORMATS[how.read.format] if how.read.format else recognise(source)
     if not source.exists():
         raise InputError(f"{source} does not exist")
+    file_name = _readable(source.resolve().name)
     manifest = Manifest(
-        name=how.name or source.resolve().stem,
+        name=how.name or Path(file_name).stem,
         version=how.version,
         licence=how.licence,
         source=how.source,
         canary=how.canary,
-        lineage=(Lineage(step="import", source=source.name, note=format_.name),),
+        lineage=(Lineage(step="import", source=file_name, note=format_.name),),
     )
     skipped: list[Skipped] = []
     with BenchmarkWriter(to, manifest, overwrite=how.overwrite, gold_required=how.read.gold_required) as writer:
         rows = format_.read(source, how.read, writer.images)
-        origin = Origin(file=source.name, format=format_.name, columns=rows.columns, fields=rows.fields)
+        origin = Origin(file=file_name, format=format_.name, columns=rows.columns, fields=rows.fields)
         writer.manifest = msgspec.structs.replace(manifest, origin=origin)
         for row in rows:
             try:
@@ -110,7 +127,7 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
                 progress(rows.done)
         if skipped:
             lines = msgspec.json.Encoder().encode_lines(skipped)
-            (writer.folder / _SKIPPED).write_bytes(lines)
+            (writer.folder / SKIPPED).write_bytes(lines)
     return rows.files, skipped
 
 
@@ -122,31 +139,40 @@ def cache_root() -> Path:
 
 
 def _cache_place(path: Path, read: ReadOptions) -> Path:
+    """Named by whose file it is, what was in it, and how it is read: three parts, so that each can change alone."""
     if not path.exists():
         raise InputError(f"{path} does not exist")
-    inside = sorted(p for p in path.glob("*") if p.is_file()) if path.is_dir() else [path]
-    whose = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
-    stamps = [FOLDER_VERSION, read, *(_stamp(file) for file in inside)]
-    what = hashlib.sha256(msgspec.json.encode(stamps, enc_hook=str)).hexdigest()[:12]
-    return cache_root() / f"{whose}-{what}" / (path.resolve().stem or "benchmark")
+    whole = path.resolve()
+    inside = [whole]
+    if whole.is_dir():
+        inside = sorted(p for p in whole.rglob("*") if p.suffix.lower() in _DATA_SUFFIXES and p.is_file())
+    parts = (os.fsencode(whole), msgspec.json.encode([_stamp(file) for file in inside]))
+    how = msgspec.json.encode([__version__, FOLDER_VERSION, read], enc_hook=str)
+    name = "-".join(hashlib.sha256(part).hexdigest()[:12] for part in (*parts, how))
+    return cache_root() / name / (_readable(whole.stem) or "benchmark")
 
 
 def _stamp(file: Path) -> tuple[str, int, int]:
     status = file.stat()
-    return str(file), status.st_size, status.st_mtime_ns
+    return _readable(str(file)), status.st_size, status.st_mtime_ns
+
+
+def _readable(name: str) -> str:
+    """A file's name as text that can be stored; bytes that are not UTF-8 become question marks."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def _unchanged(place: Path) -> bool:
     """Whether the picture files that a cached import read are still the same."""
     with suppress(OSError, msgspec.DecodeError):
-        stamps = msgspec.json.decode((place / _INPUTS).read_bytes(), type=list[tuple[str, int, int]])
+        stamps = msgspec.json.decode((place / INPUTS).read_bytes(), type=list[tuple[str, int, int]])
         return all(_stamp(Path(name)) == (name, size, time) for name, size, time in stamps)
     return False
 
 
 def _forget_older(place: Path) -> None:
     """Remove what was cached of the same path before it changed."""
-    whose = place.parent.name.partition("-")[0]
+    whose, what, _ = place.parent.name.split("-")
     for older in place.parent.parent.glob(f"{whose}-*"):
-        if older != place.parent:
+        if not older.name.startswith(f"{whose}-{what}-"):
             shutil.rmtree(older, ignore_errors=True)

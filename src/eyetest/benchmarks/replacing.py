@@ -11,76 +11,86 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, short
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 
 
 @contextmanager
-def replacing_folder(target: Path) -> Iterator[Path]:
+def replacing_folder(target: Path, *, overwrite: bool = True) -> Iterator[Path]:
     """Give an empty folder to fill; it becomes ``target`` when the block ends, and vanishes if it fails."""
     with _sibling(target) as sibling:
         content = sibling / "content"
         content.mkdir()
         yield content
-        _flush(content)
-        if target.exists():
-            _exchange(content, target)
-        else:
+        for path in (*(p for p in content.iterdir() if p.is_file()), content):
+            _flush(path)
+        try:
             content.rename(target)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            if not overwrite:
+                raise InputError(f"{target} was written by somebody else meanwhile; choose another place") from None
+            _exchange(content, target)
         _flush(target.parent)
 
 
 @contextmanager
-def replacing_file(target: Path) -> Iterator[Path]:
+def replacing_file(target: Path, *, overwrite: bool = True) -> Iterator[Path]:
     """Give a path to write; the file becomes ``target`` when the block ends, and vanishes if it fails."""
     with _sibling(target) as sibling:
         content = sibling / target.name
         yield content
         _flush(content)
+        if target.exists() and not overwrite:
+            raise InputError(f"{target} was written by somebody else meanwhile; choose another place")
         content.replace(target)
         _flush(target.parent)
 
 
-def refuse_to_lose(target: Path, *, overwrite: bool, marker: str = "") -> None:
+def refuse_to_lose(target: Path, *, overwrite: bool, ours: Collection[str] | None) -> None:
     """Stop before anything is written where it would cost somebody something that is not ours to replace.
 
-    ``marker`` names a file that tells a folder of our own making from any other.
+    ``ours`` names what may stand in a folder that is replaced; None where a file is to be written.
     """
-    if not target.exists() and not target.is_symlink():
+    if target.is_symlink():
+        raise InputError(f"{target} is a symbolic link; name the place itself")
+    if target.resolve() == Path.cwd():
+        raise InputError(f"{target} is the folder you are in; name a new one")
+    if not target.exists():
         return
-    if target.is_dir() and not any(target.iterdir()):
-        return
-    if not overwrite:
+    if target.is_dir() != (ours is not None):
+        raise InputError(f"{target} is already there, and it is a {'folder' if target.is_dir() else 'file'}")
+    inside = [path.name for path in target.iterdir()] if target.is_dir() else [target.name]
+    if inside and not overwrite:
         raise InputError(f"{target} is already there; choose another place or add --overwrite")
-    if target.is_symlink() or (target.is_dir() and not (marker and (target / marker).is_file())):
-        raise InputError(f"{target} was not written by eyetest (no {marker} in it), so it is not overwritten")
-    if not target.is_dir() and marker:
-        raise InputError(f"{target} is a file; a folder was to be written there")
+    if foreign := [name for name in inside if ours is not None and name not in ours]:
+        raise InputError(f"{target} holds {short(foreign[0])}, which eyetest did not write, so it is not replaced")
 
 
 @contextmanager
 def _sibling(target: Path) -> Iterator[Path]:
-    if not target.parent.is_dir():
-        try:
-            target.parent.mkdir(parents=True)
-        except OSError as error:
-            raise InputError(f"cannot make folder {target.parent}: {error.strerror}") from None
-    _sweep(target)
+    made = [folder for folder in target.parents if not folder.exists()]
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(target)
         sibling, lock = _make_locked(target)
     except OSError as error:
-        raise InputError(f"cannot write beside {target}: {error.strerror}") from None
+        raise InputError(f"cannot write {target}: {(error.strerror or str(error)).lower()}") from None
     try:
         yield sibling
     finally:
         shutil.rmtree(sibling, ignore_errors=True)
         os.close(lock)
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _make_locked(target: Path) -> tuple[Path, int]:

@@ -27,7 +27,7 @@ def demo(
     out.print(f"Drew {len(benchmark)} items with {benchmark.manifest.counts.images} pictures → {benchmark.path}\n")
     table = Table("format", "size", "read back", "written to", box=None, header_style="dim", pad_edge=False)
     for name, format_ in FORMATS.items():
-        place = to / "exports" / (f"drawn-{name}" if format_.marker else f"drawn-{name}{_suffix(name)}")
+        place = to / "exports" / (f"drawn-{name}" if format_.is_folder else f"drawn-{name}{_suffix(name)}")
         try:
             export_benchmark(benchmark, name, place, overwrite=overwrite)
         except ExportError as error:

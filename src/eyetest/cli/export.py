@@ -7,7 +7,7 @@ import typer
 
 from eyetest.benchmarks import FORMATS, export_benchmark
 from eyetest.cli import options
-from eyetest.cli.terminal import note, out
+from eyetest.cli.terminal import note, out, safe
 
 
 def export(
@@ -27,4 +27,4 @@ def export(
     benchmark = options.open_with_bar(bench, read)
     for message in export_benchmark(benchmark, format_name, to, overwrite=overwrite):
         note(message)
-    out.print(f"{len(benchmark):,} items as {format_name} → {to}", soft_wrap=True)
+    out.print(f"{len(benchmark):,} items as {format_name} → {safe(str(to))}", soft_wrap=True)

@@ -51,7 +51,10 @@ def import_(
     with progress_bar(f"importing {source.name}") as progress:
         benchmark, skipped = import_benchmark(source, to, how, progress)
     manifest = benchmark.manifest
-    out.print(Text.assemble((safe(manifest.name), "bold"), f": {counted(manifest.counts)} → {to}"), soft_wrap=True)
+    out.print(
+        Text.assemble((safe(manifest.name), "bold"), f": {counted(manifest.counts)} → {safe(str(to))}"),
+        soft_wrap=True,
+    )
     if skipped:
         note(f"{len(skipped):,} bad items left out, listed in {to / 'skipped.jsonl'}; the first: {skipped[0].where}")
 

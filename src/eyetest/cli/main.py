@@ -1,14 +1,15 @@
 """Puts the commands together, and turns every error made on purpose into one line and exit code 2."""
 
+import signal
 import sys
 from typing import Annotated
 
 import typer
 
-from eyetest import __version__
 from eyetest.cli import demo, export, import_, show
 from eyetest.cli.terminal import fail
 from eyetest.errors import EyetestError
+from eyetest.version import __version__
 
 app = typer.Typer(
     help="An eye test for vision-language benchmarks and the models that take them.",
@@ -40,6 +41,7 @@ def _options(
 
 def main() -> None:
     """Run the command line."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         app()
     except EyetestError as error:

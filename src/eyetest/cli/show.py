@@ -1,5 +1,6 @@
 """``eyetest show``: look at a benchmark, or at one item of it."""
 
+import re
 import webbrowser
 from collections import Counter
 from itertools import islice
@@ -23,6 +24,7 @@ from eyetest.records import Item, letter
 _TAGS_SHOWN = 12
 _VALUES_SHOWN = 4
 _LONGEST_VALUE = 300
+_CONTROL = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def show(
@@ -51,7 +53,9 @@ def show(
 
 
 def _print_json(value: Any) -> None:
-    typer.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+    """JSON in which control characters are escaped, also those that JSON itself would let through."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    typer.echo(_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def summary(benchmark: Benchmark, limit: int) -> RenderableType:

@@ -11,8 +11,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.style import Style
 from rich.text import Text
 
-out = Console(highlight=False, soft_wrap=False)
-err = Console(stderr=True, highlight=False)
+out = Console(highlight=False, markup=False)
+err = Console(stderr=True, highlight=False, markup=False)
 
 _VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
 _VISIBLE |= dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
@@ -20,7 +20,7 @@ _VISIBLE |= dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x
 
 def safe(text: str) -> str:
     """Text from a dataset, with control characters made visible: no escape sequence reaches the terminal."""
-    return text.replace("\r\n", "\n").translate(_VISIBLE)
+    return text.encode("utf-8", "replace").decode().replace("\r\n", "\n").translate(_VISIBLE)
 
 
 def fail(message: str) -> None:

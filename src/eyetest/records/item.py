@@ -7,21 +7,23 @@ a picture that no text names is shown before the question.
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
 MAX_CHOICES = 26
 _PLACEHOLDER = re.compile(r"<image (\d{1,3})>")
-_SUFFIX = {"png": "png", "jpeg": "jpg", "gif": "gif", "webp": "webp", "bmp": "bmp", "tiff": "tiff"}
-IMAGE_FORMATS = tuple(_SUFFIX)
+ImageFormat = Literal["png", "jpeg", "gif", "webp", "bmp", "tiff"]
+IMAGE_FORMATS: tuple[ImageFormat, ...] = get_args(ImageFormat)
+Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+Seed = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class ImageRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A picture by the hash of its bytes; the bytes lie in a benchmark folder."""
 
-    sha256: str
-    format: str
+    sha256: Sha256
+    format: ImageFormat
     width: int
     height: int
     size: int
@@ -29,7 +31,7 @@ class ImageRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def filename(self) -> str:
         """The name of the file that holds it, the same in every folder and every export."""
-        return f"{self.sha256}.{_SUFFIX[self.format]}"
+        return f"{self.sha256}.{'jpg' if self.format == 'jpeg' else self.format}"
 
 
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,7 +60,7 @@ class Lineage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     source: str = ""
     item: str = ""
     note: str = ""
-    seed: int | None = None
+    seed: Seed | None = None
 
 
 class Spelling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,11 +87,15 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     description: str = ""
     """Words that can stand in for the pictures: a caption, a data table."""
     group: str = ""
-    """Items of one group vary one question: rotations, pairs, rounds. Empty means the group named by the id."""
+    """The item whose question this one varies: a rotation, the other of a pair. Empty for that item itself."""
     tags: dict[str, Any] = {}
     """Whatever else the source says of the item, as JSON values: source, split, category, unit …"""
     lineage: tuple[Lineage, ...] = ()
     spellings: dict[str, Spelling] = {}
+
+    def __post_init__(self) -> None:
+        if self.group and self.group == self.id:
+            msgspec.structs.force_setattr(self, "group", "")
 
     @property
     def is_choice(self) -> bool:

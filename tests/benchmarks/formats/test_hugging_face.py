@@ -2,6 +2,8 @@
 
 import ast
 import io
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -216,3 +218,81 @@ def test_the_lmms_eval_functions_score_text() -> None:
     doc = {"question": "Which?", "options": None, "answer": ["Dog", "hound"], "hint": None}
     assert lmms_eval_task.process_results(doc, [" a dog"])["accuracy"] == 0
     assert lmms_eval_task.process_results(doc, ["Hound."])["accuracy"] == 1
+
+
+def test_class_labels_are_read_by_name(tmp_path: Path) -> None:
+    names = datasets.ClassLabel(names=["cat", "dog"])
+    features = {"question": datasets.Value("string"), "answer": names, "options": datasets.Value("string")}
+    rows = {"question": ["What?", "What?"], "answer": [1, 0], "options": ["['cat', 'dog']"] * 2}
+    datasets.Dataset.from_dict(rows, features=datasets.Features(features)).save_to_disk(str(tmp_path / "saved"))
+    benchmark, _ = import_benchmark(tmp_path / "saved", tmp_path / "b")
+    assert [item.gold for item in benchmark] == [(1,), (0,)]
+
+
+def test_dates_decimals_and_nan(tmp_path: Path) -> None:
+    columns = {
+        "question": pa.array(["What?", "What?"]),
+        "answer": pa.array(["x", "y"]),
+        "when": pa.array([0, 1], pa.timestamp("ns")),
+        "price": pa.array(["1.50", None]).cast(pa.decimal128(5, 2)),
+        "score": pa.array([float("nan"), 0.5]),
+        "took": pa.array([5, 6], pa.duration("s")),
+        "where": pa.array([0, 1], pa.timestamp("s", tz="Nowhere/Land")),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "b.parquet")
+    with pytest.raises(InputError, match=r"where cannot be read .* leave it out with --drop where"):
+        import_benchmark(tmp_path / "b.parquet", tmp_path / "b")
+    how = Import(read=ReadOptions(drop=("where",)))
+    benchmark, _ = import_benchmark(tmp_path / "b.parquet", tmp_path / "b", how)
+    assert benchmark["0"].tags == {"when": "1970-01-01 00:00:00.000000000", "price": "1.50", "took": "5"}
+    assert benchmark["1"].tags["score"] == 0.5
+
+
+def test_a_column_twice_is_told(tmp_path: Path) -> None:
+    table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["question", "question"])
+    pq.write_table(table, tmp_path / "b.parquet")
+    with pytest.raises(InputError, match="two columns are named 'question'"):
+        import_benchmark(tmp_path / "b.parquet", tmp_path / "b")
+
+
+def test_text_that_is_not_utf8_is_told(tmp_path: Path) -> None:
+    bad = pa.array([b"caf\xe9"]).view(pa.string())
+    pq.write_table(pa.table({"question": bad, "answer": pa.array(["x"])}), tmp_path / "b.parquet")
+    with pytest.raises(InputError, match=r"b\.parquet: question: found bytes that are not UTF-8"):
+        import_benchmark(tmp_path / "b.parquet", tmp_path / "b")
+
+
+def test_a_parquet_bomb_is_read_a_row_at_a_time(tmp_path: Path) -> None:
+    value = pa.DictionaryArray.from_arrays(pa.array([0] * 60, pa.int32()), pa.array(["x" * 100_000_000]))
+    table = pa.table({"question": pa.array(["What?"] * 60), "answer": pa.array(["x"] * 60), "note": value})
+    pq.write_table(table, tmp_path / "b.parquet", compression="zstd", dictionary_pagesize_limit=10**9)
+    del table, value
+    assert (tmp_path / "b.parquet").stat().st_size < 100_000
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30,) * 2)"
+    code = f"{limited}; from eyetest.cli import main; main()"
+    command = [sys.executable, "-c", code, "show", str(tmp_path / "b.parquet"), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 2
+    assert "row 1: note: found 100,000,000 characters" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("dataset_dict.json", '{"splits": ["../one"]}', "leaves the folder"),
+        ("dataset_dict.json", '{"splits": ["/etc"]}', "leaves the folder"),
+        ("dataset_dict.json", '{"splits": null}', "is not as datasets writes it"),
+        ("dataset_dict.json", '{"splits": [5]}', "is not as datasets writes it"),
+        ("dataset_dict.json", '{"splits": ["gone"]}', "cannot be read"),
+        ("state.json", '{"_data_files": [{}]}', "is not as datasets writes it"),
+        ("state.json", '{"_data_files": [{"filename": "../x.arrow"}]}', "leaves the folder"),
+        ("state.json", '{"_data_files": [{"filename": "x.arrow"}]}', "x.arrow"),
+        ("state.json", '{"_data_files": []}', "holds no data files"),
+        ("state.json", "\xff", "is not as datasets writes it"),
+    ],
+)
+def test_bad_metadata_of_a_saved_folder(tmp_path: Path, name: str, content: str, message: str) -> None:
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / name).write_bytes(content.encode("latin-1"))
+    with pytest.raises(InputError, match=message):
+        import_benchmark(tmp_path / "saved", tmp_path / "b")

@@ -103,13 +103,41 @@ def test_skipping_bad_items_lists_them(tmp_path: Path) -> None:
     assert listed[0]["found"] == "'bird'"
 
 
+@pytest.mark.parametrize("image", [{"url": "a.png"}, 5, "https://example.org/a.png", {"path": 5}])
+def test_what_is_no_picture_is_not_dropped(tmp_path: Path, image: Any) -> None:
+    with pytest.raises(ItemError, match="line 1: image: found"):
+        imported(tmp_path, question(image=image))
+
+
+def test_options_by_letter(tmp_path: Path) -> None:
+    item = imported(tmp_path, question(options={"C": "bird", "A": "cat", "B": None}, answer="C"))["1"]
+    assert [(choice.text, choice.correct) for choice in item.choices] == [("cat", False), ("bird", True)]
+
+
+def test_an_index_is_not_assumed_because_one_answer_fits_nothing(tmp_path: Path) -> None:
+    rows = [question(id=str(n), options=list("wxyz"), answer=a) for n, a in enumerate([1, 2, 3, "?!"])]
+    with pytest.raises(InputError, match="--answers index or --answers number"):
+        imported(tmp_path, *rows)
+
+
+def test_deep_nesting_and_large_numbers_are_told(tmp_path: Path) -> None:
+    deep: Any = 1
+    for _ in range(300):
+        deep = [deep]
+    with pytest.raises(ItemError, match="line 1: extra: found values nested too deeply"):
+        imported(tmp_path, question(extra=deep))
+    with pytest.raises(ItemError, match="line 1: lineage: found"):
+        imported(tmp_path, question(lineage=[{"step": "x", "seed": 2**63}]))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{", "b.jsonl line 1 is not JSON"),
         ('{"question": "\udcff"}', "b.jsonl line 1 is not JSON"),
         ("3\n", "b.jsonl line 1: found 3 (int), expected a JSON object"),
-        ("\n", "b.jsonl: no column for the question"),
+        ("\n", "b.jsonl holds no items"),
+        ("[]", "b.jsonl holds no items"),
         ('{"id": 1, "ask": "What?"}', "no column for the question among id, ask; name it with --map question=COLUMN"),
         ('{"question": ["a"], "answer": "b"}', "line 1: question: found ['a'] (list), expected text"),
         ('{"question": "a", "options": {"A": {}}, "answer": "b"}', "line 1: options: found {} (dict), expected text"),

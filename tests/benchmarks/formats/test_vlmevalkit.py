@@ -3,6 +3,7 @@
 import base64
 import csv
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -137,10 +138,12 @@ def test_circular_sets_are_grouped_with_and_without_g_index(tmp_path: Path) -> N
     rows = [row("5"), row("6", question="Other?"), row("1000005", "5", A="dog", B="cat", answer="A")]
     benchmark = imported(tmp_path, [*rows, row("2000006", question="Unlike")])
     assert [item.group for item in benchmark] == ["", "", "5", ""]
+    export_benchmark(benchmark, "vlmevalkit", tmp_path / "unmarked.tsv")
+    assert read_tsv(tmp_path / "unmarked.tsv") == [*rows, row("2000006", question="Unlike")]
     marked = [{**r, "g_index": r["index"][-1]} for r in rows]
     (tmp_path / "marked").mkdir()
     benchmark = imported(tmp_path / "marked", marked)
-    assert [item.group for item in benchmark] == ["5", "6", "5"]
+    assert [item.group for item in benchmark] == ["", "", "5"]
     export_benchmark(benchmark, "vlmevalkit", tmp_path / "marked.tsv")
     assert read_tsv(tmp_path / "marked.tsv") == marked
 
@@ -275,3 +278,86 @@ def test_a_file_is_opened_like_a_folder_and_read_anew_when_it_changes(tmp_path: 
     write_tsv(path, [row("1"), row("2")])
     assert [item.id for item in open_benchmark(path)] == ["1", "2"]
     assert not first.path.exists()
+
+
+def changed(benchmark: Benchmark, to: Path, change: Callable[[Item], Item]) -> Benchmark:
+    with BenchmarkWriter(to, benchmark.manifest) as writer:
+        for item in benchmark:
+            writer.adopt(change(item), benchmark)
+    return Benchmark(to)
+
+
+def test_options_inside_the_question_are_not_written_back_beside_new_ones(tmp_path: Path) -> None:
+    rows = [{"index": str(n), "question": "What?\nOptions: A: x, B: y, C: z", "answer": "A"} for n in range(3)]
+    benchmark = imported(tmp_path, rows)
+    assert benchmark["0"].choices == (Choice("x", True), Choice("y"), Choice("z"))
+    turned = changed(benchmark, tmp_path / "t", lambda i: msgspec.structs.replace(i, choices=i.choices[::-1]))
+    export_benchmark(turned, "vlmevalkit", tmp_path / "t.tsv")
+    first = read_tsv(tmp_path / "t.tsv")[0]
+    assert (first["question"], first["A"], first["answer"]) == ("What?", "z", "C")
+
+
+def test_references_follow_new_ids(tmp_path: Path) -> None:
+    benchmark = imported(tmp_path, [row("1"), row("2", "1"), row("3", BLUE)])
+    other = {"1": "2", "2": "1", "3": "3"}
+    swapped = changed(benchmark, tmp_path / "s", lambda i: msgspec.structs.replace(i, id=other[i.id]))
+    export_benchmark(swapped, "vlmevalkit", tmp_path / "s.tsv")
+    again, _ = import_benchmark(tmp_path / "s.tsv", tmp_path / "again")
+    assert [item.images for item in again] == [item.images for item in swapped]
+
+
+def test_a_tag_never_stands_in_for_a_field_of_its_name(tmp_path: Path) -> None:
+    benchmark = imported(
+        tmp_path, [row("1", id="a", prompt="P", options="o"), row("2", id="b", prompt="Q", options="p")]
+    )
+    assert benchmark["1"].tags == {"category": "animals", "id": "a", "prompt": "P", "options": "o"}
+    renamed = changed(benchmark, tmp_path / "r", lambda i: msgspec.structs.replace(i, id=f"new{i.id}", spellings={}))
+    export_benchmark(renamed, "vlmevalkit", tmp_path / "r.tsv")
+    cells = read_tsv(tmp_path / "r.tsv")
+    assert [(r["index"], r["id"], r["prompt"]) for r in cells] == [("new1", "a", "P"), ("new2", "b", "Q")]
+    export_benchmark(benchmark, "vlmevalkit", tmp_path / "same.tsv")
+    assert read_tsv(tmp_path / "same.tsv") == read_tsv(tmp_path / "b.tsv")
+
+
+def test_thousands_of_references_in_a_row_are_followed(tmp_path: Path) -> None:
+    rows = [row(str(n), str(n + 1)) for n in range(2_000)]
+    benchmark = imported(tmp_path, [*rows, row("2000", BLUE)])
+    assert len({item.images for item in benchmark}) == 1
+
+
+def test_long_ids_beyond_ascii_can_be_referred_to(tmp_path: Path) -> None:
+    fields: dict[str, Any] = {"question": "What?", "references": ("it",)}
+    benchmark = write(tmp_path / "b", [(name * 41, fields, [0]) for name in "图形"])
+    export_benchmark(benchmark, "vlmevalkit", tmp_path / "b.tsv")
+    assert read_tsv(tmp_path / "b.tsv")[1]["image"] == "图" * 41
+    back, _ = import_benchmark(tmp_path / "b.tsv", tmp_path / "back")
+    assert [item.images for item in back] == [item.images for item in benchmark]
+
+
+@pytest.mark.parametrize("index", ["9" * 5000, "1" + "0" * 17, "007", "٣"])
+def test_odd_indices(tmp_path: Path, index: str) -> None:
+    assert imported(tmp_path, [row(index)])[index].group == ""
+
+
+def test_a_reference_in_a_file_without_indices_is_told(tmp_path: Path) -> None:
+    (tmp_path / "b.tsv").write_text("image\tquestion\tanswer\n7\tWhat?\tit\n")
+    with pytest.raises(ItemError, match="row 1: image: found '7'"):
+        import_benchmark(tmp_path / "b.tsv", tmp_path / "b")
+
+
+def test_dropped_columns_are_not_read(tmp_path: Path) -> None:
+    path = write_tsv(tmp_path / "b.tsv", [row("1", C="bird")])
+    benchmark, _ = import_benchmark(path, tmp_path / "b", Import(read=ReadOptions(drop=("image", "C"))))
+    assert (benchmark["1"].images, len(benchmark["1"].choices)) == ((), 2)
+
+
+def test_a_list_of_numbers_is_one_answer(tmp_path: Path) -> None:
+    benchmark = imported(tmp_path, [row("1", A="", B="", answer="[2003, 2004]")])
+    assert benchmark["1"].references == ("[2003, 2004]",)
+
+
+def test_pictures_of_skipped_items_do_not_stay(tmp_path: Path) -> None:
+    path = write_tsv(tmp_path / "b.tsv", [row("1"), row("2", BLUE, answer="Q")])
+    benchmark, skipped = import_benchmark(path, tmp_path / "b", Import(skip_bad=True))
+    assert (len(skipped), benchmark.manifest.counts.images) == (1, 1)
+    assert len([p for p in (tmp_path / "b/images").rglob("*") if p.is_file()]) == 1

@@ -140,7 +140,7 @@ def test_a_folder_reached_through_a_link_is_still_the_folder(setting: Setting, t
     [
         ("gone.png", r"path 'gone\.png' in .* \(no such file or directory\)"),
         ({"path": "gone.png"}, r"path 'gone\.png' in .* \(no such file or directory\)"),
-        ("sub", r"path 'sub' in .* \(is a directory\)"),
+        ("sub", r"path 'sub' in .* \(not a file\)"),
         ("red.png/x.png", r"\(not a directory\)"),
         ("re\0d.png", r"path 're\\x00d.png'"),
         ({"path": "re\0d.png"}, r"path 're\\x00d.png'"),

@@ -257,11 +257,17 @@ def test_options_inside_the_question_are_taken_out() -> None:
     assert item.choices == (Choice("a cat"), Choice("a dog", correct=True))
 
 
-@pytest.mark.parametrize("answer", ["dog", "4", None])
-def test_options_inside_the_question_stay_where_answers_are_no_letters(answer: str | None) -> None:
+@pytest.mark.parametrize("answer", ["dog", "4"])
+def test_options_inside_the_question_stay_where_answers_are_no_letters(answer: str) -> None:
     question = "What?\nOptions: A: a cat, B: a dog"
     item = read_item({"question": question, "answer": answer})
     assert (item.question, item.choices) == (question, ())
+
+
+@pytest.mark.parametrize("answers", [["A", None, "B"], ["A", "AB", "B"], [None, None, None]])
+def test_options_inside_the_question_are_found_beside_held_back_and_double_answers(answers: list[Any]) -> None:
+    rows = [{"question": "What?\nOptions: A: a cat, B: a dog", "answer": answer} for answer in answers]
+    assert [len(item.choices) for item in read_items(MemoryRows(*rows))] == [2, 2, 2]
 
 
 def test_a_question_whose_options_cannot_be_told_apart_is_refused() -> None:

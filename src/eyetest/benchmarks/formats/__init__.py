@@ -42,8 +42,8 @@ class Format(Protocol):
 
     name: str
     summary: str
-    marker: str
-    """A file that every folder of this format holds; empty where the format is a single file."""
+    is_folder: bool
+    """Whether an export is a folder; else it is a single file."""
 
     def recognises(self, path: Path) -> bool:
         """Whether a path looks like this format, judged by names and first bytes."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -14,12 +14,13 @@ from eyetest.benchmarks.formats.support.arrow_tables import ArrowTables
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, RowReader
 from eyetest.benchmarks.rows.arrow import ArrowRows, Part
-from eyetest.errors import InputError
+from eyetest.errors import InputError, short
 
 _STATE = "state.json"
 _INFO = "dataset_info.json"
 _SPLITS = "dataset_dict.json"
 _DATA = "data-00000-of-00001.arrow"
+_Json = TypeVar("_Json")
 
 
 class DatasetsFolder:
@@ -27,7 +28,7 @@ class DatasetsFolder:
 
     name = "datasets"
     summary = "a folder saved by Hugging Face datasets (save_to_disk), one split or several"
-    marker = _STATE
+    is_folder = True
 
     def recognises(self, path: Path) -> bool:
         """A folder with the files that ``save_to_disk`` leaves."""
@@ -35,16 +36,15 @@ class DatasetsFolder:
 
     def read(self, path: Path, options: ReadOptions, store: ImageStore) -> RowReader:
         """Start reading."""
+        folders = {"": path}
         if (path / _SPLITS).is_file():
-            folders = {name: path / name for name in _json(path / _SPLITS).get("splits", [])}
-        else:
-            folders = {"": path}
+            folders = {name: _inside(path, name) for name in _read_json(path / _SPLITS, _Splits).splits}
         parts, schema = [], None
         for split, folder in folders.items():
-            for entry in _json(folder / _STATE).get("_data_files", []):
-                file = folder / Path(entry["filename"]).name
+            for entry in _read_json(folder / _STATE, _State).data_files:
+                file = _inside(folder, entry.filename)
                 found, rows = _inspect(file)
-                if schema is not None and found.names != schema.names:
+                if schema is not None and set(found.names) != set(schema.names):
                     raise InputError(f"{file} has other columns than the first split")
                 schema = schema or found
                 parts.append(Part(f"{folder.name}/{file.name}", split, rows, partial(_batches, file)))
@@ -76,11 +76,33 @@ class DatasetsFolder:
         return []
 
 
-def _json(path: Path) -> dict[str, Any]:
+class _Splits(msgspec.Struct):
+    splits: list[str]
+
+
+class _File(msgspec.Struct):
+    filename: str
+
+
+class _State(msgspec.Struct):
+    data_files: list[_File] = msgspec.field(name="_data_files")
+
+
+def _read_json(path: Path, kind: type[_Json]) -> _Json:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError) as error:
-        raise InputError(f"{path} cannot be read as JSON: {error}") from None
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {(error.strerror or '').lower()}") from None
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise InputError(f"{path} is not as datasets writes it: {error}") from None
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """A file or folder that metadata names, as long as it is inside."""
+    path = folder / name
+    if "\0" in name or not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"{folder}: {short(name)} leaves the folder")
+    return path
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:

@@ -68,7 +68,7 @@ class Jsonl:
 
     name = "jsonl"
     summary = "JSON Lines: one object an item, image paths, base64 or data URLs"
-    marker = _USUAL_NAME
+    is_folder = True
 
     def recognises(self, path: Path) -> bool:
         """A .jsonl or .json file, or a folder with an ``items.jsonl``."""

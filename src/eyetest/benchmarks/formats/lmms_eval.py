@@ -33,7 +33,7 @@ class LmmsEval(Parquet):
 
     name = "lmms-eval"
     summary = "a task folder for lmms-eval: Parquet, task YAML and utils.py, loaded with --include_path"
-    marker = _TASK
+    is_folder = True
 
     def recognises(self, path: Path) -> bool:
         """A folder with a task file of ours; other Parquet folders are left to ``parquet``."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -18,6 +19,7 @@ from eyetest.errors import InputError
 
 _SHARD = re.compile(r"(?P<split>[A-Za-z][\w.]*?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet")
 _MAX_ROW_GROUP = 8 * 2**30
+_MAX_BATCH = 2**29
 
 
 class Parquet:
@@ -25,11 +27,11 @@ class Parquet:
 
     name = "parquet"
     summary = "Hugging Face Parquet: images as structs, options as a list; also reads MMMU's and MMStar's layouts"
-    marker = ""
+    is_folder = False
 
     def recognises(self, path: Path) -> bool:
         """A .parquet file, or a folder that holds some."""
-        return bool(parquet_files(path))
+        return path.suffix.lower() == ".parquet" if path.is_file() else bool(parquet_files(path))
 
     def read(self, path: Path, options: ReadOptions, store: ImageStore) -> RowReader:
         """Start reading; all shards must have the same columns."""
@@ -51,8 +53,8 @@ def write_parquet(benchmark: Benchmark, to: Path, shape: Shape) -> None:
 
 def parquet_files(path: Path) -> list[Path]:
     """The Parquet files that a path stands for, in order."""
-    if path.is_file():
-        return [path] if path.suffix.lower() == ".parquet" else []
+    if not path.is_dir():
+        return [path]
     return sorted([*path.glob("*.parquet"), *path.glob("data/*.parquet")])
 
 
@@ -65,11 +67,12 @@ def open_parquet(path: Path, options: ReadOptions) -> tuple[ArrowRows, ReadOptio
     for file in files:
         schema, rows = _inspect(file)
         first = first or schema
-        if schema.names != first.names:
+        if set(schema.names) != set(first.names):
             odd = sorted(set(schema.names) ^ set(first.names))
             raise InputError(f"{file} has other columns than {files[0].name} ({', '.join(odd[:5])})")
         shard = _SHARD.fullmatch(file.name)
-        parts.append(Part(file.name, shard["split"] if shard else "", rows, partial(_batches, file)))
+        wanted = [name for name in schema.names if name not in options.drop]
+        parts.append(Part(file.name, shard["split"] if shard else "", rows, partial(_batches, file, wanted)))
     rows_ = ArrowRows(path if path.is_file() else path / files[0].relative_to(path), first, parts)
     return rows_, with_note(rows_, options)
 
@@ -95,12 +98,22 @@ def _inspect(file: Path) -> tuple[pa.Schema, int]:
         raise InputError(f"{file} is not a Parquet file: {str(error).splitlines()[0]}") from None
 
 
-def _batches(file: Path) -> Iterator[pa.RecordBatch]:
+def _batches(file: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
     try:
         with pq.ParquetFile(file) as opened:
-            yield from opened.iter_batches(batch_size=64)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{file} is damaged: {str(error).splitlines()[0]}") from None
+            for group in range(opened.num_row_groups):
+                rows = _rows_at_once(opened.metadata.row_group(group))
+                yield from opened.iter_batches(batch_size=rows, row_groups=[group], columns=columns)
+    except (pa.ArrowException, OSError, MemoryError) as error:
+        why = str(error).splitlines()[0] if str(error) else "more than memory holds"
+        raise InputError(f"{file} is damaged: {why}") from None
+
+
+def _rows_at_once(group: Any) -> int:
+    """Few enough that a batch stays in bounds, even if each row repeats the largest value of a dictionary."""
+    chunks = [group.column(i) for i in range(group.num_columns)]
+    sizes = [c.total_uncompressed_size for c in chunks if any("DICTIONARY" in name for name in c.encodings)]
+    return max(1, min(64, _MAX_BATCH // max(sizes, default=1)))
 
 
 FORMAT = Parquet()

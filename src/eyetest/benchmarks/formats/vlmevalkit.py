@@ -4,6 +4,7 @@ A cell of at most 64 characters in ``image`` names the ``index`` of a row whose 
 file wrote in another way than we would is kept as a spelling, so that it comes back cell for cell.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -15,10 +16,17 @@ import pybase64
 
 from eyetest.benchmarks.folder import Benchmark
 from eyetest.benchmarks.formats.support.vlmevalkit_cells import (
+    IMAGE_UNIT,
+    LONGEST_REFERENCE,
+    OPTIONS_UNIT,
+    PICTURE,
     CellWriter,
     Names,
+    column_unit,
     image_key,
+    is_rotation,
     option_cells,
+    our_template,
     plain_cells,
 )
 from eyetest.benchmarks.images import ImageStore
@@ -28,8 +36,7 @@ from eyetest.benchmarks.rows.tsv import MAX_CELL, TsvFile, write_row
 from eyetest.errors import ImageError, InputError, ItemError, short
 from eyetest.records import ImageRef, Item, Spelling
 
-_LONGEST_REFERENCE = 64
-_ROTATION = 1_000_000
+_QUOTE = re.compile("(['\"])")
 _EXPECTED_IMAGE = "base64 of a picture, a list of them, or the index of a row that has one"
 
 
@@ -93,11 +100,12 @@ class TsvSource(RowReader):
     """Rows of the TSV as items, with pictures found by index and the file's own spelling kept."""
 
     def __init__(self, rows: TsvRows, options: ReadOptions, store: ImageStore) -> None:
-        fields = {**_usual_fields(rows.columns), **options.fields}
+        free = [column for column in rows.columns if column not in options.drop]
+        fields = {**_usual_fields(free), **options.fields}
         answers = options.answers or "letter"
         super().__init__(rows, msgspec.structs.replace(options, answers=answers, fields=fields), store)
         self._tsv = rows
-        self._names = Names(self.fields, self.columns)
+        self._names = Names(self.fields, self.columns, has_group="group" in self.fields)
         self._images: dict[str, tuple[ImageRef, ...]] = {}
         self._offsets: dict[str, int] | None = None
         self._questions: dict[str, int] = {}
@@ -121,64 +129,77 @@ class TsvSource(RowReader):
         if self.layout.images != ("image",) or cell is None:
             return super().images(row)
         try:
-            return self._from_cell(cell, ())
+            return self._from_cell(cell)
         except ImageError as error:
             raise ItemError(row.where, "image", str(error), _EXPECTED_IMAGE) from None
 
-    def _from_cell(self, cell: bytes, through: tuple[str, ...]) -> tuple[ImageRef, ...]:
-        if len(cell) > _LONGEST_REFERENCE:
-            if cell[:1] == b"[":
-                return self.pictures.load(cell.decode("ascii", "replace"))
-            return self.pictures.load(decode_base64(cell))
-        name = cell.decode(errors="replace")
-        if name in self._images:
-            return self._images[name]
+    def _from_cell(self, cell: bytes) -> tuple[ImageRef, ...]:
+        """The pictures of a cell, through as many references as it takes."""
+        passed: dict[str, None] = {}
+        while (name := _reference(cell)) is not None and name not in self._images:
+            if name in passed:
+                raise ImageError(f"{short(name)}, which leads back to itself")
+            target = self._image_cell(name)
+            if target is None:
+                break
+            passed[name] = None
+            cell = target
+        images = self._images[name] if name in self._images else self._decoded(cell)
+        self._images.update(dict.fromkeys(passed, images))
+        return images
+
+    def _image_cell(self, name: str) -> bytes | None:
+        """The image cell of the row with this index, or None where there is no such row."""
         if self._offsets is None:
-            self._offsets = self._tsv.offsets(self.layout.id or "index")
-        if name in through:
-            raise ImageError(f"{short(name)}, which leads back to itself")
+            self._offsets = self._tsv.offsets(self.layout.id) if self.layout.id else {}
         if name not in self._offsets:
-            return self._short_picture(cell)
+            return None
         target = self._tsv.row_at(self._offsets[name]).values.get("image")
         if target is None:
             raise ImageError(f"{short(name)}, a row without a picture")
-        self._images[name] = self._from_cell(target, (*through, name))
-        return self._images[name]
+        return bytes(target)
 
-    def _short_picture(self, cell: bytes) -> tuple[ImageRef, ...]:
-        """A picture so small that its base64 looks like a reference, if it is one."""
+    def _decoded(self, cell: bytes) -> tuple[ImageRef, ...]:
+        if cell[:1] == b"[":
+            return self.pictures.load(cell.decode("ascii", "replace"))
         try:
             return self.pictures.load(decode_base64(cell))
         except ImageError:
-            raise ImageError(f"{short(cell.decode(errors='replace'))}") from None
+            if (name := _reference(cell)) is not None:
+                raise ImageError(short(name)) from None
+            raise
 
     def _base_of_rotation(self, item: Item) -> str:
         """The row that this one rotates: its index is a million or more lower, its question the same."""
-        if not item.id.isdecimal() or not item.is_choice:
+        if not item.is_choice or not item.id.isdecimal():
             return ""
-        base = str(int(item.id) % _ROTATION)
-        if base == item.id:
-            self._questions[item.id] = hash(item.question)
-            return ""
-        return base if self._questions.get(base) == hash(item.question) else ""
+        self._questions.setdefault(item.id, hash(item.question))
+        base = item.id[-6:].lstrip("0") or "0"
+        same = base != item.id and self._questions.get(base) == hash(item.question)
+        return base if same and is_rotation(msgspec.structs.replace(item, group=base)) else ""
 
     def _spellings(self, item: Item, row: Row) -> dict[str, Spelling]:
         """What the file wrote differently from what we would write."""
         found: dict[str, Spelling] = {}
         cell = row.values.get("image")
-        if isinstance(cell, bytes) and not _is_our_base64(cell, item.images):
-            found["image"] = Spelling(image_key(item), cell.decode("ascii", "replace"))
+        if isinstance(cell, bytes) and self.layout.images == ("image",):
+            template = _template(cell, item.images)
+            if template != our_template(len(item.images)):
+                found[IMAGE_UNIT] = Spelling(image_key(item), template)
         theirs = row.values
-        ours_options = option_cells(item, self._names)
-        theirs_options = {c: theirs.get(c, "") for c in ours_options}
-        if ours_options != theirs_options and self.layout.answers == "letter":
-            found["options"] = Spelling(_as_json(ours_options), _as_json(theirs_options))
+        if self.layout.inline_options:
+            together = {self.layout.question, self.layout.answer}
+        else:
+            ours_options = option_cells(item, self._names)
+            theirs_options = {c: theirs.get(c, "") for c in ours_options}
+            if ours_options != theirs_options and self.layout.answers == "letter":
+                found[OPTIONS_UNIT] = Spelling(_as_json(ours_options), _as_json(theirs_options))
+            together = set(ours_options)
         ours = plain_cells(item, self._names)
         for column in self.columns:
-            if column in ours_options or column == "image":
-                continue
-            if ours.get(column, "") != theirs.get(column, ""):
-                found[column] = Spelling(ours.get(column, ""), theirs.get(column, ""))
+            pair = Spelling(ours.get(column, ""), theirs.get(column, ""))
+            if column not in together and column != "image" and pair.ours != pair.theirs:
+                found[column_unit(column)] = pair
         return found
 
 
@@ -187,7 +208,7 @@ class Vlmevalkit:
 
     name = "vlmevalkit"
     summary = "VLMEvalKit TSV: base64 images, options in columns A, B, C …"
-    marker = ""
+    is_folder = False
 
     def recognises(self, path: Path) -> bool:
         """A .tsv file."""
@@ -222,15 +243,29 @@ def _decoded(cell: bytes) -> str | bytes:
         return cell
 
 
-def _is_our_base64(cell: bytes, images: tuple[ImageRef, ...]) -> bool:
-    """Whether we would write this cell to the letter: plain base64 of one picture, or a Python list of such."""
-    if len(cell) <= _LONGEST_REFERENCE:
-        return False
+def _reference(cell: bytes) -> str | None:
+    """The index that a cell names, if it is short enough to be one; VLMEvalKit counts characters."""
+    if len(cell) > 4 * LONGEST_REFERENCE:
+        return None
+    name = cell.decode(errors="replace")
+    return name if len(name) <= LONGEST_REFERENCE else None
+
+
+def _template(cell: bytes, images: tuple[ImageRef, ...]) -> str:
+    """The cell with a mark for each picture, if we would encode all of them to the same letters; else the cell."""
+    if _reference(cell) is not None:
+        return cell.decode(errors="replace")
     if cell[:1] != b"[":
-        return len(images) == 1 and _is_canonical(cell, images[0].size)
-    parts = cell[2:-2].split(b"', '")
-    written_as_we_do = cell == b"['" + b"', '".join(parts) + b"']" and len(parts) == len(images) > 1
-    return written_as_we_do and all(_is_canonical(part, i.size) for part, i in zip(parts, images, strict=True))
+        return PICTURE if _is_canonical(cell, images[0].size) else cell.decode("ascii", "replace")
+    text = cell.decode("ascii", "replace")
+    pieces = _QUOTE.split(text)
+    between_quotes = pieces[2::4]
+    if len(between_quotes) != len(images) or not all(
+        _is_canonical(piece.encode(), image.size) for piece, image in zip(between_quotes, images, strict=True)
+    ):
+        return text
+    pieces[2::4] = [PICTURE] * len(images)
+    return "".join(pieces)
 
 
 def _is_canonical(cell: bytes, size: int) -> bool:

@@ -1,5 +1,6 @@
 """Rows that come as Arrow batches, from Parquet or from a folder saved by ``datasets``."""
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from eyetest.benchmarks.rows.gold import AnswerStyle
 from eyetest.benchmarks.rows.reading import Row
+from eyetest.errors import InputError, short
 
 _SLICE = 64
 METADATA_KEY = b"eyetest"
@@ -37,6 +39,10 @@ class ArrowRows:
     def __init__(self, path: Path, schema: pa.Schema, parts: list[Part]) -> None:
         self.path = path
         self.note = read_note(schema)
+        self._labels = _class_labels(schema)
+        if len(set(schema.names)) < len(schema.names):
+            twice = next(name for name in schema.names if schema.names.count(name) > 1)
+            raise InputError(f"{path.name}: two columns are named {short(twice)}")
         self._parts = parts
         self._name_splits = "split" not in schema.names and any(part.split for part in parts) and not self.note
         self.columns = (*schema.names, "split") if self._name_splits else tuple(schema.names)
@@ -61,7 +67,38 @@ class ArrowRows:
     def _values(self, part: Part) -> Iterator[dict[str, Any]]:
         for batch in part.batches():
             for start in range(0, batch.num_rows, _SLICE):
-                yield from batch.slice(start, _SLICE).to_pylist()
+                piece = batch.slice(start, _SLICE)
+                names = piece.schema.names
+                columns = [self._column(part, name, piece.column(name)) for name in names]
+                for row in zip(*columns, strict=True):
+                    yield dict(zip(names, row, strict=True))
+
+    def _column(self, part: Part, name: str, values: pa.Array) -> list[Any]:
+        """One column as Python values: dates and the like as text, class numbers by name, NaN as nothing."""
+        try:
+            if pa.types.is_temporal(values.type) or pa.types.is_decimal(values.type):
+                values = values.cast(pa.string())
+            found: list[Any] = values.to_pylist()
+        except UnicodeDecodeError:
+            raise InputError(f"{part.name}: {name}: found bytes that are not UTF-8, expected text") from None
+        except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+            why = str(error).splitlines()[0]
+            raise InputError(f"{part.name}: {name} cannot be read ({why}); leave it out with --drop {name}") from None
+        if labels := self._labels.get(name):
+            return [labels[v] if isinstance(v, int) and 0 <= v < len(labels) else v for v in found]
+        if pa.types.is_floating(values.type):
+            return [value if value is not None and math.isfinite(value) else None for value in found]
+        return found
+
+
+def _class_labels(schema: pa.Schema) -> dict[str, list[str]]:
+    """Columns that hold numbers for names, as `datasets` notes them in the schema."""
+    try:
+        note = msgspec.json.decode((schema.metadata or {}).get(b"huggingface", b"{}"))
+        features = note["info"]["features"]
+        return {name: list(f["names"]) for name, f in features.items() if f.get("_type") == "ClassLabel"}
+    except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
+        return {}
 
 
 def read_note(schema: pa.Schema) -> Note | None:

@@ -1,7 +1,7 @@
 """Which options an answer points at: by letter, by its text, by index from 0 or by number from 1.
 
 Files differ, and a wrong guess would silently spoil every gold. So the style is taken from the first rows of a
-file only when exactly one reading fits them all; otherwise the user is asked.
+file only when one reading fits them better than all others; otherwise the user is asked.
 """
 
 import re
@@ -78,12 +78,11 @@ _STYLES: dict[str, Callable[[Any, Options], tuple[int, ...] | None]] = {
 
 
 def choose_style(sample: Iterable[tuple[Any, Options]], where: str) -> AnswerStyle:
-    """The one style in which every sampled answer points at an option."""
+    """The one style in which every sampled answer, or else most of them, points at an option."""
     answers = [(answer, options) for answer, options in sample if not is_missing(answer)]
     readings = {style: [find_gold(answer, options, style) for answer, options in answers] for style in ANSWER_STYLES}
-    fitting: list[AnswerStyle] = [style for style, found in readings.items() if None not in found]
-    if not fitting:
-        return max(ANSWER_STYLES, key=lambda style: sum(f is not None for f in readings[style]))
+    fits = {style: sum(gold is not None for gold in found) for style, found in readings.items()}
+    fitting = [style for style in ANSWER_STYLES if fits[style] == max(fits.values())]
     for style in fitting[1:]:
         if readings[style] != readings[fitting[0]]:
             raise InputError(

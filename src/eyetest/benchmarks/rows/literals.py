@@ -6,6 +6,7 @@ import tokenize
 import warnings
 from collections.abc import Iterator
 from token import NUMBER, OP, STRING
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,40 +20,54 @@ def looks_like_list(text: str) -> bool:
     return stripped.startswith("[") and stripped.endswith("]")
 
 
-def parse_list(text: str) -> list[str] | None:
-    """The texts in a list literal, numbers as they are spelt; None where it is no flat list of these."""
+def parse_list(text: str, *, quoted: bool = False) -> list[str] | None:
+    """The texts in a list literal, numbers as they are spelt; None where it is no flat list of these.
+
+    With ``quoted`` only texts in quotes count: ``[2003, 2004]`` may be one answer, ``['a', 'b']`` is two.
+    """
     if not looks_like_list(text):
         return None
     parts = _from_json(text)
-    return _from_python(text) if parts is None else parts
+    if parts is None:
+        parts = _from_python(text)
+    if parts is None or (quoted and not all(part.quoted for part in parts)):
+        return None
+    return [part.text for part in parts]
 
 
-def _from_json(text: str) -> list[str] | None:
+class _Part(NamedTuple):
+    text: str
+    quoted: bool
+
+
+def _from_json(text: str) -> list[_Part] | None:
     try:
-        parts = [bytes(part) for part in msgspec.json.decode(text, type=list[msgspec.Raw])]
-        if not all(part[:1] == b'"' or part[:1] in _NUMBER_STARTS for part in parts):
+        raw = [bytes(part) for part in msgspec.json.decode(text, type=list[msgspec.Raw])]
+        if not all(part[:1] == b'"' or part[:1] in _NUMBER_STARTS for part in raw):
             return None
-        return [msgspec.json.decode(p, type=str) if p[:1] == b'"' else p.decode() for p in parts]
+        return [
+            _Part(msgspec.json.decode(part, type=str), True) if part[:1] == b'"' else _Part(part.decode(), False)
+            for part in raw
+        ]
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
 
 
-def _from_python(text: str) -> list[str] | None:
+def _from_python(text: str) -> list[_Part] | None:
     """Read ``[item, item, …]`` token by token: strings and numbers, one between commas, and nothing else."""
     try:
-        tokens = list(_tokens(text.strip()))
-        items: list[str] = []
+        parts: list[_Part] = []
         expecting = True
-        for kind, spelt in tokens[1:-1]:
+        for kind, spelt in list(_tokens(text.strip()))[1:-1]:
             if expecting and kind in (STRING, NUMBER):
-                items.append(_string(spelt) if kind == STRING else spelt)
+                parts.append(_Part(_string(spelt), True) if kind == STRING else _Part(spelt, False))
             elif expecting or (kind, spelt) != (OP, ","):
                 return None
             expecting = not expecting
-        "".join(items).encode()
+        "".join(part.text for part in parts).encode()
     except (tokenize.TokenError, SyntaxError, ValueError, MemoryError, RecursionError):
         return None
-    return items
+    return parts
 
 
 def _tokens(text: str) -> Iterator[tuple[int, str]]:

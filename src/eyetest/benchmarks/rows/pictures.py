@@ -47,6 +47,8 @@ class PictureLoader:
             return self.load(value["bytes"])
         if value.get("path"):
             return (self._store.put(self._read_file(value["path"])),)
+        if any(part not in (None, "", b"") for part in value.values()):
+            raise ImageError(f"{short(value)}, a structure without bytes or path")
         return ()
 
     def _from_text(self, text: str) -> tuple[ImageRef, ...]:
@@ -55,6 +57,8 @@ class PictureLoader:
             if parts is None:
                 raise ImageError(f"{short(text)}, a list that cannot be read")
             return self.load(parts)
+        if text.startswith(("http://", "https://")):
+            raise ImageError(f"address {short(text)}; eyetest downloads nothing, so fetch it first")
         if text.startswith("data:"):
             return (self._store.put(decode_base64(text.partition(",")[2].encode())),)
         if len(text) <= _LONGEST_PATH and (self._is_file(text) or not _may_be_base64(text)):
@@ -72,6 +76,8 @@ class PictureLoader:
             path = self._root / name
             if not path.resolve().is_relative_to(self._root):
                 raise ImageError(f"path {short(name)}, which leaves {self._root}")
+            if path.exists() and not path.is_file():
+                raise ImageError(f"path {short(name)} in {self._root} (not a file)")
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
         except (OSError, ValueError, TypeError, RuntimeError) as error:

@@ -22,6 +22,7 @@ from eyetest.errors import ImageError, InputError, ItemError, short
 from eyetest.records import Choice, ImageRef, Item, Lineage, Turn, letter
 
 _SAMPLE = 500
+_MAX_DEPTH = 50
 MAX_FIELD = 64 * 2**20
 
 
@@ -53,8 +54,11 @@ class Rows(Protocol):
 
 def plan(rows: Rows, options: ReadOptions) -> Layout:
     """Decide what the columns of a file mean."""
+    if not rows.columns:
+        raise InputError(f"{rows.path.name} holds no items")
     layout = find_columns(rows.columns, options, rows.path.name)
-    sample = [row.values for row in islice(rows, _SAMPLE)]
+    decisive = {layout.question, layout.answer, *layout.options}
+    sample = [{name: row.values.get(name) for name in decisive} for row in islice(rows, _SAMPLE)]
     if not sample:
         raise InputError(f"{rows.path.name} holds no items")
     if not layout.options:
@@ -102,6 +106,12 @@ class RowReader:
         """The row as an item; an error names the row."""
         return self.build(row, self.images(row))
 
+    def _check_sizes(self, row: Row) -> None:
+        for column, value in row.values.items():
+            for text in value if isinstance(value, list) else (value,):
+                if isinstance(text, str) and len(text) > MAX_FIELD:
+                    raise ItemError(row.where, column, f"{len(text):,} characters", f"at most {MAX_FIELD:,}")
+
     def images(self, row: Row) -> tuple[ImageRef, ...]:
         """The row's pictures."""
         cells = [(column, row.values.get(column)) for column in self.layout.images]
@@ -121,6 +131,7 @@ class RowReader:
     def build(self, row: Row, images: tuple[ImageRef, ...]) -> Item:
         """The row as an item that shows these pictures."""
         layout = self.layout
+        self._check_sizes(row)
         question = _text(row, layout.question)
         options = _options(layout, row, question)
         if layout.inline_options and options:
@@ -209,10 +220,10 @@ def _split_inline(question: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _options_are_inline(layout: Layout, sample: Iterable[dict[str, Any]]) -> bool:
-    """True where every sampled answer is a letter and nearly every question shows lettered options."""
+    """True where every sampled answer is letters and nearly every question shows lettered options."""
     rows = list(sample)
-    answers = [row.get(layout.answer) for row in rows]
-    if not all(isinstance(a, str) and len(a.strip()) == 1 and a.strip().isalpha() for a in answers):
+    answers = [answer for row in rows if not is_missing(answer := row.get(layout.answer))]
+    if any(find_gold(answer, ascii_uppercase, "letter") is None for answer in answers):
         return False
     split = [isinstance(q := row.get(layout.question), str) and bool(split_options(q)) for row in rows]
     return sum(split) >= 0.9 * len(rows)
@@ -234,10 +245,7 @@ def _as_text(row: Row, column: str, value: Any) -> str:
         return ""
     if not isinstance(value, str | int | float):
         raise ItemError(row.where, column, short(value), "UTF-8 text" if isinstance(value, bytes) else "text")
-    text = str(value)
-    if len(text) > MAX_FIELD:
-        raise ItemError(row.where, column, f"{len(text):,} characters", f"at most {MAX_FIELD:,}")
-    return text
+    return str(value)
 
 
 def _option_cell(row: Row, column: str) -> dict[str, str]:
@@ -259,7 +267,7 @@ def _option_cell(row: Row, column: str) -> dict[str, str]:
 def _references(row: Row, column: str) -> tuple[str, ...]:
     value = row.values.get(column) if column else None
     if isinstance(value, str):
-        parsed = parse_list(value)
+        parsed = parse_list(value, quoted=True)
         value = [value] if parsed is None else parsed
     elif not isinstance(value, list | tuple):
         value = [] if value is None else [value]
@@ -281,11 +289,11 @@ def _tags(layout: Layout, row: Row) -> dict[str, Any]:
     values = row.values
     tags = {c: v for c in layout.tag_columns if (v := values.get(c)) is not None}
     for column, value in tags.items():
-        if _holds_bytes(value):
-            raise ItemError(
-                row.where, column, "bytes", f"text or numbers (leave the column out with --drop {column})"
-            )
+        if found := _unfit(value):
+            raise ItemError(row.where, column, found, f"text or numbers (leave the column out with --drop {column})")
     held = values.get(layout.tags) if layout.tags else None
+    if isinstance(held, bytes):
+        raise ItemError(row.where, layout.tags, short(held), "UTF-8 text")
     if isinstance(held, str):
         try:
             held = msgspec.json.decode(held)
@@ -296,9 +304,12 @@ def _tags(layout: Layout, row: Row) -> dict[str, Any]:
     return tags if held is None else {**tags, layout.tags: held}
 
 
-def _holds_bytes(value: Any) -> bool:
+def _unfit(value: Any, depth: int = 0) -> str:
+    """What keeps a value from being a tag: bytes, or nesting that no JSON reader takes; empty if nothing does."""
     if isinstance(value, dict):
-        return any(_holds_bytes(part) for part in value.values())
+        value = list(value.values())
     if isinstance(value, list):
-        return any(_holds_bytes(part) for part in value)
-    return isinstance(value, bytes)
+        if depth > _MAX_DEPTH:
+            return "values nested too deeply"
+        return next((found for part in value if (found := _unfit(part, depth + 1))), "")
+    return "bytes" if isinstance(value, bytes) else ""

@@ -75,13 +75,14 @@ class TsvFile:
 
     def _quoted(self, line: bytes, at: int, pieces: list[bytes], file: BinaryIO) -> tuple[int, bytes]:
         """Collect a quoted field; returns the line on which it ends and where."""
-        first = self.line
+        first, held = self.line, 0
         while True:
             end = line.find(b'"', at)
             if end < 0:
                 pieces.append(line[at:])
+                held += len(line) - at
                 line, at = self._readline(file), 0
-                if not line:
+                if not line or held > MAX_CELL:
                     raise InputError(f"{self.path.name} line {first}: a quote is opened and never closed")
                 continue
             pieces.append(line[at:end])

@@ -16,10 +16,12 @@ def unreserved(name: str, _value: Any = None) -> bool:
 
 
 def plain_row(item: Item, is_column: Callable[[str, Any], bool] = unreserved) -> dict[str, Any]:
-    """Everything but the pictures, under our own column names; what is empty is left out.
+    """Everything but the pictures, under our own column names; what is empty is left out."""
+    return {**field_columns(item), **tag_columns(item, is_column)}
 
-    A tag becomes a column where ``is_column`` says it can; the others go together into the column ``tags``.
-    """
+
+def field_columns(item: Item) -> dict[str, Any]:
+    """The item's fields but for pictures and tags, under our own names; what is empty is left out."""
     row: dict[str, Any] = {"id": item.id, "question": item.question}
     if item.choices:
         row["options"] = [choice.text for choice in item.choices]
@@ -35,11 +37,14 @@ def plain_row(item: Item, is_column: Callable[[str, Any], bool] = unreserved) ->
     for name in ("history", "lineage"):
         if records := getattr(item, name):
             row[name] = msgspec.to_builtins(records)
-    held = {n: v for n, v in item.tags.items() if v is None or not is_column(n, v)}
-    row.update((n, v) for n, v in item.tags.items() if n not in held)
-    if held:
-        row["tags"] = held
     return row
+
+
+def tag_columns(item: Item, is_column: Callable[[str, Any], bool]) -> dict[str, Any]:
+    """The item's tags: those that can be columns as such, the others together in the column ``tags``."""
+    columns = {name: value for name, value in item.tags.items() if value is not None and is_column(name, value)}
+    held = {name: value for name, value in item.tags.items() if name not in columns}
+    return {**columns, "tags": held} if held else columns
 
 
 def gold_letters(item: Item) -> str:

@@ -9,14 +9,31 @@ import pybase64
 
 from eyetest.benchmarks.folder import Benchmark
 from eyetest.benchmarks.rows.layout import split_columns
-from eyetest.benchmarks.rows.writing import gold_letters, one_or_list, plain_row, unreserved
+from eyetest.benchmarks.rows.writing import field_columns, gold_letters, one_or_list, tag_columns, unreserved
 from eyetest.errors import ExportError, short
 from eyetest.records import Item, letter
 
-_LONGEST_REFERENCE = 64
+LONGEST_REFERENCE = 64
 _READ_AS_MISSING = {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
                     "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}  # fmt: skip
+_OPTION_FIELDS = ("options", "answer", "answer_letter")
+ROTATION = 1_000_000
+_LONGEST_INDEX = 18
+OPTIONS_UNIT = "options and answer"
+IMAGE_UNIT = "picture"
+PICTURE = "\0"
 _FIRST = ("index", "g_index", "image", "question", "hint", *ascii_uppercase, "answer")
+
+
+def our_template(pictures: int) -> str:
+    """How we write an image cell, with a mark where each picture's base64 stands."""
+    return PICTURE if pictures == 1 else str([PICTURE] * pictures).replace("\\x00", PICTURE)
+
+
+def fill_in(template: str, encoded: list[bytes]) -> bytes:
+    """An image cell: the template with the pictures in place."""
+    between = [part.encode() for part in template.split(PICTURE)]
+    return between[0] + b"".join(picture + after for picture, after in zip(encoded, between[1:], strict=True))
 
 
 def image_key(item: Item) -> str:
@@ -27,8 +44,9 @@ def image_key(item: Item) -> str:
 class Names:
     """Which column holds which field: those of the file a benchmark came from, or VLMEvalKit's own."""
 
-    def __init__(self, fields: dict[str, str], columns: Sequence[str]) -> None:
+    def __init__(self, fields: dict[str, str], columns: Sequence[str], *, has_group: bool) -> None:
         self.columns = tuple(columns)
+        self.has_group = has_group
         self.options = split_columns(fields.get("options", ""))
         self._fields = {"id": "index", "group": "g_index", **fields}
         taken = {column for value in fields.values() for column in split_columns(value)} - {"image_path"}
@@ -71,11 +89,20 @@ def option_cells(item: Item, names: Names) -> dict[str, str]:
 
 def plain_cells(item: Item, names: Names) -> dict[str, str]:
     """Everything but pictures, options and answer. Tags that are not text go into one JSON cell."""
-    row = plain_row(item, names.is_tag)
-    for field in ("options", "answer", "answer_letter"):
-        row.pop(field, None)
-    tags = {name for name in item.tags if names.is_tag(name, item.tags[name])}
-    return {name if name in tags else names.column(name): _cell(value) for name, value in row.items()}
+    fields = field_columns(item)
+    if is_rotation(item) and not names.has_group:
+        del fields["group"]
+    elif names.has_group:
+        fields["group"] = item.group or item.id
+    cells = {names.column(name): _cell(value) for name, value in fields.items() if name not in _OPTION_FIELDS}
+    return cells | {name: _cell(value) for name, value in tag_columns(item, names.is_tag).items()}
+
+
+def is_rotation(item: Item) -> bool:
+    """Whether the index alone tells which item this one rotates: a million lower, or several."""
+    if not item.group or not item.id.isdecimal() or len(item.id) > _LONGEST_INDEX:
+        return False
+    return int(item.id) >= ROTATION and str(int(item.id) % ROTATION) == item.group
 
 
 def _cell(value: object) -> str:
@@ -89,6 +116,11 @@ def _reference_cell(item: Item) -> str:
     return value if isinstance(value, str) else str(value)
 
 
+def column_unit(column: str) -> str:
+    """The name under which the spelling of one column is kept; units of several columns have names of their own."""
+    return f"column {column}"
+
+
 class CellWriter:
     """Writes the items of one benchmark, knowing which columns and which reused pictures it has."""
 
@@ -96,8 +128,9 @@ class CellWriter:
         self._benchmark = benchmark
         origin = benchmark.manifest.origin
         self._theirs = origin.format == "vlmevalkit"
-        self._names = Names(origin.fields, origin.columns) if self._theirs else Names({}, ())
+        self._names = self._find_names()
         self._pictures: dict[str, str] = {}
+        self._references: dict[str, str] = {}
         used: dict[str, None] = dict.fromkeys(origin.columns if self._theirs else ("index", "question", "answer"))
         unreadable: list[str] = []
         for item in benchmark:
@@ -106,6 +139,7 @@ class CellWriter:
             if item.images:
                 used["image"] = None
                 self._pictures[item.id] = image_key(item)
+                self._note_reference(item)
             if any(choice.text in _READ_AS_MISSING for choice in item.choices):
                 unreadable.append(item.id)
         self.columns = tuple(used) if self._theirs else _in_order(used)
@@ -117,42 +151,66 @@ class CellWriter:
         cells = {**self._option_cells(item), **self._plain_cells(item)}
         return [self._image(item) if c == "image" else cells.get(c, "").encode() for c in self.columns]
 
+    def _find_names(self) -> Names:
+        origin = self._benchmark.manifest.origin
+        if self._theirs:
+            return Names(origin.fields, origin.columns, has_group="group" in origin.fields)
+        return Names({}, (), has_group=any(item.group for item in self._benchmark))
+
     def _option_cells(self, item: Item) -> dict[str, str]:
         cells = option_cells(item, self._names)
-        spelling = item.spellings.get("options")
+        spelling = item.spellings.get(OPTIONS_UNIT)
         if self._theirs and spelling and msgspec.json.decode(spelling.ours) == cells:
             return msgspec.json.decode(spelling.theirs, type=dict[str, str])
         return cells
 
     def _plain_cells(self, item: Item) -> dict[str, str]:
         cells = plain_cells(item, self._names)
-        if self._theirs:
-            for column, spelling in item.spellings.items():
-                if column not in ("image", "options") and cells.get(column, "") == spelling.ours:
-                    cells[column] = spelling.theirs
+        for column in self._names.columns if self._theirs else ():
+            spelling = item.spellings.get(column_unit(column))
+            if spelling and cells.get(column, "") == spelling.ours:
+                cells[column] = spelling.theirs
         return cells
+
+    def _note_reference(self, item: Item) -> None:
+        theirs = self._their_image(item)
+        if theirs and len(theirs) <= LONGEST_REFERENCE and PICTURE not in theirs:
+            self._references[item.id] = theirs
+
+    def _their_image(self, item: Item) -> str:
+        """How the source wrote this image cell, if it wrote these pictures and not as we would."""
+        spelling = item.spellings.get(IMAGE_UNIT)
+        return spelling.theirs if self._theirs and spelling and spelling.ours == image_key(item) else ""
+
+    def _leads_to(self, item: Item) -> str | None:
+        """The row that this item's source referred to, if following it still ends at these very pictures."""
+        seen = {item.id}
+        reference = name = self._references.get(item.id)
+        while name is not None:
+            if name in seen or self._pictures.get(name) != image_key(item):
+                return None
+            seen.add(name)
+            name = self._references.get(name)
+        return reference
 
     def _image(self, item: Item) -> bytes:
         if not item.images:
             return b""
-        key = image_key(item)
-        spelling = item.spellings.get("image")
-        if self._theirs and spelling and spelling.ours == key:
-            reference = len(spelling.theirs) <= _LONGEST_REFERENCE
-            if not reference or self._pictures.get(spelling.theirs) == key:
-                return spelling.theirs.encode()
-        holder = self._first_with.get(key, item.id)
+        holder = self._leads_to(item) or self._first_with.get(image_key(item), item.id)
         if holder != item.id:
             return holder.encode()
         encoded = [pybase64.b64encode(self._benchmark.images.read(image)) for image in item.images]
-        if len(encoded) > 1:
-            return str([part.decode() for part in encoded]).encode()
-        if len(encoded[0]) <= _LONGEST_REFERENCE:
+        theirs = self._their_image(item)
+        if PICTURE in theirs:
+            return fill_in(theirs, encoded)
+        if len(theirs) > LONGEST_REFERENCE:
+            return theirs.encode()
+        if len(encoded) == 1 and len(encoded[0]) <= LONGEST_REFERENCE:
             raise ExportError(
                 f"item {short(item.id)}: a picture of {item.images[0].size} bytes is so small that VLMEvalKit "
                 "would take it for a reference to another row"
             )
-        return encoded[0]
+        return fill_in(our_template(len(encoded)), encoded)
 
     def _holders(self) -> dict[str, str]:
         """The first item with each set of pictures, where later ones can refer to it by an id that stays itself."""
@@ -160,7 +218,7 @@ class CellWriter:
             return {}
         holders: dict[str, str] = {}
         for item_id, key in self._pictures.items():
-            if len(item_id) <= _LONGEST_REFERENCE:
+            if len(item_id) <= LONGEST_REFERENCE:
                 holders.setdefault(key, item_id)
         return holders
 

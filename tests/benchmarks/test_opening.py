@@ -1,0 +1,178 @@
+"""Opening whatever a user points at, and never losing what is not ours."""
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import eyetest as et
+from eyetest.benchmarks import Benchmark, Import, ReadOptions, export_benchmark, import_benchmark, open_benchmark
+from eyetest.benchmarks.opening import cache_root
+from eyetest.errors import ImageError, InputError
+from eyetest.world import draw_benchmark
+from tests.conftest import png
+
+
+def jsonl(path: Path, *ids: str, **fields: object) -> Path:
+    rows = ({"id": name, "question": "What?", "answer": "it"} | fields for name in ids)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_folder_is_opened_where_it_is(tmp_path: Path) -> None:
+    draw_benchmark(tmp_path / "b", items=8)
+    assert et.open(tmp_path / "b").path == tmp_path / "b"
+    with pytest.raises(InputError, match="is a benchmark folder already"):
+        import_benchmark(tmp_path / "b", tmp_path / "c")
+
+
+def test_a_changed_picture_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "1.png").write_bytes(png("red"))
+    source = jsonl(tmp_path / "b.jsonl", "1", image="1.png")
+    first = et.open(source)["1"].images
+    assert et.open(source)["1"].images == first
+    (tmp_path / "1.png").write_bytes(png("blue", (9, 9)))
+    assert et.open(source)["1"].images != first
+
+
+def test_a_changed_shard_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "hf/data").mkdir(parents=True)
+    for name in ("old", "new and longer"):
+        rows = [{"question": name, "answer": "x"}]
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "hf/data/test-00000-of-00001.parquet")
+        assert et.open(tmp_path / "hf")["0"].question == name
+
+
+def test_reading_differently_does_not_disturb_another_reader(tmp_path: Path) -> None:
+    (tmp_path / "1.png").write_bytes(png())
+    source = jsonl(tmp_path / "b.jsonl", "1", image="1.png")
+    first = open_benchmark(source)
+    second = open_benchmark(source, ReadOptions(gold_required=False))
+    assert first.path != second.path
+    assert first.images.read(first["1"].images[0]) == png()
+    assert len(list(cache_root().iterdir())) == 2
+
+
+def test_an_export_is_overwritten_only_if_nothing_else_is_in_it(tmp_path: Path) -> None:
+    benchmark = draw_benchmark(tmp_path / "b", items=8)
+    for name in ("jsonl", "datasets", "lmms-eval"):
+        place = tmp_path / name
+        export_benchmark(benchmark, name, place)
+        export_benchmark(benchmark, name, place, overwrite=True)
+        (place / "thesis.tex").write_text("years of work")
+        with pytest.raises(InputError, match=r"holds 'thesis\.tex', which eyetest did not write"):
+            export_benchmark(benchmark, name, place, overwrite=True)
+        assert (place / "thesis.tex").exists()
+
+
+def test_somebody_elses_folder_is_never_overwritten(tmp_path: Path) -> None:
+    benchmark = draw_benchmark(tmp_path / "b", items=8)
+    (tmp_path / "mine").mkdir()
+    jsonl(tmp_path / "mine/items.jsonl", "1")
+    with pytest.raises(InputError, match="eyetest did not write"):
+        export_benchmark(benchmark, "jsonl", tmp_path / "mine", overwrite=True)
+    (tmp_path / "link").symlink_to(tmp_path / "b")
+    with pytest.raises(InputError, match="is a symbolic link"):
+        export_benchmark(benchmark, "jsonl", tmp_path / "link", overwrite=True)
+    with pytest.raises(InputError, match="and it is a folder"):
+        export_benchmark(benchmark, "parquet", tmp_path / "mine", overwrite=True)
+
+
+def test_the_current_folder_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = jsonl(tmp_path / "b.jsonl", "1")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(InputError, match="is the folder you are in"):
+        import_benchmark(source, Path())
+
+
+def test_of_two_imports_to_one_place_one_is_told(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "b.jsonl", *map(str, range(300)))
+    results: list[str] = []
+
+    def bring_in() -> None:
+        try:
+            import_benchmark(source, tmp_path / "b", progress=lambda share: barrier_once())
+            results.append("done")
+        except InputError as error:
+            results.append(str(error))
+
+    barrier = threading.Barrier(2, timeout=20)
+    waited = threading.local()
+
+    def barrier_once() -> None:
+        if not getattr(waited, "done", False):
+            waited.done = True
+            barrier.wait()
+
+    threads = [threading.Thread(target=bring_in) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(r.startswith("done") for r in results) == [False, True]
+    assert any("was written by somebody else meanwhile" in r for r in results)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_names_that_are_not_utf8(tmp_path: Path) -> None:
+    source = jsonl(Path(os.fsdecode(os.fsencode(tmp_path) + b"/b\xff.jsonl")), "1")
+    benchmark, _ = import_benchmark(source, tmp_path / "b")
+    assert benchmark.manifest.name == "b?"
+    assert et.open(source)["1"].id == "1"
+
+
+def test_a_failed_import_removes_the_folders_it_made(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "b.jsonl", "1", "1")
+    with pytest.raises(InputError):
+        import_benchmark(source, tmp_path / "new/deep/b")
+    assert [p.name for p in tmp_path.iterdir()] == ["b.jsonl"]
+
+
+def test_a_pipe_in_place_of_a_picture_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "1.png")
+    with pytest.raises(InputError, match="not a file"):
+        import_benchmark(jsonl(tmp_path / "b.jsonl", "1", image="1.png"), tmp_path / "b")
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("sha256", "../../../secret"), ("format", "exe"), ("sha256", "A" * 64), ("width", None)]
+)
+def test_a_foreign_folder_cannot_name_files_outside(tmp_path: Path, column: str, value: object) -> None:
+    (tmp_path / "secret.png").write_text("12345")
+    draw_benchmark(tmp_path / "b", items=8)
+    table = pq.read_table(tmp_path / "b/items.parquet")
+    rows = table.to_pylist()
+    rows[0]["images"][0][column] = value
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), tmp_path / "b/items.parquet")
+    with pytest.raises(InputError, match=r"items\.parquet is damaged"):
+        export_benchmark(Benchmark(tmp_path / "b"), "jsonl", tmp_path / "exported")
+    assert (tmp_path / "secret.png").read_text() == "12345"
+
+
+def test_pictures_are_only_named_by_hashes(tmp_path: Path) -> None:
+    benchmark = draw_benchmark(tmp_path / "b", items=8)
+    outside = et.ImageRef(sha256="../../secret", format="png", width=1, height=1, size=5)
+    with pytest.raises(ImageError, match="is not the name of a stored picture"):
+        benchmark.images.read(outside)
+
+
+def test_damaged_items_are_told(tmp_path: Path) -> None:
+    draw_benchmark(tmp_path / "b", items=8)
+    items = tmp_path / "b/items.parquet"
+    items.write_bytes(items.read_bytes()[:-20])
+    with pytest.raises(InputError, match="is damaged"):
+        list(Benchmark(tmp_path / "b"))
+    with pytest.raises(InputError, match="is damaged"):
+        Benchmark(tmp_path / "b")["0"]
+
+
+def test_held_back_golds_are_counted_as_items(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "b.jsonl", "1", "2", answer=None)
+    benchmark, _ = import_benchmark(source, tmp_path / "b", Import(read=ReadOptions(gold_required=False)))
+    assert benchmark.manifest.counts.text_items == 2

@@ -10,7 +10,7 @@ from eyetest.benchmarks import FORMATS, Benchmark, export_benchmark, import_benc
 from eyetest.benchmarks.opening import Import
 from eyetest.cli import options
 from eyetest.cli.show import item_panel
-from eyetest.cli.terminal import out
+from eyetest.cli.terminal import out, program
 from eyetest.errors import ExportError
 from eyetest.world import draw_benchmark
 
@@ -38,8 +38,8 @@ def demo(
         table.add_row(name, _size(place), _verdict(benchmark, back), str(place))
     out.print(table, "")
     out.print(item_panel(benchmark, benchmark[_SHOWN]))
-    out.print(f"\nLook at another one:   eyetest show {benchmark.path} 3", soft_wrap=True)
-    out.print("Bring your own file:   eyetest import mybench.tsv --to mybench", soft_wrap=True)
+    out.print(f"\nLook at another one:   {program()} show {benchmark.path} 3", soft_wrap=True)
+    out.print(f"Bring your own file:   {program()} import mybench.tsv --to mybench", soft_wrap=True)
 
 
 def _suffix(name: str) -> str:

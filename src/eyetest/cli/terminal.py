@@ -1,8 +1,10 @@
 """How eyetest speaks to a terminal: safe text, one error line, a progress bar, pictures in half blocks."""
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from PIL import Image as Pillow
 from rich.color import Color
@@ -68,3 +70,11 @@ def draw(picture: Pillow.Image, columns: int = 56, rows: int = 22) -> Text:
 def can_draw() -> bool:
     """Whether somebody watches who can see colours."""
     return sys.stdout.isatty() and out.color_system is not None
+
+
+def program() -> str:
+    """How the user called eyetest, so that a command we suggest can be copied as it is."""
+    called = Path(sys.argv[0])
+    if called.name != "eyetest" or shutil.which("eyetest") == str(called):
+        return "eyetest"
+    return str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check test-slow speed lock clean
+.PHONY: demo test check test-slow speed browser lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -22,6 +22,11 @@ test-slow: $(VENV)/dev.installed
 
 speed: $(VENV)/dev.installed
 	$(BIN)/python speed/import.py
+	$(BIN)/python speed/audit.py
+
+# A browser for the tests that open pages; they are skipped where there is none. Needs root, Debian or Ubuntu.
+browser:
+	apt-get update && apt-get install --yes --no-install-recommends chromium
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -12,10 +12,8 @@ import eyetest
 from eyetest.benchmarks import FORMATS
 from eyetest.errors import InputError
 
-EXPORTING = [
-    eyetest,
-    *(importlib.import_module(f"eyetest.{name}") for name in ("records", "benchmarks", "world", "cli")),
-]
+ROOMS = ("records", "benchmarks", "probes", "curate", "world", "reports", "cli")
+EXPORTING = [eyetest, *(importlib.import_module(f"eyetest.{room}") for room in ROOMS)]
 
 
 @pytest.mark.parametrize("package", EXPORTING, ids=lambda package: package.__name__)

@@ -8,29 +8,34 @@ from pathlib import Path
 import pytest
 
 from eyetest import __version__
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark
 from eyetest.records import Item, Manifest
+from eyetest.world import draw_benchmark
 from tests.test_bad_input import run
 
 
 @pytest.fixture
 def demo(tmp_path: Path) -> Path:
-    done = run("demo", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    drawn = draw_benchmark(tmp_path / "demo/drawn", items=48)
+    for name, place in (("vlmevalkit", "drawn-vlmevalkit.tsv"), ("jsonl", "drawn-jsonl")):
+        export_benchmark(drawn, name, tmp_path / "demo/exports" / place)
     return tmp_path
 
 
-def test_demo_writes_every_format_and_reads_it_back(demo: Path) -> None:
-    done = run("demo", "--overwrite", cwd=demo)
-    assert done.stdout.count("48 items, all equal") == 6
-    assert "has no options" in " ".join(done.stdout.split())
-    assert len(Benchmark(demo / "demo/drawn")) == 48
-    assert run("demo", cwd=demo).returncode == 2
+def test_demo_finds_what_it_planted_and_writes_the_page(tmp_path: Path) -> None:
+    done = run("demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    assert "4 items have two equal options" in text
+    assert "3 pictures come back re-encoded" in text
+    assert "written and read back equal as datasets, jsonl, lmms-eval, mmmu, parquet, vlmevalkit" in text
+    assert (tmp_path / "demo/audit.html").stat().st_size > 100_000
+    assert run("demo", cwd=tmp_path).returncode == 2
 
 
 def test_show_a_benchmark_and_an_item(demo: Path) -> None:
     done = run("show", "demo/drawn", cwd=demo)
-    assert "48 items (42 choice, 6 text), 70 pictures" in done.stdout
+    assert "48 items (42 choice, 6 text), 71 pictures" in done.stdout
     item = run("show", "demo/exports/drawn-vlmevalkit.tsv", "0", cwd=demo).stdout
     assert "How many" in item
     assert item.count("✔") == 1
@@ -41,7 +46,7 @@ def test_show_a_benchmark_and_an_item(demo: Path) -> None:
 
 def test_import_and_export_by_hand(demo: Path) -> None:
     done = run("import", "demo/exports/drawn-jsonl", "--to", "mine", "--name", "mine", "--licence", "CC0", cwd=demo)
-    assert done.stdout == "mine: 48 items (42 choice, 6 text), 70 pictures → mine\n"
+    assert done.stdout == "mine: 48 items (42 choice, 6 text), 71 pictures → mine\n"
     assert Benchmark(demo / "mine").manifest.licence == "CC0"
     done = run("export", "mine", "--format", "vlmevalkit", "--to", "new/mine.tsv", cwd=demo)
     assert done.returncode == 0, done.stderr

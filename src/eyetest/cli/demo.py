@@ -1,20 +1,24 @@
-"""``eyetest demo``: draw a small benchmark, take it through every format and back, and show it."""
+"""``eyetest demo``: draw a benchmark, spoil it on purpose, and see what the audit finds."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from eyetest.benchmarks import FORMATS, Benchmark, export_benchmark, import_benchmark
-from eyetest.benchmarks.opening import Import
+from eyetest.benchmarks import FORMATS, Benchmark, Import, export_benchmark, import_benchmark
 from eyetest.cli import options
-from eyetest.cli.show import item_panel
-from eyetest.cli.terminal import out, program
+from eyetest.cli.audit import card
+from eyetest.cli.terminal import out, program, step_bar
+from eyetest.curate import repair_benchmark
 from eyetest.errors import ExportError
-from eyetest.world import draw_benchmark
+from eyetest.probes import PROBES, Subject
+from eyetest.probes.audit import Audit, run_audit
+from eyetest.probes.words import counted
+from eyetest.reports import write_audit_page
+from eyetest.world import draw_benchmark, spoil_benchmark
 
-_SHOWN = "5"
+_ITEMS = 160
 
 
 def demo(
@@ -22,35 +26,47 @@ def demo(
     seed: Annotated[int, typer.Option(help="Another seed draws other pictures.")] = 0,
     overwrite: options.OverwriteOption = False,
 ) -> None:
-    """Draw a small benchmark, write it in every format, read it back, and show it."""
-    benchmark = draw_benchmark(to / "drawn", seed=seed, overwrite=overwrite)
-    out.print(f"Drew {len(benchmark)} items with {benchmark.manifest.counts.images} pictures → {benchmark.path}\n")
-    table = Table("format", "size", "read back", "written to", box=None, header_style="dim", pad_edge=False)
+    """Draw a benchmark, spoil some of its items on purpose, audit it, mend it, and write a page to look at."""
+    clean = draw_benchmark(to / "drawn", items=_ITEMS, seed=seed, overwrite=overwrite)
+    spoilt, planted = spoil_benchmark(clean, to / "spoilt", seed=seed, overwrite=overwrite)
+    out.print(f"Drew {counted(len(clean), 'item')} and spoilt some on purpose:", soft_wrap=True)
+    out.print("  " + ", ".join(f"{flaw} ({len(ids)})" for flaw, ids in planted.items()) + ", golds crowded at C\n")
+    before = _audit(spoilt, seed)
+    out.print(card(before, spoilt.path))
+    write_audit_page(before, spoilt, to / "audit.html")
+    uneven = [finding.numbers["options"] for finding in before.alarms if finding.probe == "positions"]
+    repairs = repair_benchmark(spoilt, to / "mended", rebalance=uneven, seed=seed, overwrite=overwrite)
+    after = _audit(Benchmark(to / "mended"), seed, [name for name in PROBES if name != "duplicate-images"])
+    left = ", ".join(finding.kind for finding in after.alarms)
+    out.print(f"\nMended copy:  {counted(len(repairs), 'repair')}; left for people to decide: {left}", soft_wrap=True)
+    out.print(f"Formats:      {_through_formats(clean, to, overwrite=overwrite)}", soft_wrap=True)
+    out.print(f"\nThe page with pictures:  {to / 'audit.html'}", soft_wrap=True)
+    out.print(f"Your own file:           {program()} audit mybench.tsv --html audit.html", soft_wrap=True)
+
+
+def _audit(benchmark: Benchmark, seed: int, probes: Sequence[str] = ()) -> Audit:
+    with step_bar("auditing") as progress:
+        return run_audit(Subject(benchmark, seed=seed, progress=progress), probes)
+
+
+def _through_formats(benchmark: Benchmark, to: Path, *, overwrite: bool) -> str:
+    """Write the benchmark in every format and read it back."""
+    equal, cannot = [], []
     for name, format_ in FORMATS.items():
         place = to / "exports" / (f"drawn-{name}" if format_.is_folder else f"drawn-{name}{_suffix(name)}")
         try:
             export_benchmark(benchmark, name, place, overwrite=overwrite)
-        except ExportError as error:
-            table.add_row(name, "–", "cannot hold it", str(error))
+        except ExportError:
+            cannot.append(name)
             continue
         how = Import(name=benchmark.manifest.name, overwrite=overwrite)
         back, _ = import_benchmark(place, to / "read-back" / name, how)
-        table.add_row(name, _size(place), _verdict(benchmark, back), str(place))
-    out.print(table, "")
-    out.print(item_panel(benchmark, benchmark[_SHOWN]))
-    out.print(f"\nLook at another one:   {program()} show {benchmark.path} 3", soft_wrap=True)
-    out.print(f"Bring your own file:   {program()} import mybench.tsv --to mybench", soft_wrap=True)
+        if back.manifest.fingerprint == benchmark.manifest.fingerprint:
+            equal.append(name)
+    return f"written and read back equal as {', '.join(equal)}" + (
+        f"; {', '.join(cannot)} cannot hold it" if cannot else ""
+    )
 
 
 def _suffix(name: str) -> str:
     return ".tsv" if name == "vlmevalkit" else ".parquet"
-
-
-def _verdict(benchmark: Benchmark, back: Benchmark) -> str:
-    same = benchmark.manifest.fingerprint == back.manifest.fingerprint
-    return f"{len(back)} items, all equal" if same else "items differ"
-
-
-def _size(place: Path) -> str:
-    files = [place] if place.is_file() else [file for file in place.rglob("*") if file.is_file()]
-    return f"{sum(file.stat().st_size for file in files) / 1024:,.0f} KB"

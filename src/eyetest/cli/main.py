@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from eyetest.cli import demo, export, import_, show
+from eyetest.cli import audit, demo, export, import_, show
 from eyetest.cli.terminal import fail
 from eyetest.errors import EyetestError
 from eyetest.version import __version__
@@ -18,6 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("audit")(audit.audit)
 app.command("import")(import_.import_)
 app.command("export")(export.export)
 app.command("show")(show.show)

@@ -39,13 +39,20 @@ def note(message: str) -> None:
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[float], None]]:
     """A bar to hand a share from 0 to 1; silent where nobody watches."""
+    with step_bar(title) as bar:
+        yield lambda share: bar(title, share)
+
+
+@contextmanager
+def step_bar(title: str) -> Iterator[Callable[[str, float], None]]:
+    """A bar to hand what is being done and a share from 0 to 1; silent where nobody watches."""
     if not err.is_terminal:
-        yield lambda share: None
+        yield lambda what, share: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(compact=True))
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(safe(title), total=1.0)
-        yield lambda share: bar.update(task, completed=share)
+        yield lambda what, share: bar.update(task, description=safe(what), completed=share)
 
 
 def draw(picture: Pillow.Image, columns: int = 56, rows: int = 22) -> Text:

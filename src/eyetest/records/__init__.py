@@ -1,6 +1,7 @@
 """What flows through eyetest: frozen values, no I/O."""
 
 from eyetest.records.condition import Condition
+from eyetest.records.finding import Finding, Severity
 from eyetest.records.item import (
     IMAGE_FORMATS,
     MAX_CHOICES,
@@ -16,7 +17,7 @@ from eyetest.records.item import (
 )
 from eyetest.records.manifest import FOLDER_VERSION, Counts, Manifest, Origin
 from eyetest.records.settings import Cut, ModelEntry, Panel, Recipe, Stage
-from eyetest.records.tables import TABLES, Answer, Asked, Decision, Planned, Score, Verdict, columns
+from eyetest.records.tables import TABLES, Answer, Asked, Decision, Planned, Score, Verdict, VerdictKind, columns
 from eyetest.records.validation import Problem, check, problems
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Counts",
     "Cut",
     "Decision",
+    "Finding",
     "ImageFormat",
     "ImageRef",
     "Item",
@@ -43,10 +45,12 @@ __all__ = [
     "Problem",
     "Recipe",
     "Score",
+    "Severity",
     "Spelling",
     "Stage",
     "Turn",
     "Verdict",
+    "VerdictKind",
     "check",
     "columns",
     "image_numbers",

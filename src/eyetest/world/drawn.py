@@ -26,8 +26,10 @@ _COLOURS = {
     "purple": "#7b4f9e",
     "black": "#2b2b2b",
 }
+_SPECKLES = ("#e4d8c0", "#d9cbb0", "#efe6d3")
 _SHAPES = ("circle", "square", "triangle", "star")
 _WORDS = ("HARBOUR", "MEADOW", "LANTERN", "ORCHARD", "VIOLET", "GRANITE", "SPARROW", "COMPASS")
+_WAYS = ("ROAD", "LANE", "SQUARE", "STREET", "HILL")
 _PLACES = ("Aven", "Brill", "Corse", "Dunmore", "Elsk", "Farrow")
 _CANARY = "eyetest-drawn-benchmark canary 6f1c2f0e-3b1d-4f55-9c0a-5d8a0f2f7f31"
 
@@ -138,11 +140,10 @@ def _clock(rng: random.Random) -> Draft:
 
 
 def _sign(rng: random.Random) -> Draft:
-    word = rng.choice(_WORDS)
-    references = (word, word.capitalize(), word.lower())
-    return Draft(
-        "reading", "What does the sign say?", [_signpost(word)], [], references, description=f"A sign: {word}"
-    )
+    text = f"{rng.choice(_WORDS)} {rng.choice(_WAYS)} {rng.randint(1, 99)}"
+    picture = _signpost(text, _COLOURS[_any_colour(rng)])
+    references = (text, text.title())
+    return Draft("reading", "What does the sign say?", [picture], [], references, description=f"A sign: {text}")
 
 
 def _find_picture(rng: random.Random) -> Draft:
@@ -193,9 +194,15 @@ def _listed(things: list[tuple[str, str]]) -> str:
 
 
 def _scene(things: list[tuple[str, str]], rng: random.Random, size: int = _SIZE) -> Pillow.Image:
-    """Shapes on paper, each in a cell of its own so that none covers another."""
+    """Shapes on speckled paper, each in a cell of its own so that none covers another.
+
+    The speckles make every scene a picture of its own: without them two lone blue circles would be one, resized.
+    """
     picture = Pillow.new("RGB", (size, size), "#fbf7ef")
     draw = ImageDraw.Draw(picture)
+    for _ in range(60):
+        x, y, radius = rng.uniform(0, size), rng.uniform(0, size), rng.uniform(1.5, 5)
+        draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=rng.choice(_SPECKLES))
     grid = math.ceil(math.sqrt(len(things)))
     cell = size / grid
     for (shape, colour), place in zip(things, rng.sample(range(grid * grid), len(things)), strict=True):
@@ -253,12 +260,12 @@ def _clock_face(hour: int, minute: int) -> Pillow.Image:
     return picture
 
 
-def _signpost(word: str) -> Pillow.Image:
+def _signpost(text: str, colour: str) -> Pillow.Image:
     picture = Pillow.new("RGB", (_SIZE, _SIZE * 3 // 4), "#cfe3d4")
     draw = ImageDraw.Draw(picture)
     draw.rectangle((150, 150, 170, 240), fill="#7a5c3e")
-    draw.rounded_rectangle((20, 50, 300, 150), 14, fill="#2f5d50", outline="white", width=4)
-    draw.text((160, 100), word, fill="white", font=ImageFont.load_default(size=38), anchor="mm")
+    draw.rounded_rectangle((20, 50, 300, 150), 14, fill=colour, outline="white", width=4)
+    draw.text((160, 100), text, fill="white", font=ImageFont.load_default(size=24), anchor="mm")
     return picture
 
 

@@ -1,0 +1,99 @@
+"""Run probes over a benchmark and decide, for all their tests together, which ones hold."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from eyetest.probes import PROBES, Probe
+from eyetest.probes.subject import Subject
+from eyetest.records import Finding, Verdict
+
+_ORDER = {"bad": 0, "suspect": 1, "note": 2, "sound": 3}
+_RANK = {"drop": 0, "fix": 1, "review": 2, "keep": 3}
+
+
+class Audit(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was found, the worst first."""
+
+    benchmark: str
+    fingerprint: str
+    items: int
+    level: float
+    seed: int
+    probes: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    item_scores: dict[str, dict[str, float]] = {}
+
+    @property
+    def alarms(self) -> tuple[Finding, ...]:
+        """Findings that call for something."""
+        return tuple(finding for finding in self.findings if finding.severity in ("bad", "suspect"))
+
+    def verdicts(self, item_ids: Sequence[str]) -> list[Verdict]:
+        """One row an item a finding it is in, and one ``keep`` for every item that is in none."""
+        rows = [
+            Verdict(
+                item=item,
+                stage=f"audit:{finding.probe}",
+                verdict=finding.verdict,
+                reason=finding.kind,
+                p=finding.adjusted_p,
+                evidence=finding.evidence.get(item, finding.title),
+                seed=self.seed,
+            )
+            for finding in self.alarms
+            if finding.verdict != "keep"
+            for item in finding.items
+        ]
+        flagged = {row.item for row in rows}
+        clean = [
+            Verdict(item=item, stage="audit", verdict="keep", seed=self.seed)
+            for item in item_ids
+            if item not in flagged
+        ]
+        place = {item: number for number, item in enumerate(item_ids)}
+        return sorted([*rows, *clean], key=lambda row: (place.get(row.item, -1), _RANK[row.verdict]))
+
+
+def run_audit(subject: Subject, names: Sequence[str] = (), extra: Sequence[Probe] = ()) -> Audit:
+    """Ask every probe (or those named, in order), then correct their tests for being many."""
+    probes = [*(PROBES[name] for name in (names or PROBES)), *extra]
+    found: list[Finding] = []
+    for number, probe in enumerate(probes):
+        subject.progress(probe.summary, number / len(probes))
+        found.extend(probe.run(subject))
+    subject.progress("done", 1.0)
+    manifest = subject.benchmark.manifest
+    return Audit(
+        benchmark=manifest.name,
+        fingerprint=manifest.fingerprint,
+        items=len(subject.items),
+        level=subject.thresholds.level,
+        seed=subject.seed,
+        probes=tuple(probe.name for probe in probes),
+        findings=tuple(
+            sorted(hold(found, subject.thresholds.level), key=lambda f: (_ORDER[f.severity], -len(f.items)))
+        ),
+        item_scores=subject.item_scores,
+    )
+
+
+def hold(findings: Sequence[Finding], level: float) -> list[Finding]:
+    """Holm's correction over all tests: a test that does not survive it was tested and found sound."""
+    ps = sorted(f.p for f in findings if f.p is not None)
+    adjusted: dict[float, float] = {}
+    running = 0.0
+    for rank, p in enumerate(ps):
+        running = max(running, min(1.0, p * (len(ps) - rank)))
+        adjusted.setdefault(p, running)
+    return [
+        finding
+        if finding.p is None
+        else msgspec.structs.replace(
+            finding,
+            adjusted_p=adjusted[finding.p],
+            severity=finding.severity if adjusted[finding.p] <= level else "sound",
+            items=finding.items if adjusted[finding.p] <= level else (),
+        )
+        for finding in findings
+    ]

@@ -1,0 +1,31 @@
+"""How likely luck is: tests on counts, each with its own chance."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+_EXACT = 1_000
+_SIMULATED = 9_999
+
+
+def at_least(hits: int, chances: Sequence[float]) -> float:
+    """The chance of so many hits or more, when each trial has its own chance (Poisson-binomial)."""
+    if not chances or hits <= 0:
+        return 1.0
+    if len(chances) <= _EXACT:
+        return float(min(1.0, max(0.0, stats.poisson_binom.sf(hits - 1, np.asarray(chances)))))
+    mean = float(np.sum(chances))
+    spread = float(np.sqrt(np.sum(np.asarray(chances) * (1 - np.asarray(chances)))))
+    return float(stats.norm.sf((hits - 0.5 - mean) / spread)) if spread else float(hits <= mean)
+
+
+def uneven(counts: Sequence[int], rng: np.random.Generator) -> float:
+    """The chance of counts at least this uneven where all are equally likely; simulated where they are few."""
+    total, kinds = sum(counts), len(counts)
+    if total / kinds >= 5:
+        return float(stats.chisquare(counts).pvalue)
+    observed = np.square(np.asarray(counts) - total / kinds).sum()
+    drawn = rng.multinomial(total, [1 / kinds] * kinds, size=_SIMULATED)
+    as_odd = np.square(drawn - total / kinds).sum(axis=1) >= observed - 1e-9
+    return float((1 + as_odd.sum()) / (1 + _SIMULATED))

@@ -1,0 +1,393 @@
+"""What can be seen of options and questions without any picture, each figure relative to the item's other options.
+
+Options are put into alphabetical order, labels ("B.") and picture numbers are taken away, so that nothing here can
+tell where an option stood.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from eyetest.probes.subject import hash_text
+from eyetest.records import Item
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Number = TypeVar("Number", NDArray[np.float64], NDArray[np.int64])
+Columned = TypeVar("Columned", NDArray[np.float64], NDArray[np.float32])
+
+BUCKETS = 600
+"""Hashed columns for option words, and as many for their crosses: a Gram matrix of this side is still solved fast."""
+_MOST_CROSSED = 12
+"""Words of an option, and of a question, that are crossed: a long text says no more than its start."""
+
+_TOKEN = re.compile(r"[a-z]+|\d+(?:\.\d+)?|[^\sa-z\d]")
+_WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
+_PICTURE = re.compile(r"<image \d{1,3}>")
+_LABEL = re.compile(r"^\s*\(?([A-Za-z])\s*[.):]\s*")
+_NUMBER = re.compile(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:\s*/\s*\d+(?:\.\d+)?)?")
+_UNIT_LETTERS = 12
+"""A number with at most this many letters beside it is a number with a unit; with more it is a sentence."""
+_LETTERS = re.compile(r"[^\W\d_]+")
+_DIGITS = re.compile(r"\d+")
+_LEAST_NUMBERS = 3
+_NUMBER_COLUMNS = (
+    "rank", "off middle", "most", "least", "from centre", "size", "nearest", "doubles", "tenfold", "opposite",
+    "whole", "odd",
+)  # fmt: skip
+_NUMBER_WORDS = frozenset(
+    [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "twenty",
+        "thirty",
+        "forty",
+        "fifty",
+        "hundred",
+        "thousand",
+        "million",
+        "once",
+        "twice",
+        "half",
+    ]
+)
+_CUES: dict[str, re.Pattern[str]] = {
+    "all of the above": re.compile(r"\b(all|both|each) of (the above|these|them|the other)|\ball (the )?above\b"),
+    "none of the above": re.compile(r"\b(none|neither)\b|\bnot (given|listed|here)\b|\bno (correct|right) "),
+    "cannot tell": re.compile(r"\b(cannot|can't|unknown|unclear|not enough|insufficient|undetermined|n/?a|nan)\b"),
+    "negation": re.compile(r"\b(not|no|never|nor|without|un\w+able)\b|n't\b"),
+    "only": re.compile(r"\b(only|solely|just|exclusively|merely)\b"),
+    "absolute": re.compile(r"\b(always|never|all|every|must|entirely|completely|any)\b"),
+    "hedge": re.compile(r"\b(may|might|could|can|some|sometimes|often|usually|generally|likely|about|most)\b"),
+    "yes": re.compile(r"^\W*(yes|true|correct)\b"),
+    "no": re.compile(r"^\W*(no|false|incorrect)\b"),
+    "because": re.compile(r"\b(because|due to|since|therefore|so that|in order to)\b"),
+    "article first": re.compile(r"^\W*(a|an|the)\b"),
+    "and": re.compile(r"\band\b|&"),
+    "or": re.compile(r"\bor\b"),
+    "picture": re.compile(r"<image>"),
+}  # fmt: skip
+
+
+class Options:
+    """The options of one item in alphabetical order, and which of them is the gold."""
+
+    def __init__(self, item: Item) -> None:
+        texts = _without_labels([_PICTURE.sub("<image>", choice.text).strip() for choice in item.choices])
+        order = sorted(range(len(texts)), key=lambda i: texts[i])
+        self.texts = [texts[i] for i in order]
+        self.gold = order.index(item.gold[0])
+        self.tokens = [Counter(_TOKEN.findall(text.lower())) for text in self.texts]
+        self.values = [number_of(text) for text in self.texts]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether most options are numbers."""
+        return 2 * sum(value is not None for value in self.values) > len(self)
+
+
+def _without_labels(texts: list[str]) -> list[str]:
+    """Take away "A." or a bare letter where every option bears its own: that would tell its position."""
+    bare = all(text.upper() == chr(ord("A") + place) for place, text in enumerate(texts))
+    if bare:
+        return [""] * len(texts)
+    found = [_LABEL.match(text) for text in texts]
+    letters = [match[1].upper() for match in found if match]
+    if letters == [chr(ord("A") + place) for place in range(len(texts))]:
+        return [text[match.end() :] for text, match in zip(texts, found, strict=True) if match]
+    return texts
+
+
+def number_of(text: str) -> float | None:
+    """The number that an option is, with or without a unit; nothing for a sentence with a number in it."""
+    if not any(letter.isdigit() for letter in text) or sum(map(str.isalpha, text)) > _UNIT_LETTERS:
+        return None
+    found = max((match[0] for match in _NUMBER.finditer(text)), key=len)
+    top, _, bottom = found.replace(",", "").replace("−", "-").replace(" ", "").partition("/")
+    try:
+        value = float(top) / (float(bottom) if bottom else 1.0)
+    except (ValueError, ZeroDivisionError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _decimals(text: str) -> float:
+    found = re.search(r"\d\.(\d+)", text)
+    return float(len(found[1])) if found else 0.0
+
+
+def _zeros(text: str) -> float:
+    digits = re.sub(r"\D", "", text)
+    return float(len(digits) - len(digits.rstrip("0")))
+
+
+def _share(test: Callable[[str], bool]) -> Callable[[str], float]:
+    return lambda text: sum(map(test, text)) / max(len(text), 1)
+
+
+_MEASURES: dict[str, Callable[[str], float]] = {
+    "length": lambda text: math.log1p(len(text)),
+    "words": lambda text: math.log1p(len(text.split())),
+    "word length": lambda text: len(text) / max(len(text.split()), 1),
+    "digits": lambda text: float(sum(map(str.isdigit, text))),
+    "digit share": _share(str.isdigit),
+    "capitals": _share(str.isupper),
+    "punctuation": lambda text: float(sum(not c.isalnum() and not c.isspace() for c in text)),
+    "decimals": _decimals,
+    "trailing zeros": _zeros,
+    "capitalised": lambda text: float(text[:1].isupper()),
+    "full stop": lambda text: float(text.endswith(".")),
+    "brackets": lambda text: float(text.count("(") + text.count("[")),
+    "commas": lambda text: float(text.count(",")),
+    "minus": lambda text: float(text.startswith(("-", "−", "$-", "–"))),
+    "formula": lambda text: float(sum(text.count(sign) for sign in "\\^_=$")),
+    "fraction": lambda text: float("/" in text),
+}
+
+
+class Table:
+    """Options of many items as one table: rows are options, items follow one another."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.items = items
+        self.options = [Options(item) for item in items]
+        self.counts: Ints = np.array([len(one) for one in self.options])
+        self.starts: Ints = np.concatenate([[0], np.cumsum(self.counts)[:-1]]).astype(np.int64)
+        self.owner: Ints = np.repeat(np.arange(len(items)), self.counts)
+        self.gold: Ints = self.starts + np.array([one.gold for one in self.options])
+        self.numeric = np.array([one.numeric for one in self.options])
+        self.texts = [text for one in self.options for text in one.texts]
+        self.tokens = [tokens for one in self.options for tokens in one.tokens]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def blocks(self) -> Iterator[Ints]:
+        """Rows of all items with equally many options, one item a line: whole blocks are worked on at once."""
+        for n in np.unique(self.counts):
+            yield self.starts[self.counts == n][:, None] + np.arange(n)
+
+    def spread(self, by_item: Number) -> Number:
+        """A figure of each item, on each of its rows."""
+        return by_item[self.owner]
+
+    def centred(self, rows: Columned) -> Columned:
+        """Columns less their mean over the item's options, as precise as they came."""
+        counts = self.counts.reshape(-1, *[1] * (rows.ndim - 1)).astype(rows.dtype)
+        means = np.add.reduceat(rows, self.starts, axis=0) / counts
+        return np.subtract(rows, means[self.owner])
+
+
+class Columns:
+    """Named columns over the rows of a table, filled block by block."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.blocks = list(table.blocks())
+        self.columns: dict[str, Floats] = {}
+
+    def fill(self, name: str, values: Floats, change: Callable[[Floats], Floats]) -> None:
+        """A column made of another, where ``change`` sees one line of options an item."""
+        column = np.zeros(len(values))
+        for rows in self.blocks:
+            column[rows] = change(values[rows])
+        self.columns[name] = column
+
+    def relative(self, name: str, values: Floats) -> None:
+        """A measure as the other options make it look: deviation, rank, distance from the middle, alone at an end."""
+        self.fill(name, values, _centred)
+        self.fill(f"{name}: rank", values, _ranks)
+        self.fill(f"{name}: off middle", values, lambda v: _centred(np.abs(_ranks(v))))
+        self.fill(f"{name}: most", values, lambda v: _alone(v, v.max(-1, keepdims=True)))
+        self.fill(f"{name}: least", values, lambda v: _alone(v, v.min(-1, keepdims=True)))
+        self.fill(f"{name}: shared", values, _shared)
+
+    def matrix(self) -> Floats:
+        """All columns side by side."""
+        return np.column_stack(list(self.columns.values()))
+
+
+def surface_columns(table: Table) -> Columns:
+    """How options look beside the other options of their item."""
+    found = Columns(table)
+    for name, measure in _MEASURES.items():
+        found.relative(name, np.array([measure(text) for text in table.texts]))
+    lowered = [text.lower() for text in table.texts]
+    for name, pattern in _CUES.items():
+        found.fill(name, np.array([bool(pattern.search(text)) for text in lowered], dtype=float), _centred)
+    words = [not _NUMBER_WORDS.isdisjoint(tokens) for tokens in table.tokens]
+    found.fill("number word", np.array(words, dtype=float), _centred)
+    _add_overlaps(found, lowered)
+    _add_numbers(found)
+    return found
+
+
+def _add_overlaps(found: Columns, lowered: Sequence[str]) -> None:
+    """How much each option has in common with the others: a gold is often what distractors were bent from."""
+    table = found.table
+    pieces = [frozenset(text[i : i + 3] for i in range(max(len(text) - 2, 1))) for text in lowered]
+    for kind, sets in {"tokens": [frozenset(tokens) for tokens in table.tokens], "pieces": pieces}.items():
+        mean, nearest = np.zeros(len(sets)), np.zeros(len(sets))
+        for start, n in zip(table.starts, table.counts, strict=True):
+            alike = _alike(sets[start : start + n])
+            mean[start : start + n] = alike.sum(1) / (n - 1)
+            nearest[start : start + n] = alike.max(1)
+        found.relative(f"{kind} in common", np.round(mean, 9))
+        found.relative(f"{kind} in the nearest", np.round(nearest, 9))
+    words = [_WORD.findall(text) or [""] for text in lowered]
+    shapes = [_LETTERS.sub("a", _DIGITS.sub("0", text)) for text in lowered]
+    kinds = {"shape": shapes, "first word": [w[0] for w in words], "last word": [w[-1] for w in words]}
+    for name, values in kinds.items():
+        found.fill(f"{name}: shared", np.unique(values, return_inverse=True)[1].astype(float), _shared)
+
+
+def _alike(sets: Sequence[frozenset[str]]) -> Floats:
+    """Jaccard's share for each pair of options, none with itself."""
+    alike = np.zeros((len(sets), len(sets)))
+    for i, one in enumerate(sets):
+        for j in range(i):
+            common = len(one & sets[j])
+            alike[i, j] = alike[j, i] = common / max(len(one) + len(sets[j]) - common, 1)
+    return alike
+
+
+def _add_numbers(found: Columns) -> None:
+    """Where a number stands among the item's numbers: in the middle, at an end, twice or ten times another."""
+    table = found.table
+    values = np.array([math.nan if v is None else v for one in table.options for v in one.values])
+    found.fill("number", np.isfinite(values).astype(float), _centred)
+    columns = {f"number: {name}": np.zeros(len(values)) for name in _NUMBER_COLUMNS}
+    for start, n in zip(table.starts, table.counts, strict=True):
+        where = start + np.flatnonzero(np.isfinite(values[start : start + n]))
+        if len(where) >= _LEAST_NUMBERS:
+            for name, column in _number_columns(values[where]).items():
+                columns[f"number: {name}"][where] = column
+    found.columns.update(columns)
+
+
+def _number_columns(values: Floats) -> dict[str, Floats]:
+    rank = _ranks(values)
+    off = np.abs(values - np.median(values))
+    spread = float(np.median(off)) or float(off.max()) or 1.0
+    apart = np.abs(values[:, None] - values)
+    np.fill_diagonal(apart, np.inf)
+    size = np.log10(np.maximum(np.abs(values), 1e-12))
+    powers = np.abs(size[:, None] - size)
+    whole = values == np.round(values)
+    return {
+        "rank": rank,
+        "off middle": _centred(np.abs(rank)),
+        "most": _alone(values, values.max()),
+        "least": _alone(values, values.min()),
+        "from centre": _centred(np.minimum(off / spread, 5.0)),
+        "size": _centred(size),
+        "nearest": _centred(np.minimum(apart.min(1) / spread, 5.0)),
+        "doubles": _centred((np.abs(powers - math.log10(2)) < 1e-6).sum(1).astype(float)),
+        "tenfold": _centred((np.abs(powers - 1) < 1e-6).sum(1).astype(float)),
+        "opposite": _centred((values[:, None] == -values).sum(1).astype(float)),
+        "whole": _centred(whole.astype(float)),
+        "odd": _centred((whole & (np.abs(np.fmod(values, 2)) == 1)).astype(float)),
+    }
+
+
+def context_matrix(table: Table) -> Floats:
+    """What an item's options are like as a whole: it tells no option from another, but when a cue applies."""
+    numbers = np.array([sum(v is not None for v in one.values) / len(one) for one in table.options])
+    length = np.array([math.log1p(sum(map(len, one.texts)) / len(one)) for one in table.options])
+    return table.spread(np.column_stack([table.counts, numbers, length]))
+
+
+def question_columns(table: Table) -> Columns:
+    """How much of an option the question says already, and what of it no other option has."""
+    found = Columns(table)
+    asked = [frozenset(_WORD.findall(_PICTURE.sub(" ", item.question).lower())) for item in table.items]
+    said, own, words = np.zeros(len(table.texts)), np.zeros(len(table.texts)), []
+    for text in table.texts:
+        words.append(frozenset(_WORD.findall(text.lower())))
+    for item, (start, n) in enumerate(zip(table.starts, table.counts, strict=True)):
+        uses = Counter(word for row in words[start : start + n] for word in row)
+        for row in range(start, start + n):
+            common = words[row] & asked[item]
+            said[row] = len(common) / max(len(words[row]), 1)
+            own[row] = sum(uses[word] == 1 for word in common)
+    found.relative("in the question", np.round(said, 9))
+    found.relative("only one in the question", own)
+    return found
+
+
+def hashed_words(table: Table) -> sparse.csr_array:
+    """Words of each option, and each of them crossed with words of the question, hashed into columns."""
+    remember: dict[str, int] = {}
+
+    def cell(text: str) -> int:
+        if text not in remember:
+            remember[text] = hash_text(text)
+        return remember[text]
+
+    asked = [
+        list(dict.fromkeys(_WORD.findall(_PICTURE.sub(" ", item.question).lower())))[-_MOST_CROSSED:]
+        for item in table.items
+    ]
+    rows, columns, values = [], [], []
+    for row, text in enumerate(table.texts):
+        words = list(dict.fromkeys(_WORD.findall(text.lower())))[:_MOST_CROSSED]
+        hashes = np.array([cell(word) for word in words], dtype=np.uint64)
+        others = np.array([cell(word) for word in asked[table.owner[row]]], dtype=np.uint64)
+        crosses = _mixed(hashes[:, None] * np.uint64(31) ^ _mixed(others)).ravel()
+        for block, found in enumerate((_mixed(hashes), crosses)):
+            rows.append(np.full(len(found), row))
+            columns.append((found % np.uint64(BUCKETS)).astype(np.int64) + block * BUCKETS)
+            sign = np.where(found >> np.uint64(40) & np.uint64(1), 1.0, -1.0)
+            values.append(sign / math.sqrt(max(len(found), 1)))
+    shape = (len(table.texts), 2 * BUCKETS)
+    entries = (np.concatenate(values, dtype=np.float32), (np.concatenate(rows), np.concatenate(columns)))
+    return sparse.csr_array(sparse.coo_array(entries, shape=shape))
+
+
+def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Stirs the bits, so that low ones depend on high ones."""
+    return (hashes ^ hashes >> np.uint64(29)) * np.uint64(0xBF58476D1CE4E5B9) ^ hashes >> np.uint64(32)
+
+
+def _centred(values: Floats) -> Floats:
+    return np.asarray(values - values.mean(-1, keepdims=True))
+
+
+def _ranks(values: Floats) -> Floats:
+    """Ranks from −½ to ½, ties in the middle of what they share."""
+    order = np.sign(values[..., :, None] - values[..., None, :]).sum(-1)
+    return np.asarray(order / (2.0 * max(values.shape[-1] - 1, 1)))
+
+
+def _alone(values: Floats, value: Floats) -> Floats:
+    """Which option alone has the value; nothing where several have it."""
+    same = values == value
+    return np.asarray(_centred(same.astype(float)) * (same.sum(-1, keepdims=True) == 1))
+
+
+def _shared(values: Floats) -> Floats:
+    """Which share of the item's options has the same value."""
+    return _centred((values[..., :, None] == values[..., None, :]).mean(-1))

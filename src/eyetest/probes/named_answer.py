@@ -1,0 +1,59 @@
+"""Does the question name its own answer?"""
+
+from collections.abc import Iterator
+
+from eyetest.probes.chance import at_least
+from eyetest.probes.subject import Subject, percent
+from eyetest.probes.words import contains_phrase, quantity, words
+from eyetest.records import Finding, Item
+
+
+class NamedAnswer:
+    """The probe: golds that stand in the question while no other option does."""
+
+    name = "named-answer"
+    summary = "Does the question name its own answer?"
+
+    def run(self, subject: Subject) -> Iterator[Finding]:
+        """The items, and a test of whether the named option is the gold more often than luck makes it."""
+        shortest = subject.thresholds.text.shortest_answer
+        named = [
+            (item, only) for item in subject.choice_items if (only := only_named_option(item, shortest)) is not None
+        ]
+        golds = [item for item, only in named if item.gold[0] == only]
+        if not golds:
+            return
+        others = [item for item, only in named if item.gold[0] != only]
+        by_luck = sum(1 / (len(item.choices) - 1) for item in others)
+        chances = [1 / len(item.choices) for item, _ in named]
+        evidence = {item.id: f'the question says "{item.choices[item.gold[0]].text}"' for item in golds}
+        yield Finding(
+            probe=self.name,
+            kind="answer-in-question",
+            severity="suspect",
+            verdict="review",
+            title=f"{len(golds):,} times the question names its answer and no other option; {by_luck:.0f} by luck",
+            detail=f"Where a question names exactly one option, it is the gold in {percent(len(golds) / len(named))} "
+            "of cases. What luck does is estimated from questions that name one wrong option.",
+            items=tuple(evidence),
+            evidence=evidence,
+            p=at_least(len(golds), chances),
+            numbers={"named": len(named), "gold": len(golds), "by_luck": by_luck},
+        )
+
+
+def only_named_option(item: Item, shortest: int) -> int | None:
+    """The one option that the question (or hint) names word for word; None if there is none or more than one."""
+    text = words(f"{item.question} {item.hint}")
+    named = [
+        i for i, choice in enumerate(item.choices) if _is_telling(choice.text, shortest)
+        and contains_phrase(text, words(choice.text))
+    ]  # fmt: skip
+    return named[0] if len(named) == 1 else None
+
+
+def _is_telling(option: str, shortest: int) -> bool:
+    return len(option.strip()) >= shortest and quantity(option) is None
+
+
+PROBE = NamedAnswer()

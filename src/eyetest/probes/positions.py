@@ -1,0 +1,39 @@
+"""Does the gold sit at one letter more often than at others?"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from eyetest.probes.chance import uneven
+from eyetest.probes.subject import Subject, by_option_count, percent
+from eyetest.records import Finding, letter
+
+
+class Positions:
+    """The probe: one test for each number of options."""
+
+    name = "positions"
+    summary = "Are golds spread evenly over the letters?"
+
+    def run(self, subject: Subject) -> Iterator[Finding]:
+        """A test for each number of options with enough items."""
+        for options, items in by_option_count(subject.choice_items).items():
+            if len(items) < subject.thresholds.min_items:
+                continue
+            counted = Counter(item.gold[0] for item in items)
+            counts = [counted[position] for position in range(options)]
+            top = max(range(options), key=counts.__getitem__)
+            share, expected = counts[top] / len(items), 1 / options
+            yield Finding(
+                probe=self.name,
+                kind=f"gold-position-{options}",
+                severity="suspect",
+                verdict="fix",
+                title=f"The gold is {letter(top)} in {percent(share)} of the {len(items):,} items with {options} "
+                f"options; {percent(expected)} if spread evenly",
+                detail="Always answering one letter beats luck. `--fix` reorders options to spread the golds.",
+                p=uneven(counts, subject.rng("positions", options)),
+                numbers={"options": options, "positions": counts, "expected": len(items) / options, "n": len(items)},
+            )
+
+
+PROBE = Positions()

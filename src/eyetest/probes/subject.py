@@ -1,0 +1,140 @@
+"""What probes look at: the items of a benchmark in memory, its pictures on demand, and the thresholds."""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import yaml
+
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError, nearest
+from eyetest.records import Item
+
+Progress = Callable[[str, float], None]
+
+
+class TextThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When texts are alike."""
+
+    near_duplicate: float
+    shortest_answer: int
+
+
+class ImageThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When pictures show nothing, or the same."""
+
+    one_colour_spread: int
+    tiny_side: int
+    neighbours: int
+    overlay_rest: float
+    alike: float
+    most_pairs: int
+
+
+class ShortcutThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How hard to look for shortcuts."""
+
+    folds: int
+    permutations: int
+    tree_permutations: int
+    most_items: int
+    suspicious: float
+
+
+class Thresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All thresholds of an audit; ``thresholds.yaml`` says what each is for."""
+
+    level: float
+    min_items: int
+    text: TextThresholds
+    images: ImageThresholds
+    shortcuts: ShortcutThresholds
+
+
+def load_thresholds(path: Path | None = None) -> Thresholds:
+    """The thresholds of a file, or those that come with eyetest."""
+    if path is None:
+        text = files("eyetest.probes").joinpath("thresholds.yaml").read_text(encoding="utf-8")
+    else:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeError) as error:
+            raise InputError(f"{path} cannot be read: {error}") from None
+    try:
+        values = yaml.safe_load(text)
+        return msgspec.convert(values, Thresholds)
+    except yaml.YAMLError as error:
+        raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path}: {error}{_hint(str(error))}") from None
+
+
+def _hint(message: str) -> str:
+    unknown = message.partition("unknown field `")[2].partition("`")[0]
+    known = [name for kind in (Thresholds, TextThresholds, ImageThresholds, ShortcutThresholds)
+             for name in kind.__struct_fields__]  # fmt: skip
+    return f"; {nearest(unknown, known)}" if unknown else ""
+
+
+class Subject:
+    """A benchmark under audit."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        thresholds: Thresholds | None = None,
+        *,
+        against: Benchmark | None = None,
+        seed: int = 0,
+        progress: Progress = lambda what, share: None,
+    ) -> None:
+        self.benchmark = benchmark
+        self.thresholds = thresholds or load_thresholds()
+        self.against = Subject(against, self.thresholds, seed=seed) if against else None
+        self.seed = seed
+        self.progress = progress
+        self.item_scores: dict[str, dict[str, float]] = {}
+        """Scores by name and item that probes leave for the report: how well a shortcut gives each gold away."""
+
+    @cached_property
+    def items(self) -> list[Item]:
+        """All items, in order."""
+        return list(self.benchmark)
+
+    @cached_property
+    def choice_items(self) -> list[Item]:
+        """Items with two or more options and exactly one gold: those on which luck has a known chance."""
+        return [item for item in self.items if len(item.choices) > 1 and len(item.gold) == 1]
+
+    def rng(self, *names: object) -> np.random.Generator:
+        """A random generator of its own for each purpose, the same at every run."""
+        words = [self.seed, *(hash_text(str(name)) for name in names)]
+        return np.random.default_rng(words)
+
+
+def hash_text(text: str) -> int:
+    """A hash that is the same in every process, unlike Python's own."""
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "little")
+
+
+def by_option_count(items: Iterable[Item]) -> dict[int, list[Item]]:
+    """Items by their number of options."""
+    found: dict[int, list[Item]] = {}
+    for item in items:
+        found.setdefault(len(item.choices), []).append(item)
+    return dict(sorted(found.items()))
+
+
+def percent(share: float) -> str:
+    """A share as people read it: ``31 %``, ``4.2 %``."""
+    return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.1f} %"
+
+
+def as_json(value: Any) -> str:
+    """A short JSON text for evidence."""
+    return msgspec.json.encode(value).decode()

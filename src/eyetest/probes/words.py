@@ -1,0 +1,73 @@
+"""Texts made comparable, and numbers found in them."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+_SPACES = re.compile(r"\s+")
+_EDGES = " \t\n.,;:!?\"'`“”‘’"
+_NUMBER = re.compile(r"[-+−]?\s*(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?")
+_UNIT = r"(?:\s?(?:%|°[CF]?|[A-Za-zµμ/²³^]{1,6}\.?))?"
+_QUANTITY = re.compile(rf"[$€£¥]?\s*({_NUMBER.pattern}){_UNIT}")
+_WORD = re.compile(r"\w+")
+
+
+def normalise(text: str) -> str:
+    """One spelling for texts that a reader takes for the same: case, spaces, outer punctuation, Unicode forms.
+
+    Signs and points inside stay, since −5 is not 5 and 1.5 is not 15.
+    """
+    return _SPACES.sub(" ", unicodedata.normalize("NFKC", text)).strip(_EDGES).casefold()
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, in lower case."""
+    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def quantity(text: str) -> float | None:
+    """The number that a text is, with or without a unit; None where it is something else."""
+    cleaned = text.strip().strip("$ \\").replace("−", "-")
+    match = _QUANTITY.fullmatch(cleaned)
+    if not match or not any(char.isdigit() for char in match[1]):
+        return None
+    return float(match[1].replace(",", "").replace(" ", "").replace("−", "-"))
+
+
+def decimals(text: str) -> int:
+    """How many digits stand behind the point."""
+    match = re.search(r"\d\.(\d+)", text)
+    return len(match[1]) if match else 0
+
+
+def shingles(text: str, length: int = 3) -> frozenset[str]:
+    """Runs of words, by which texts are compared."""
+    found = words(text)
+    if len(found) < length:
+        return frozenset([" ".join(found)]) if found else frozenset()
+    return frozenset(" ".join(found[i : i + length]) for i in range(len(found) - length + 1))
+
+
+def overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of what two sets have together that they have in common."""
+    union = len(one | other)
+    return len(one & other) / union if union else 0.0
+
+
+def contains_phrase(text_words: list[str], phrase_words: list[str]) -> bool:
+    """Whether a phrase stands in a text, word for word."""
+    length = len(phrase_words)
+    return bool(length) and any(
+        text_words[i : i + length] == phrase_words for i in range(len(text_words) - length + 1)
+    )
+
+
+def counted(number: int, what: str) -> str:
+    """A number and its noun: ``1 question``, ``1,200 questions``."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def listed(names: Iterable[str], most: int = 3) -> str:
+    """The first of many names."""
+    names = list(names)
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,84 @@
+import csv
+import json
+import re
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.records import Verdict, columns
+from eyetest.world import draw_benchmark, spoil_benchmark
+from tests.conftest import ROOT
+from tests.test_bad_input import run
+
+QUICK = [word for name in ("malformed", "positions", "duplicate-items", "named-answer") for word in ("--probe", name)]
+
+
+@pytest.fixture
+def spoilt(tmp_path: Path) -> dict[str, list[str]]:
+    clean = draw_benchmark(tmp_path / "drawn", items=200)
+    return spoil_benchmark(clean, tmp_path / "spoilt")[1]
+
+
+def test_the_card_names_what_was_planted(tmp_path: Path, spoilt: dict[str, list[str]]) -> None:
+    done = run("audit", "spoilt", *QUICK, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    assert "4 items have two equal options" in text
+    assert '4 items have an option that says "nan"' in text
+    assert "3 repeats of another item" in text
+    assert re.search(r"The gold is C in \d+ % of the", text)
+    assert "Look first: eyetest show spoilt" in text
+    assert run("audit", "spoilt", *QUICK, "--strict", cwd=tmp_path).returncode == 1
+    assert run("audit", "drawn", "--probe", "malformed", "--strict", cwd=tmp_path).returncode == 0
+
+
+def test_json_verdicts_and_repair(tmp_path: Path, spoilt: dict[str, list[str]]) -> None:
+    outputs = ("--json", "--verdicts", "v.parquet", "--fix", "mended")
+    done = run("audit", "spoilt", *QUICK, *outputs, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    kinds = {finding["kind"] for finding in json.loads(done.stdout)["findings"]}
+    assert {"equal-options", "lost-option", "duplicate-items", "missing-image"} <= kinds
+    verdicts = pq.read_table(tmp_path / "v.parquet").to_pylist()
+    assert tuple(verdicts[0]) == columns(Verdict)
+    assert {v["item"] for v in verdicts} == {item.id for item in Benchmark(tmp_path / "spoilt")}
+    assert {v["item"] for v in verdicts if v["reason"] == "lost-option"} == set(spoilt["option lost to nan"])
+    assert {v["item"] for v in verdicts if v["reason"] == "duplicate-items"} == set(spoilt["asked twice"])
+    repairs = list(csv.DictReader((tmp_path / "mended-repairs.csv").read_text().splitlines()))
+    assert {r["item"] for r in repairs if r["change"] == "removed"} == set(spoilt["asked twice"])
+    again = json.loads(run("audit", "mended", *QUICK, "--json", cwd=tmp_path).stdout)
+    left = {f["kind"] for f in again["findings"] if f["severity"] in ("bad", "suspect")}
+    assert left <= {"missing-image", "answer-in-question"}
+
+
+def test_a_probe_of_ones_own_is_one_file(tmp_path: Path, spoilt: dict[str, list[str]]) -> None:
+    docs = (ROOT / "docs/audit.md").read_text()
+    example = re.search(r"```python\n(from eyetest.records import Finding.*?)```", docs, re.S)
+    assert example
+    (tmp_path / "mine.py").write_text(example[1].replace('"😀" in item.question', '"clock" in item.question'))
+    done = run("audit", "drawn", "--probe", "mine.py", "--probe", "malformed", cwd=tmp_path)
+    assert "25 questions smile" in done.stdout
+    (tmp_path / "empty.py").write_text("")
+    assert "defines no PROBE" in run("audit", "drawn", "--probe", "empty.py", cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--probe", "postions"], 'did you mean "positions"?'),
+        (["--probe", "gone.py"], "gone.py does not exist"),
+        (["--thresholds", "gone.yaml"], "gone.yaml cannot be read"),
+        (["--thresholds", "odd.yaml"], 'did you mean "min_items"?'),
+        (["--probe", "malformed", "--verdicts", "v.xlsx"], "a table is written as .parquet, .csv, .jsonl"),
+        (["--against", "gone"], "gone does not exist"),
+    ],
+)
+def test_bad_options(tmp_path: Path, arguments: list[str], message: str) -> None:
+    draw_benchmark(tmp_path / "b", items=8)
+    usual = (ROOT / "src/eyetest/probes/thresholds.yaml").read_text()
+    (tmp_path / "odd.yaml").write_text(usual.replace("min_items", "min_item"))
+    done = run("audit", "b", *arguments, cwd=tmp_path)
+    assert done.returncode == 2, done.stdout
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

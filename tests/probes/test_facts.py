@@ -1,0 +1,197 @@
+"""Probes that say what is, rather than test."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from scipy import stats
+
+from eyetest.probes.audit import hold, run_audit
+from eyetest.probes.baselines import baseline
+from eyetest.probes.chance import at_least, uneven
+from eyetest.probes.looks import TRAITS
+from eyetest.probes.words import contains_phrase, normalise, quantity, words
+from eyetest.records import Choice, Finding, Item
+from tests.conftest import png
+from tests.probes.generated import STORE, clean, picture, subject
+
+IMAGE, OTHER = picture(1), picture(2)
+
+
+def item(name: str, *options: str, gold: int | None = 0, **fields: Any) -> Item:
+    choices = tuple(Choice(text, i == gold) for i, text in enumerate(options))
+    references = () if options else ("it",)
+    return Item(
+        **({"id": name, "question": f"What is {name}?", "choices": choices, "references": references} | fields)
+    )
+
+
+def found(items: list[Item], probe: str, against: list[Item] | None = None) -> dict[str, Finding]:
+    looked_at = subject(items)
+    looked_at.against = subject(against) if against else None
+    return {finding.kind: finding for finding in run_audit(looked_at, [probe]).findings}
+
+
+def test_malformed_items_by_kind() -> None:
+    items = [
+        item("lost", "cat", "nan", "dog"),
+        item("lost gold", "NaN", "x"),
+        item("empty", "cat", " ", "dog"),
+        item("equal", "Cat.", "dog", "cat"),
+        item("signs", "5", "-5", "1.5", "15"),
+        item("none", "None", "dog"),
+        item("unlabelled", "cat", "dog", gold=None),
+        item("single", "cat"),
+        item("names", "cat", "dog", question="See <image 2>", images=(IMAGE,)),
+        item("unnamed", "cat", "dog", question="See <image 1>", images=(IMAGE, IMAGE)),
+        item("sound", "cat", "dog", images=(IMAGE,)),
+    ]
+    kinds = {kind: set(finding.items) for kind, finding in found(items, "malformed").items()}
+    assert kinds == {
+        "lost-option": {"lost", "lost gold"},
+        "lost-gold": {"lost gold"},
+        "empty-option": {"empty"},
+        "equal-options": {"equal"},
+        "none-option": {"none"},
+        "missing-gold": {"unlabelled"},
+        "one-option": {"single"},
+        "missing-image": {"names"},
+        "unnamed-image": {"unnamed"},
+    }
+
+
+def test_a_picture_missing_among_many_is_noticed() -> None:
+    items = [item(str(n), "cat", "dog", images=(IMAGE,)) for n in range(9)]
+    assert found([*items, item("bare", "cat", "dog")], "malformed")["no-image"].items == ("bare",)
+
+
+def test_pictures_that_show_nothing() -> None:
+    blank, broken = (STORE.put(data) for data in (png("grey", (50, 50)), png("blue", (60, 60))))
+    STORE.finish()
+    STORE.path(broken).write_bytes(STORE.path(broken).read_bytes()[:40])
+    items = [
+        item(name, "a", "b", images=(i,)) for name, i in (("blank", blank), ("broken", broken), ("sound", IMAGE))
+    ]
+    kinds = {kind: finding.items for kind, finding in found(items, "malformed").items()}
+    assert kinds == {"unreadable-image": ("broken",), "one-colour-image": ("blank",)}
+
+
+def test_duplicates_and_contradictions() -> None:
+    same: dict[str, Any] = {"question": "What is it?", "images": (IMAGE,)}
+    items = [
+        item("first", "cat", "dog", **same),
+        item("again", "dog", "Cat ", gold=1, **same),
+        item("contrary", "cat", "dog", gold=1, **same),
+        item("elsewhere", "cat", "dog", question="What is it?", images=(OTHER,)),
+        item("rotated", "dog", "cat", gold=1, group="first", **same),
+    ]
+    kinds = found(items, "duplicate-items")
+    assert kinds["duplicate-items"].items == ("again", "rotated")
+    assert set(kinds["contradicting-golds"].items) == {"first", "again", "contrary", "rotated"}
+
+
+def test_repeats_across_splits_and_benchmarks() -> None:
+    same: dict[str, Any] = {"question": "What is it?", "images": (IMAGE,)}
+    items = [
+        item("a", "cat", "dog", tags={"split": "dev"}, **same),
+        item("b", "cat", "dog", tags={"split": "test"}, **same),
+    ]
+    kinds = found(items, "duplicate-items", against=[item("theirs", "dog", "cat", gold=1, **same)])
+    assert set(kinds["questions-across-splits"].items) == {"a", "b"}
+    assert kinds["questions-also-in-other"].evidence["a"] == "is theirs of generated"
+
+
+def test_nearly_equal_questions_about_one_picture() -> None:
+    long = "Which of the birds that sit on the long wire above the old house is the largest of them all"
+    items = [
+        item("a", "left", "right", question=f"{long}?", images=(IMAGE,)),
+        item("b", "left", "right", question=f"{long} today?", images=(IMAGE,)),
+        item("c", "left", "right", question="How many birds are there?", images=(IMAGE,)),
+    ]
+    assert set(found(items, "duplicate-items")["near-duplicate-questions"].items) == {"a", "b"}
+
+
+def test_items_with_missing_pictures_are_not_compared() -> None:
+    items = [item(str(n), "cat", "dog", question="What is in <image 1>?") for n in range(5)]
+    assert found(items, "duplicate-items") == {}
+
+
+def test_near_duplicates_without_pictures_are_found_among_thousands() -> None:
+    items = clean(3_000, seed=2)
+    copy = msgspec.structs.replace(items[77], id="copy", question=items[77].question.replace("?", " then?"))
+    kinds = found([*items, copy], "duplicate-items")
+    assert set(kinds["near-duplicate-questions"].items) == {"77", "copy"}
+
+
+@pytest.mark.parametrize(
+    ("trait", "texts", "expected"),
+    [
+        ("longest", ["a", "bbb", "cc", "ddd"], {1, 3}),
+        ("shortest", ["a", "bbb", "cc"], {0}),
+        ("precise", ["1.5", "2.25", "3"], {1}),
+        ("precise", ["1", "2", "3"], set()),
+        ("case", ["Cat", "dog", "bird"], {0}),
+        ("odd-one-out", ["12", "cat", "dog"], {0}),
+        ("odd-one-out", ["12", "cat", "13", "dog"], set()),
+        ("common-words", ["a red car", "a blue car", "a bus"], {0, 1}),
+        ("middle", ["10", "40", "20", "30"], {2, 3}),
+        ("middle", ["10 cm", "$40", "20%"], {2}),
+        ("middle", ["ten", "40", "20", "30"], set()),
+    ],
+)
+def test_traits(trait: str, texts: list[str], expected: set[int]) -> None:
+    assert TRAITS[trait][0](texts) == expected
+
+
+def test_luck_is_computed_right() -> None:
+    assert at_least(3, [0.25] * 8) == pytest.approx(stats.binom.sf(2, 8, 0.25))
+    assert at_least(540, [0.25] * 2_000) == pytest.approx(stats.binom.sf(539, 2_000, 0.25), rel=0.05)
+    assert at_least(0, [0.5]) == 1.0
+    assert uneven([25, 25, 25, 25], np.random.default_rng(0)) == pytest.approx(1.0)
+    assert uneven([8, 0, 0, 0], np.random.default_rng(0)) < 0.001
+    assert uneven([3, 1, 2, 2], np.random.default_rng(0)) > 0.5
+
+
+def test_tests_are_corrected_together() -> None:
+    def test(p: float, kind: str) -> Finding:
+        return Finding(probe="x", kind=kind, severity="suspect", title=kind, p=p, items=("1",))
+
+    kept = hold([test(0.001, "a"), test(0.02, "b"), test(0.03, "c"), test(0.9, "d")], level=0.05)
+    assert [(f.kind, f.severity, round(f.adjusted_p or 0, 4)) for f in kept] == [
+        ("a", "suspect", 0.004),
+        ("b", "sound", 0.06),
+        ("c", "sound", 0.06),
+        ("d", "sound", 0.9),
+    ]
+    assert kept[1].items == ()
+
+
+def test_baselines() -> None:
+    items = [item("1", "a", "b"), item("2", "a", "b", "c", "d", gold=1), item("3", "a", "b", gold=1)]
+    assert baseline(items) == {
+        "n": 3,
+        "random": pytest.approx(1.25 / 3),
+        "frequent": pytest.approx(2 / 3),
+        "letter": "B",
+    }
+    kinds = found(
+        [item(str(n), "yes", "no", gold=int(n < 8), tags={"t": "ab"[n % 2]}) for n in range(60)], "baselines"
+    )
+    assert kinds["guessing"].numbers["by_tag"]["t"]["a"]["n"] == 30
+    assert kinds["frequent-answer-no-yes"].severity == "suspect"
+
+
+def test_words() -> None:
+    assert normalise(" “Ａ  Cat!” ") == "a cat"
+    assert normalise("-5") != normalise("5")
+    assert [quantity(t) for t in ("1,200 km", "$3.5", "−4", "12%", "4 apples and 2", "")] == [
+        1200,
+        3.5,
+        -4,
+        12,
+        None,
+        None,
+    ]
+    assert contains_phrase(words("The big red bus."), words("Red bus"))
+    assert not contains_phrase(words("The bigred bus"), words("red bus"))

@@ -1,0 +1,59 @@
+"""Planted flaws are found, and clean sets raise no more alarms than stated."""
+
+import pytest
+from scipy import stats
+
+from eyetest.probes.audit import Audit, run_audit
+from eyetest.probes.named_answer import PROBE as NAMED_ANSWER
+from eyetest.records import Item
+from tests.probes.generated import clean, plant_longest, plant_named, plant_position, subject
+
+TESTS = ["positions", "looks", "named-answer", "baselines"]
+QUICK = ["malformed", "duplicate-items", *TESTS]
+
+
+def audited(items: list[Item], seed: int = 0, probes: list[str] = TESTS) -> Audit:
+    return run_audit(subject(items, seed), probes)
+
+
+def alarms(audit: Audit) -> set[str]:
+    return {finding.kind for finding in audit.alarms}
+
+
+def test_answers_in_questions_are_found_and_little_else() -> None:
+    items, planted = plant_named(clean(2_000, seed=3), 0.05, seed=3)
+    (finding,) = NAMED_ANSWER.run(subject(items))
+    found = set(finding.items)
+    assert len(planted) > 50
+    assert len(found & planted) / len(planted) >= 0.9
+    assert len(found & planted) / len(found) >= 0.8
+    assert "answer-in-question" in alarms(audited(items))
+
+
+def test_a_crowded_letter_is_noticed_every_time() -> None:
+    fired = sum("gold-position-4" in alarms(audited(plant_position(clean(2_000, s), 0.4, s))) for s in range(20))
+    assert fired >= 19
+
+
+def test_long_golds_are_noticed_every_time() -> None:
+    fired = sum("gold-longest" in alarms(audited(plant_longest(clean(2_000, s), 0.6, s))) for s in range(20))
+    assert fired >= 19
+
+
+@pytest.mark.parametrize("options", [4])
+def test_clean_sets_raise_no_more_alarms_than_stated(options: int) -> None:
+    sets = 200
+    audits = [audited(clean(300, seed=1_000 + s, options=options), s, QUICK) for s in range(sets)]
+    raised = sum(bool(audit.alarms) for audit in audits)
+    lower = stats.beta.ppf(0.05, raised, sets - raised + 1) if raised else 0.0
+    assert lower <= 0.05, f"{raised} of {sets} clean sets raised an alarm"
+
+
+def test_all_planted_at_once() -> None:
+    spoilt = plant_longest(plant_position(clean(2_000, seed=9), 0.4, seed=9), 0.6, seed=9)
+    items, planted = plant_named(spoilt, 0.03, seed=9)
+    audit = audited(items, probes=QUICK)
+    assert {"gold-position-4", "gold-longest", "answer-in-question"} <= alarms(audit)
+    verdicts = audit.verdicts([item.id for item in items])
+    assert {v.item for v in verdicts} == {item.id for item in items}
+    assert len({v.item for v in verdicts if v.verdict == "review"} & planted) / len(planted) > 0.8

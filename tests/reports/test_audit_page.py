@@ -1,0 +1,337 @@
+"""The page of an audit: whole, alone in the world, and deaf to what a dataset would have it do."""
+
+import io
+import re
+import shutil
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError
+from eyetest.probes.audit import Audit, hold
+from eyetest.records import Choice, Finding, Item, Manifest, Turn
+from eyetest.reports import audit_page, write_audit_page
+from eyetest.reports.figures import figures
+from eyetest.reports.wording import odds
+from eyetest.world import draw_benchmark
+from tests.conftest import png
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "'><svg onload=alert(1)>",
+    "javascript:alert(1)",
+    "</style><script src=http://tracker.invalid/x.js></script>",
+    "</title></svg><iframe src='http://tracker.invalid'></iframe>",
+    "{{ 7 * 7 }}{% raw %}",
+    "--><!-- ]]> &lt;b&gt; \x00\x1b[31m \u202e",
+)
+OWN_HOSTS = re.compile(r"https?://([\w-]+\.)*(google\.com|googleapis\.com|gvt1\.com|gstatic\.com)/")
+"""Where Chromium itself calls, whatever page it shows."""
+
+
+class Tags(HTMLParser):
+    """The elements and attributes of a page, and the words between them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.attributes: list[tuple[str, str]] = []
+        self.words: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def values(self, name: str) -> list[str]:
+        return [value for known, value in self.attributes if known == name]
+
+    @property
+    def pictures(self) -> list[str]:
+        return [value for value in self.values("href") if value.startswith("data:")]
+
+
+def audit_of(benchmark: Benchmark, *findings: Finding, **rest: Any) -> Audit:
+    return Audit(
+        benchmark=benchmark.manifest.name,
+        fingerprint=benchmark.manifest.fingerprint,
+        items=len(benchmark),
+        level=0.05,
+        seed=7,
+        probes=tuple(dict.fromkeys(finding.probe for finding in findings)),
+        findings=tuple(hold(findings, 0.05)),
+        **rest,
+    )
+
+
+def fact(items: tuple[str, ...], **rest: Any) -> Finding:
+    return Finding(**{"probe": "malformed", "kind": "odd", "severity": "bad", "title": "Odd", "items": items, **rest})
+
+
+def page_of(benchmark: Benchmark, audit: Audit, to: Path, most_items: int = 60) -> str:
+    write_audit_page(audit, benchmark, to, most_items=most_items)
+    return to.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    return draw_benchmark(tmp_path_factory.mktemp("drawn") / "b", items=96)
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> tuple[Benchmark, Audit]:
+    """A benchmark and an audit in which every text is an attack."""
+    with BenchmarkWriter(tmp_path / "hostile", Manifest(name=HOSTILE[1])) as writer:
+        image = writer.images.put(png())
+        for number, text in enumerate(HOSTILE):
+            writer.add(
+                Item(
+                    id=f"{number} {text}",
+                    question=f"<image 1> {text}",
+                    images=(image,),
+                    choices=(Choice(text, correct=True), Choice(f"{text}!")),
+                    hint=text,
+                    history=(Turn(text, text),),
+                    tags={text: text},
+                )
+            )
+            writer.add(Item(id=f"free {number} {text}", question=text, references=(text,)))
+    benchmark = Benchmark(tmp_path / "hostile")
+    ids = tuple(item.id for item in benchmark)
+    findings = []
+    for text in HOSTILE:
+        texts = {"probe": text, "kind": text, "title": text, "detail": f"{text} `{text}`"}
+        numbers = {text: text, "positions": {text: 3, "b": 4}, "by": {text: {"accuracy": 0.4, "chance": 0.2}}}
+        grid = {"rows": {text: {text: text}, "other": {text: 1}}}
+        findings.append(fact(ids, groups=((ids[0], text),), evidence=dict.fromkeys((*ids, text), text), **texts))
+        findings.append(fact((), p=0.001, severity="suspect", numbers={**numbers, **grid}, **texts))
+        findings.append(fact((), p=0.9, severity="suspect", numbers=numbers, **texts))
+        findings.append(fact(ids[:1], severity="note", **texts))
+    scores = {text: dict.fromkeys(ids, 0.5) for text in HOSTILE}
+    return benchmark, audit_of(benchmark, *findings, item_scores=scores)
+
+
+def test_hostile_texts_are_only_words(hostile: tuple[Benchmark, Audit], tmp_path: Path) -> None:
+    benchmark, audit = hostile
+    page = page_of(benchmark, audit, tmp_path / "page.html")
+    found = Tags(page)
+    assert not {"script", "img", "iframe", "object", "link", "form", "base"} & found.tags.keys()
+    assert found.tags["title"] > 1
+    assert not [name for name, _ in found.attributes if name.startswith("on")]
+    assert not found.values("src")
+    assert [value for value in found.values("href") if not value.startswith(("#", "data:image/"))] == []
+    assert page.count("</style>") == 1
+    assert "\x00" not in page
+    assert "\x1b" not in page
+    words = "".join(found.words)
+    for text in HOSTILE[:-1]:
+        assert text in words
+    assert "default-src 'none'; img-src data:" in "".join(found.values("content"))
+
+
+def test_anchors_lead_somewhere(hostile: tuple[Benchmark, Audit], tmp_path: Path) -> None:
+    found = Tags(page_of(*hostile, tmp_path / "page.html"))
+    targets = Counter(found.values("id"))
+    assert {value[1:] for value in found.values("href") if value.startswith("#")} <= targets.keys()
+    assert set(targets.values()) == {1}
+
+
+def test_the_whole_story_is_told(drawn: Benchmark, tmp_path: Path) -> None:
+    findings = [
+        fact(("1", "2"), title="Two broken", verdict="drop", evidence={"1": "seen at one"}),
+        fact(("3",), probe="duplicates", title="A pair", groups=(("3", "4"),)),
+        fact((), title="B is right too often", severity="suspect", p=1 / 40_000, numbers={"positions": [1, 9, 2, 1]}),
+        fact((), title="Length is fine", severity="suspect", p=0.3),
+        fact((), title="Guessing scores 25 %", severity="note", numbers={"n": 96, "unknown": {"deep": [1, 2]}}),
+    ]
+    audit = audit_of(drawn, *findings, item_scores={"shortcut": {"1": 0.875}})
+    words = "".join(Tags(page_of(drawn, audit, tmp_path / "page.html")).words)
+    assert all(finding.title in words for finding in findings)
+    assert "3 of 96 items need attention; 1 of 2 tests raised an alarm." in words
+    for told in ("seen at one", "once in 40,000", "once in 20,000", "0.88", "unknown", "p = 0.3", "Tested and sound"):
+        assert told in words, told
+    assert words.index("Two broken") < words.index("B is right too often") < words.index("Guessing scores")
+    assert drawn.manifest.fingerprint in words
+
+
+def test_a_sound_benchmark_is_called_so(drawn: Benchmark, tmp_path: Path) -> None:
+    page = page_of(drawn, audit_of(drawn), tmp_path / "page.html")
+    assert "Nothing calls for attention among 96 items" in page
+    assert "What to look at first" not in page
+
+
+def test_each_picture_is_there_once(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        images = [writer.images.put(png(colour)) for colour in ("red", "blue")]
+        for number in range(12):
+            writer.add(Item(id=str(number), question="?", images=(images[number % 2],), references=("x",)))
+    benchmark = Benchmark(tmp_path / "b")
+    ids = tuple(item.id for item in benchmark)
+    found = Tags(page_of(benchmark, audit_of(benchmark, fact(ids), fact(ids[:5])), tmp_path / "page.html"))
+    assert len(found.pictures) == len(set(found.pictures)) == 2
+    assert found.values("href").count("#picture-1") + found.values("href").count("#picture-2") == 17
+
+
+def test_items_are_spread_over_findings_and_the_rest_is_counted(drawn: Benchmark, tmp_path: Path) -> None:
+    ids = tuple(item.id for item in drawn)
+    findings = [fact(ids, title="all"), fact(ids[:3], title="three"), fact(ids[:90], title="most")]
+    page = page_of(drawn, audit_of(drawn, *findings), tmp_path / "page.html", most_items=20)
+    assert page.count('<article class="item">') == 20
+    assert f"and {96 - 9} more: see" in page
+    assert f"and {90 - 8} more: see" in page
+
+
+def test_a_group_is_shown_together_or_not_at_all() -> None:
+    groups = (("1", "2"), ("3", "4", "5"), tuple(map(str, range(10, 30))))
+    finding = fact(("2", "40"), groups=groups)
+    assert audit_page.spread([finding], 100) == [[*groups, ("40",)]]
+    assert audit_page.spread([finding], 4) == [[groups[0], ("40",)]]
+    assert audit_page.spread([finding], 0) == [[]]
+
+
+def test_missing_and_broken_pictures_leave_a_place(tmp_path: Path) -> None:
+    benchmark = draw_benchmark(tmp_path / "b", items=8)
+    first, second = benchmark.images.path(benchmark["0"].images[0]), benchmark.images.path(benchmark["1"].images[0])
+    first.unlink()
+    second.write_bytes(b"x" * benchmark["1"].images[0].size)
+    page = page_of(benchmark, audit_of(benchmark, fact(("0", "1", "2", "gone"))), tmp_path / "page.html")
+    assert page.count("<b>No picture</b>") == 2
+    assert len(Tags(page).pictures) == 1
+    assert "This item lies in another benchmark." in page
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "I;16", "I", "F"])
+def test_every_kind_of_pixel_becomes_a_thumbnail(mode: str, tmp_path: Path) -> None:
+    picture = Image.new(mode, (900, 300))
+    data = io.BytesIO()
+    picture.save(data, "TIFF")
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        image = writer.images.put(data.getvalue())
+        writer.add(Item(id="1", question="?", images=(image,), references=("x",)))
+    benchmark = Benchmark(tmp_path / "b")
+    page = page_of(benchmark, audit_of(benchmark, fact(("1",))), tmp_path / "page.html")
+    assert re.search('<image id="picture-1" width="240" height="80"', page)
+
+
+def test_a_page_of_many_noisy_pictures_stays_small_and_quick(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        for number in range(60):
+            images = []
+            for _ in range(4):
+                data = io.BytesIO()
+                Image.fromarray(rng.integers(0, 255, (256, 256, 3), dtype=np.uint8)).save(
+                    data, "PNG", compress_level=0
+                )
+                images.append(writer.images.put(data.getvalue()))
+            writer.add(
+                Item(id=str(number), question="word " * 5_000, images=tuple(images), references=("long " * 2_000,))
+            )
+    benchmark = Benchmark(tmp_path / "b")
+    audit = audit_of(benchmark, fact(tuple(item.id for item in benchmark), evidence={"1": "e" * 100_000}))
+    started = time.perf_counter()
+    page = page_of(benchmark, audit, tmp_path / "page.html")
+    assert time.perf_counter() - started < 10
+    assert len(page) < 5 * 2**20
+    assert page.count('<article class="item">') == 60
+    assert "left out to keep this page small" in page
+
+
+@pytest.mark.parametrize(
+    ("numbers", "bars", "gauges", "grids", "rest"),
+    [
+        ({}, 0, 0, 0, 0),
+        ({"positions": [1, 2, 3], "expected": 2.0}, 1, 0, 0, 0),
+        ({"positions": [1, 2, 3], "expected": [1, 2]}, 1, 0, 0, 1),
+        ({"4": {"counts": {"A": 1, "B": 0}}, "5": {"counts": {"A": 1, "B": 0}}}, 2, 0, 0, 0),
+        ({"positions": [1, "2"]}, 0, 0, 0, 1),
+        ({"positions": [0, 0]}, 1, 0, 0, 0),
+        ({"positions": [np.int64(3), np.float64(2)]}, 1, 0, 0, 0),
+        ({"accuracy": 0.3, "chance": 0.1, "null_mean": 0.1, "null_q95": 0.12, "n": 3}, 0, 1, 0, 1),
+        ({"accuracy": float("nan"), "chance": 0.1}, 0, 0, 0, 2),
+        ({"n": 10, "hits": 4, "expected": 2.5}, 0, 1, 0, 1),
+        ({"n": 0, "hits": 0, "expected": 0}, 0, 0, 0, 3),
+        ({"by": {"x": {"n": 1}, "y": {"n": 2}}, "none": None, "object": object()}, 0, 0, 1, 2),
+        ({"a": {"b": {"c": {"d": {"e": 1}}}}}, 0, 0, 0, 1),
+    ],
+)
+def test_numbers_are_drawn_where_they_can_be_and_listed_where_not(
+    numbers: dict[str, Any], bars: int, gauges: int, grids: int, rest: int, drawn: Benchmark, tmp_path: Path
+) -> None:
+    made = figures(numbers)
+    assert [len(made.bars), len(made.gauges), len(made.grids), len(made.rest)] == [bars, gauges, grids, rest]
+    page = page_of(drawn, audit_of(drawn, fact((), numbers=numbers)), tmp_path / "page.html")
+    assert page.count('<svg class="chart') == bars + gauges
+
+
+@pytest.mark.parametrize(
+    ("p", "words"),
+    [
+        (0.0, "less than once in a million"),
+        (0.00025, "once in 4,000"),
+        (1 / 200, "once in 200"),
+        (0.1, "once in 10"),
+        (0.31, "31 times in 100"),
+        (1.0, "nearly always"),
+    ],
+)
+def test_p_values_in_plain_words(p: float, words: str) -> None:
+    assert odds(p) == words
+
+
+def test_a_place_that_cannot_be_written_is_said(drawn: Benchmark, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be written: No such file or directory"):
+        write_audit_page(audit_of(drawn), drawn, tmp_path / "nowhere" / "page.html")
+
+
+@pytest.fixture
+def browse(tmp_path: Path) -> Callable[[Path], tuple[str, list[str], list[str]]]:
+    """Open a page in Chromium: its document, what it said on the console, and the addresses it asked for."""
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        pytest.skip("no Chromium is installed, so the page was not opened in a browser")
+
+    def browse(page: Path) -> tuple[str, list[str], list[str]]:
+        log = tmp_path / f"{page.stem}.netlog"
+        switches = (
+            "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+            "--disable-component-update --disable-sync --enable-logging=stderr --v=0 --dump-dom"
+        )
+        command = [chromium, *switches.split(), f"--log-net-log={log}", f"--user-data-dir={tmp_path / 'profile'}"]
+        done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=60, check=True)
+        said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+        asked = re.findall(r'"url":"((?:https?|wss?|ftp)://[^"]*)', log.read_text(errors="replace"))
+        return done.stdout, said, [url for url in asked if not OWN_HOSTS.match(url)]
+
+    return browse
+
+
+def test_a_browser_opens_it_in_silence(
+    hostile: tuple[Benchmark, Audit],
+    browse: Callable[[Path], tuple[str, list[str], list[str]]],
+    tmp_path: Path,
+) -> None:
+    control = tmp_path / "control.html"
+    control.write_text("<img src='http://tracker.invalid/x.png'><script>console.error('heard')</script>")
+    _, said, asked = browse(control)
+    assert "heard" in said[0], "the browser would have told of an error"
+    assert "http://tracker.invalid/x.png" in asked, "the browser would have told of a request"
+
+    page_of(*hostile, tmp_path / "page.html")
+    document, said, asked = browse(tmp_path / "page.html")
+    assert "How it was done" in document
+    assert said == []
+    assert asked == []

@@ -63,6 +63,16 @@ def test_a_probe_of_ones_own_is_one_file(tmp_path: Path, spoilt: dict[str, list[
     assert "defines no PROBE" in run("audit", "drawn", "--probe", "empty.py", cwd=tmp_path).stderr
 
 
+def test_no_output_replaces_a_file_that_stands_there(tmp_path: Path) -> None:
+    draw_benchmark(tmp_path / "b", items=8)
+    (tmp_path / "precious.html").write_text("precious")
+    for option in ("--html", "--verdicts"):
+        done = run("audit", "b", "--probe", "malformed", option, "precious.html", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "already there" in done.stderr
+    assert (tmp_path / "precious.html").read_text() == "precious"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -82,7 +82,7 @@ def fact(items: tuple[str, ...], **rest: Any) -> Finding:
 
 
 def page_of(benchmark: Benchmark, audit: Audit, to: Path, most_items: int = 60) -> str:
-    write_audit_page(audit, benchmark, to, most_items=most_items)
+    write_audit_page(audit, benchmark, to, most_items=most_items, overwrite=True)
     return to.read_text(encoding="utf-8")
 
 
@@ -292,9 +292,15 @@ def test_p_values_in_plain_words(p: float, words: str) -> None:
     assert odds(p) == words
 
 
-def test_a_place_that_cannot_be_written_is_said(drawn: Benchmark, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be written: No such file or directory"):
-        write_audit_page(audit_of(drawn), drawn, tmp_path / "nowhere" / "page.html")
+def test_what_stands_there_is_not_lost(drawn: Benchmark, tmp_path: Path) -> None:
+    page = tmp_path / "new/page.html"
+    write_audit_page(audit_of(drawn), drawn, page)
+    page.write_text("somebody's notes")
+    with pytest.raises(InputError, match="is already there"):
+        write_audit_page(audit_of(drawn), drawn, page)
+    assert page.read_text() == "somebody's notes"
+    write_audit_page(audit_of(drawn), drawn, page, overwrite=True)
+    assert page.read_text().startswith("<!doctype html>")
 
 
 @pytest.fixture

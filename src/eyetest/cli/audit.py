@@ -4,15 +4,15 @@ import importlib.util
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks.replacing import refuse_to_lose
 from eyetest.cli import options
-from eyetest.cli.terminal import note, out, program, safe, step_bar
+from eyetest.cli.terminal import note, out, print_json, program, safe, step_bar
 from eyetest.curate import Repair, repair_benchmark
 from eyetest.errors import InputError
 from eyetest.probes import PROBES, Probe, Subject
@@ -85,18 +85,21 @@ def audit(
     read = options.read_options(format_name, fields, images, answers, drop, allow_missing_gold=True)
     limits = load_thresholds(thresholds)
     names, extra = _chosen(probes or [])
+    for place in (html, verdicts, _repair_list(fix) if fix else None):
+        if place:
+            refuse_to_lose(place, overwrite=overwrite, ours=None)
     benchmark = options.open_with_bar(bench, read)
     other = options.open_with_bar(against, options.read_options(allow_missing_gold=True)) if against else None
     with step_bar("auditing") as progress:
         subject = Subject(benchmark, limits, against=other, seed=seed, progress=progress)
         result = run_audit(subject, names, extra)
-    typer.echo(msgspec.json.encode(result)) if as_json else out.print(card(result, bench))
+    print_json(result) if as_json else out.print(card(result, bench))
     if verdicts:
         rows = result.verdicts([item.id for item in subject.items])
         write_records(rows, Verdict, verdicts, overwrite=overwrite)
         note(f"{counted(len(rows), 'verdict')} → {verdicts}")
     if html:
-        write_audit_page(result, benchmark, html)
+        write_audit_page(result, benchmark, html, overwrite=overwrite)
         note(f"page → {html}")
     if fix:
         _fix(benchmark, result, fix, overwrite=overwrite)
@@ -128,8 +131,12 @@ def _load(path: Path) -> Probe:
 def _fix(benchmark: Benchmark, result: Audit, to: Path, *, overwrite: bool) -> None:
     uneven = [f.numbers["options"] for f in result.alarms if f.probe == "positions"]
     repairs = repair_benchmark(benchmark, to, rebalance=uneven, seed=result.seed, overwrite=overwrite)
-    write_records(repairs, Repair, to.parent / f"{to.name}-repairs.csv", overwrite=True)
-    note(f"{counted(len(repairs), 'repair')} → {to}, listed in {to}-repairs.csv")
+    write_records(repairs, Repair, _repair_list(to), overwrite=overwrite)
+    note(f"{counted(len(repairs), 'repair')} → {to}, listed in {_repair_list(to)}")
+
+
+def _repair_list(to: Path) -> Path:
+    return to.parent / f"{to.name}-repairs.csv"
 
 
 def card(result: Audit, bench: Path) -> RenderableType:
@@ -145,7 +152,7 @@ def card(result: Audit, bench: Path) -> RenderableType:
             parts += [_line(finding) for finding in found]
             parts.append(Text())
     if first := next((finding for finding in result.alarms if finding.items), None):
-        parts.append(Text(f"Look first:  {program()} show {bench} {first.items[0]}", overflow="fold"))
+        parts.append(Text(f"Look first:  {program()} show {bench} {safe(first.items[0])}", overflow="fold"))
     parts.append(Text(f"With pictures:  {program()} audit {bench} --html audit.html", overflow="fold"))
     return Group(*parts)
 

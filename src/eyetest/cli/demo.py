@@ -33,7 +33,7 @@ def demo(
     out.print("  " + ", ".join(f"{flaw} ({len(ids)})" for flaw, ids in planted.items()) + ", golds crowded at C\n")
     before = _audit(spoilt, seed)
     out.print(card(before, spoilt.path))
-    write_audit_page(before, spoilt, to / "audit.html")
+    write_audit_page(before, spoilt, to / "audit.html", overwrite=overwrite)
     uneven = [finding.numbers["options"] for finding in before.alarms if finding.probe == "positions"]
     repairs = repair_benchmark(spoilt, to / "mended", rebalance=uneven, seed=seed, overwrite=overwrite)
     after = _audit(Benchmark(to / "mended"), seed, [name for name in PROBES if name != "duplicate-images"])

@@ -1,6 +1,5 @@
 """``eyetest show``: look at a benchmark, or at one item of it."""
 
-import re
 import webbrowser
 from collections import Counter
 from itertools import islice
@@ -17,14 +16,13 @@ from rich.text import Text
 from eyetest.benchmarks import Benchmark
 from eyetest.cli import options
 from eyetest.cli.import_ import counted
-from eyetest.cli.terminal import can_draw, draw, out, safe
+from eyetest.cli.terminal import can_draw, draw, out, print_json, safe
 from eyetest.errors import ImageError
 from eyetest.records import Item, letter
 
 _TAGS_SHOWN = 12
 _VALUES_SHOWN = 4
 _LONGEST_VALUE = 300
-_CONTROL = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def show(
@@ -43,19 +41,13 @@ def show(
     read = options.read_options(format_name, fields, images, answers, drop, allow_missing_gold=True)
     benchmark = options.open_with_bar(bench, read)
     if item_id is None:
-        _print_json(benchmark.manifest) if as_json else out.print(summary(benchmark, limit))
+        print_json(benchmark.manifest) if as_json else out.print(summary(benchmark, limit))
         return
     item = benchmark[item_id]
-    _print_json(item) if as_json else out.print(item_panel(benchmark, item))
+    print_json(item) if as_json else out.print(item_panel(benchmark, item))
     if open_images:
         for image in item.images:
             webbrowser.open(benchmark.images.path(image).resolve().as_uri())
-
-
-def _print_json(value: Any) -> None:
-    """JSON in which control characters are escaped, also those that JSON itself would let through."""
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    typer.echo(_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def summary(benchmark: Benchmark, limit: int) -> RenderableType:

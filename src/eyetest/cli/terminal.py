@@ -1,11 +1,15 @@
 """How eyetest speaks to a terminal: safe text, one error line, a progress bar, pictures in half blocks."""
 
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import msgspec
+import typer
 from PIL import Image as Pillow
 from rich.color import Color
 from rich.console import Console
@@ -19,10 +23,18 @@ err = Console(stderr=True, highlight=False, markup=False)
 _VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
 _VISIBLE |= dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
 
+_CONTROL = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
 
 def safe(text: str) -> str:
     """Text from a dataset, with control characters made visible: no escape sequence reaches the terminal."""
     return text.encode("utf-8", "replace").decode().replace("\r\n", "\n").translate(_VISIBLE)
+
+
+def print_json(value: Any) -> None:
+    """JSON for another program, in which control characters are escaped, also those that JSON would let through."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    typer.echo(_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def fail(message: str) -> None:

@@ -14,7 +14,7 @@ import jinja2
 import msgspec
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError
+from eyetest.benchmarks.replacing import refuse_to_lose, replacing_file
 from eyetest.probes import PROBES
 from eyetest.probes.audit import Audit
 from eyetest.probes.subject import percent
@@ -37,7 +37,9 @@ _SHORT_TAG = 28
 _PLACEHOLDER = re.compile(r"<image (\d{1,3})>")
 
 
-def write_audit_page(audit: Audit, benchmark: Benchmark, to: Path, *, most_items: int = 60) -> None:
+def write_audit_page(
+    audit: Audit, benchmark: Benchmark, to: Path, *, most_items: int = 60, overwrite: bool = False
+) -> None:
     """Write the page; at most this many items are shown on it, however many were flagged."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("eyetest.reports"),
@@ -48,10 +50,9 @@ def write_audit_page(audit: Audit, benchmark: Benchmark, to: Path, *, most_items
     )
     environment.filters |= {"p": p_value, "odds": odds, "clip": clip, "percent": percent}
     page = environment.get_template("audit.html.j2").render(_contents(audit, benchmark, most_items))
-    try:
-        to.write_bytes(page.encode("utf-8", "replace"))
-    except OSError as error:
-        raise InputError(f"{to} cannot be written: {error.strerror}") from None
+    refuse_to_lose(to, overwrite=overwrite, ours=None)
+    with replacing_file(to, overwrite=overwrite) as place:
+        place.write_bytes(page.lstrip().encode("utf-8", "replace"))
 
 
 class Option(msgspec.Struct, frozen=True):

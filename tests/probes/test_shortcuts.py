@@ -115,7 +115,7 @@ def test_a_gold_that_is_longest_too_often_is_found(tmp_path: Path) -> None:
     for kind in KINDS[:2]:
         finding = findings[kind]
         assert finding.p == 1e-6
-        assert finding.title.startswith("How options look gives the gold away: ")
+        assert finding.title.startswith("From how options look alone: ")
         assert finding.numbers["accuracy"] > 0.5
         assert len(finding.items) > 500
         assert "luck gives 25 %" in finding.evidence[finding.items[0]]

@@ -42,7 +42,7 @@ _SMALLEST_P = 1e-6
 _COUNTED = 10
 """With at least so many null draws beyond the observed accuracy their share is the p-value as it stands."""
 
-_WHAT = {"surface": "How options look", "text": "The words of question and options"}
+_WHAT = {"surface": "how options look", "text": "the words of question and options"}
 _LEARNERS = {"linear": "a linear model", "trees": "random trees"}
 
 
@@ -309,12 +309,10 @@ def where_it_sits(kinds: dict[str, dict[str, Any]]) -> str:
 
 
 def _title(numbers: dict[str, Any], p: float, level: float) -> str:
-    """Figures of the commonest option count, for which luck is a round number."""
-    verb = "does not give" if p > level else "may give" if p > level / 20 else "gives"
-    if numbers["view"] == "text":
-        verb = verb.replace("does not", "do not").replace("gives", "give")
+    """Figures of the commonest option count, for which luck is a round number; true whether the test holds or not."""
     main = numbers["commonest"]
-    title = f"{_WHAT[numbers['view']]} {verb} the gold away: {_whole(main['accuracy'])} right"
+    learner = _LEARNERS[numbers["learner"]]
+    title = f"From {_WHAT[numbers['view']]} alone: {_whole(main['accuracy'])} right by {learner}"
     title += f", {_whole(main['null_mean'])} by luck"
     if main["n"] < numbers["n"]:
         title += f" with {main['options']} options"

@@ -70,6 +70,8 @@ def test_no_output_replaces_a_file_that_stands_there(tmp_path: Path) -> None:
         done = run("audit", "b", "--probe", "malformed", option, "precious.html", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert "already there" in done.stderr
+    done = run("audit", "b", "--probe", "malformed", "--fix", "b", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
     assert (tmp_path / "precious.html").read_text() == "precious"
 
 

@@ -182,6 +182,12 @@ def test_baselines() -> None:
     assert kinds["frequent-answer-no-yes"].severity == "suspect"
 
 
+def test_silence_is_not_soundness() -> None:
+    few = [item(str(n), "cat", "dog") for n in range(5)]
+    for probe in ("positions", "looks"):
+        assert [(kind, f.severity) for kind, f in found(few, probe).items()] == [("too-few", "note")]
+
+
 def test_words() -> None:
     assert normalise(" “Ａ  Cat!” ") == "a cat"
     assert normalise("-5") != normalise("5")

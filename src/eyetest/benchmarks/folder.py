@@ -104,7 +104,7 @@ class BenchmarkWriter:
     def __init__(
         self, path: Path, manifest: Manifest, *, overwrite: bool = False, gold_required: bool = True
     ) -> None:
-        refuse_to_lose(path, overwrite=overwrite, ours=_OURS if is_benchmark(path) else ())
+        refuse_to_replace(path, overwrite=overwrite)
         self.path = path
         self.manifest = manifest
         self._gold_required = gold_required
@@ -193,6 +193,11 @@ class BenchmarkWriter:
 def is_benchmark(path: Path) -> bool:
     """Whether a path is a benchmark folder of ours."""
     return (path / MANIFEST).is_file()
+
+
+def refuse_to_replace(path: Path, *, overwrite: bool) -> None:
+    """Stop before a benchmark is written where it may not be."""
+    refuse_to_lose(path, overwrite=overwrite, ours=_OURS if is_benchmark(path) else ())
 
 
 def distinct_images(benchmark: Benchmark) -> Iterator[ImageRef]:

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.benchmarks.replacing import refuse_to_lose
 from eyetest.cli import options
 from eyetest.cli.terminal import note, out, print_json, program, safe, step_bar
@@ -88,6 +89,8 @@ def audit(
     for place in (html, verdicts, _repair_list(fix) if fix else None):
         if place:
             refuse_to_lose(place, overwrite=overwrite, ours=None)
+    if fix:
+        refuse_to_replace(fix, overwrite=overwrite)
     benchmark = options.open_with_bar(bench, read)
     other = options.open_with_bar(against, options.read_options(allow_missing_gold=True)) if against else None
     with step_bar("auditing") as progress:
@@ -163,8 +166,11 @@ def verdict_line(result: Audit) -> Text:
     tests = [finding for finding in result.findings if finding.is_test]
     alarms = [finding for finding in tests if finding.severity != "sound"]
     sentence = f"{counted(len(broken), 'item')} broken or repeated" if broken else "No item is broken or repeated"
-    sentence += f"; {len(alarms)} of {counted(len(tests), 'test')} raised an alarm"
-    sentence += f" (all together a sound benchmark raises one in {100 * result.level:.0f} % of cases at most)."
+    if tests:
+        sentence += f"; {len(alarms)} of {counted(len(tests), 'test')} raised an alarm"
+        sentence += f" (all together a sound benchmark raises one in {100 * result.level:.0f} % of cases at most)."
+    else:
+        sentence += "; nothing was tested, for lack of items or of probes that test."
     return Text(sentence, "red" if broken else "yellow" if alarms else "green")
 
 

@@ -12,11 +12,6 @@ from eyetest.errors import InputError, nearest
 _READING = "How the file is read"
 
 
-def format_names() -> str:
-    """All formats with what they are, for help texts."""
-    return "; ".join(f"{name}: {format_.summary}" for name, format_ in FORMATS.items())
-
-
 BenchArgument = Annotated[
     Path, typer.Argument(metavar="BENCH", help="A benchmark folder, or any file that eyetest can import.")
 ]

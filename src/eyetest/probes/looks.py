@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from eyetest.probes.chance import at_least
-from eyetest.probes.subject import Subject, percent
+from eyetest.probes.subject import Subject, percent, too_few
 from eyetest.probes.words import decimals, normalise, quantity, words
 from eyetest.records import Finding, Item
 
@@ -77,6 +77,11 @@ class Looks:
     summary = "Can the gold be guessed from how options look?"
 
     def run(self, subject: Subject) -> Iterator[Finding]:
+        """All tests, or a word that there was nothing to test."""
+        tests = list(self._tests(subject))
+        yield from tests or [too_few(self.name, subject)]
+
+    def _tests(self, subject: Subject) -> Iterator[Finding]:
         """A test for each trait that enough items show."""
         items = without_recurring_options(subject.choice_items)
         texts = [[choice.text for choice in item.choices] for item in items]

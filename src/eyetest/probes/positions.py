@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from eyetest.probes.chance import uneven
-from eyetest.probes.subject import Subject, by_option_count, percent
+from eyetest.probes.subject import Subject, by_option_count, percent, too_few
 from eyetest.records import Finding, letter
 
 
@@ -15,6 +15,11 @@ class Positions:
     summary = "Are golds spread evenly over the letters?"
 
     def run(self, subject: Subject) -> Iterator[Finding]:
+        """All tests, or a word that there was nothing to test."""
+        tests = list(self._tests(subject))
+        yield from tests or [too_few(self.name, subject)]
+
+    def _tests(self, subject: Subject) -> Iterator[Finding]:
         """A test for each number of options with enough items."""
         for options, items in by_option_count(subject.choice_items).items():
             if len(items) < subject.thresholds.min_items:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -13,7 +12,7 @@ import yaml
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, nearest
-from eyetest.records import Item
+from eyetest.records import Finding, Item
 
 Progress = Callable[[str, float], None]
 
@@ -130,11 +129,14 @@ def by_option_count(items: Iterable[Item]) -> dict[int, list[Item]]:
     return dict(sorted(found.items()))
 
 
+def too_few(probe: str, subject: "Subject") -> Finding:
+    """What a probe says that had nothing to test, so that silence is not taken for soundness."""
+    least = subject.thresholds.min_items
+    return Finding(
+        probe=probe, kind="too-few", severity="note", title=f"Too few items to test {probe}: {least} are needed"
+    )
+
+
 def percent(share: float) -> str:
     """A share as people read it: ``31 %``, ``4.2 %``."""
     return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.1f} %"
-
-
-def as_json(value: Any) -> str:
-    """A short JSON text for evidence."""
-    return msgspec.json.encode(value).decode()

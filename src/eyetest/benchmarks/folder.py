@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from eyetest.benchmarks import itemtable
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.replacing import refuse_to_lose, replacing_folder
+from eyetest.replacing import refuse_to_lose, replacing_folder
 from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, Counts, ImageRef, Item, Manifest, check
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import refuse_to_replace
-from eyetest.benchmarks.replacing import refuse_to_lose
+from eyetest.replacing import refuse_to_lose
 from eyetest.cli import options
 from eyetest.cli.terminal import note, out, print_json, program, safe, step_bar
 from eyetest.curate import Repair, repair_benchmark
@@ -22,7 +22,7 @@ from eyetest.probes.subject import load_thresholds
 from eyetest.probes.words import counted, listed
 from eyetest.records import Finding, Severity, Verdict
 from eyetest.reports import write_audit_page
-from eyetest.reports.record_tables import write_records
+from eyetest.tables import write_records
 from eyetest.reports.wording import odds
 
 _MARKS: dict[Severity, tuple[str, str]] = {

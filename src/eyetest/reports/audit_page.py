@@ -14,7 +14,7 @@ import jinja2
 import msgspec
 
 from eyetest.benchmarks import Benchmark
-from eyetest.benchmarks.replacing import refuse_to_lose, replacing_file
+from eyetest.replacing import refuse_to_lose, replacing_file
 from eyetest.probes import PROBES
 from eyetest.probes.audit import Audit
 from eyetest.probes.subject import percent

@@ -16,8 +16,33 @@ from eyetest.records.item import (
     letter,
 )
 from eyetest.records.manifest import FOLDER_VERSION, Counts, Manifest, Origin
-from eyetest.records.settings import Cut, ModelEntry, Panel, Recipe, Stage
-from eyetest.records.tables import TABLES, Answer, Asked, Decision, Planned, Score, Verdict, VerdictKind, columns
+from eyetest.records.marking import identity, mark, shown_order
+from eyetest.records.request import (
+    GreyPicture,
+    Likelihood,
+    Message,
+    Part,
+    Picture,
+    Prompt,
+    Request,
+    Response,
+    Words,
+)
+from eyetest.records.settings import Cut, ModelEntry, Panel, Price, Recipe, Stage
+from eyetest.records.stopping import StoppingRule, Tally, parse_rule
+from eyetest.records.tables import (
+    TABLES,
+    Answer,
+    Asked,
+    Decision,
+    OutcomeKind,
+    Planned,
+    ReadingKind,
+    Score,
+    Verdict,
+    VerdictKind,
+    columns,
+)
 from eyetest.records.validation import Problem, check, problems
 
 __all__ = [
@@ -33,27 +58,45 @@ __all__ = [
     "Cut",
     "Decision",
     "Finding",
+    "GreyPicture",
     "ImageFormat",
     "ImageRef",
     "Item",
+    "Likelihood",
     "Lineage",
     "Manifest",
+    "Message",
     "ModelEntry",
     "Origin",
+    "OutcomeKind",
     "Panel",
+    "Part",
+    "Picture",
     "Planned",
+    "Price",
     "Problem",
+    "Prompt",
+    "ReadingKind",
     "Recipe",
+    "Request",
+    "Response",
     "Score",
     "Severity",
     "Spelling",
     "Stage",
+    "StoppingRule",
+    "Tally",
     "Turn",
     "Verdict",
     "VerdictKind",
+    "Words",
     "check",
     "columns",
+    "identity",
     "image_numbers",
     "letter",
+    "mark",
+    "parse_rule",
     "problems",
+    "shown_order",
 ]

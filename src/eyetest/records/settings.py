@@ -6,6 +6,19 @@ import msgspec
 
 from eyetest.records.condition import Ask, Marks, Method, Shots, Sight
 
+Operator = Literal["<", "<=", "==", ">=", ">"]
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Money for a million tokens, in whatever currency the service charges."""
+
+    input: float = 0.0
+    output: float = 0.0
+
+    def of(self, tokens_in: int, tokens_out: int) -> float:
+        """What so many tokens cost."""
+        return (tokens_in * self.input + tokens_out * self.output) / 1e6
+
 
 class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One line of ``models.yaml``: how to reach a model, and what is known of it."""
@@ -17,6 +30,18 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     series: str | None = None
     encoder: str | None = None
     sampling: dict[str, Any] = {}
+    """What is sent beside the prompt: temperature, max_tokens, and whatever else the endpoint understands."""
+    key_env: str | None = None
+    """The environment variable that holds the key. The key itself is never written anywhere."""
+    detail: Literal["low", "high", "auto"] | None = None
+    """In what resolution the endpoint is to look at pictures."""
+    prefill: bool = False
+    """Whether the model goes on from a turn that was begun for it."""
+    logprobs: int | None = None
+    """How many likeliest tokens to ask for at each place of the answer."""
+    price: Price | None = None
+    concurrency: int | None = None
+    """The most calls in flight at once."""
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,7 +60,7 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Cut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A threshold together with its operator, because papers and their code disagree about it."""
 
-    op: Literal["<", "<=", "==", ">=", ">"]
+    op: Operator
     value: float
 
     def holds(self, number: float) -> bool:

@@ -1,0 +1,114 @@
+"""What a model is asked, and what came of it.
+
+A request's id is a hash of exactly what is sent, so an unchanged question is never paid for twice and a changed one
+is never answered from memory.
+"""
+
+from hashlib import blake2b
+from typing import Any, Literal
+
+import msgspec
+
+from eyetest.records.item import ImageRef
+from eyetest.records.tables import OutcomeKind
+
+_ID_VERSION = b"eyetest request 1\n"
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Words(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
+    """A piece of text."""
+
+    text: str
+
+
+class Picture(msgspec.Struct, frozen=True, tag_field="kind", tag="image"):
+    """A picture of the benchmark, sent byte for byte as it is stored."""
+
+    image: ImageRef
+
+
+class GreyPicture(msgspec.Struct, frozen=True, tag_field="kind", tag="grey"):
+    """A plain grey picture of the size of the one it stands in for."""
+
+    width: int
+    height: int
+
+
+Part = Words | Picture | GreyPicture
+Role = Literal["system", "user", "assistant"]
+
+
+class Message(msgspec.Struct, frozen=True):
+    """What one side says."""
+
+    role: Role
+    parts: tuple[Part, ...]
+
+    @property
+    def text(self) -> str:
+        """Its words alone."""
+        return "".join(part.text for part in self.parts if isinstance(part, Words))
+
+
+class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a model is shown, without saying which model."""
+
+    messages: tuple[Message, ...]
+    prefill: str = ""
+    """How the model's own turn is made to begin, where a model takes that."""
+    candidates: tuple[str, ...] = ()
+    """Continuations to be weighed by their likelihood, in the order of the item's choices."""
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One call: a prompt, the model it goes to and how that model is set."""
+
+    model: str
+    """The name by which this run knows the model."""
+    prompt: Prompt
+    settings: dict[str, Any] = {}
+    """Everything else that is sent: the endpoint's name for the model, temperature, token limit, picture detail …"""
+    trial: int = 0
+
+    @property
+    def id(self) -> str:
+        """The hash of what is sent. Pictures count by the hash of their bytes."""
+        return blake2b(_ID_VERSION + _encode(self), digest_size=16).hexdigest()
+
+
+class Likelihood(msgspec.Struct, frozen=True, array_like=True):
+    """A token and its log-probability, with the likeliest others at its place."""
+
+    token: str
+    logprob: float
+    others: tuple[tuple[str, float], ...] = ()
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of a request: one line of a run's journal.
+
+    ``text`` is None where nobody knows what was said, as in tables that hold only somebody's verdict.
+    """
+
+    request: str
+    outcome: OutcomeKind
+    text: str | None = ""
+    thinking: str = ""
+    """What a reasoning model said before its answer, where the endpoint gives it apart."""
+    error: str = ""
+    """Why it failed, in a word that can be counted: timeout, rate-limit, server, garbage …"""
+    detail: str = ""
+    """Why it failed, in the server's words."""
+    finish: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    seconds: float = 0.0
+    """How long the last attempt took."""
+    attempts: int = 1
+    time: float = 0.0
+    """When it came, in seconds since 1970."""
+    likelihoods: tuple[Likelihood, ...] = ()
+    """Of each token of the answer, where asked for and offered."""
+    candidates: tuple[float, ...] = ()
+    """Log-probability of each candidate of a likelihood request."""

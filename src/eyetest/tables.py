@@ -7,12 +7,13 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eyetest.replacing import refuse_to_lose, replacing_file
 from eyetest.errors import InputError
 from eyetest.records import columns
+from eyetest.replacing import refuse_to_lose, replacing_file
 
 _SUFFIXES = (".parquet", ".csv", ".jsonl")
 _PLAIN_TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
@@ -42,6 +43,32 @@ def write_records(
 
 def _cell(value: object) -> object:
     return value if value is None or isinstance(value, str | int | float) else msgspec.json.encode(value).decode()
+
+
+def from_columns(columns_: Sequence[Sequence[Any]], fields: pa.Schema) -> pa.Table:
+    """A table out of plain lists of text and numbers, in which None is absence."""
+    arrays = [array(values, field.type) for values, field in zip(columns_, fields, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=fields)
+
+
+def array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Texts, whole numbers or floats as an Arrow array.
+
+    Made from buffers, because pyarrow's own way from lists loads pandas wherever that is installed, which takes
+    longer than most of what eyetest does.
+    """
+    absent = [value is None for value in values]
+    missing = sum(absent)
+    bitmap = pa.py_buffer(np.packbits(~np.array(absent, bool), bitorder="little").tobytes()) if missing else None
+    if pa.types.is_string(kind):
+        texts = [b"" if value is None else value.encode("utf-8", "replace") for value in values]
+        ends = np.cumsum([0, *map(len, texts)])
+        if ends[-1] < 2**31:
+            buffers = [bitmap, pa.py_buffer(ends.astype(np.int32).tobytes()), pa.py_buffer(b"".join(texts))]
+            return pa.Array.from_buffers(kind, len(values), buffers, missing)
+        return pa.array(values, kind)
+    number = np.array([0 if value is None else value for value in values], np.int64 if kind == pa.int64() else float)
+    return pa.Array.from_buffers(kind, len(values), [bitmap, pa.py_buffer(number.tobytes())], missing)
 
 
 def schema(kind: type[msgspec.Struct]) -> pa.Schema:

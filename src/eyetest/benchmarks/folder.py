@@ -6,20 +6,22 @@ when somebody looks, so a benchmark may be far larger than memory.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from eyetest.benchmarks import itemtable
 from eyetest.benchmarks.images import ImageStore
-from eyetest.replacing import refuse_to_lose, replacing_folder
 from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, Counts, ImageRef, Item, Manifest, check
+from eyetest.replacing import refuse_to_lose, replacing_folder
+from eyetest.tables import array
 
 MANIFEST = "benchmark.json"
 _ITEMS = "items.parquet"
@@ -40,6 +42,7 @@ class Benchmark:
         self.manifest = _read_manifest(path)
         self.images = ImageStore(path / _IMAGES)
         self._ids: pa.ChunkedArray | None = None
+        self._last_group: tuple[int, pa.Table] | None = None
 
     def __len__(self) -> int:
         return self.manifest.counts.items
@@ -50,17 +53,50 @@ class Benchmark:
                 yield from itemtable.from_batch(batch)
 
     def __getitem__(self, item_id: str) -> Item:
+        return self.take([self.position(item_id)])[0]
+
+    def position(self, item_id: str) -> int:
+        """Where an item stands in the benchmark."""
         with self._items() as file:
-            position = self._id_column(file).index(item_id).as_py()
-            if position < 0:
-                raise InputError(f"no item {short(item_id)} in {self.manifest.name}; {self._nearest_id(item_id)}")
+            position: int = self._id_column(file).index(item_id).as_py()
+        if position < 0:
+            raise InputError(f"no item {short(item_id)} in {self.manifest.name}; {self._nearest_id(item_id)}")
+        return position
+
+    def take(self, positions: Sequence[int]) -> list[Item]:
+        """The items at some positions, in that order. Cheap where the positions lie near each other."""
+        found: dict[int, Item] = {}
+        with self._items() as file:
+            first = 0
             for group in range(file.num_row_groups):
                 rows = file.metadata.row_group(group).num_rows
-                if position < rows:
-                    row = file.read_row_group(group).slice(position, 1)
-                    return next(itemtable.from_batch(row.to_batches()[0]))
-                position -= rows
-        raise InputError(f"{self.path / _ITEMS} is shorter than its id column says")
+                here = [position for position in positions if first <= position < first + rows]
+                if here:
+                    chosen = self._row_group(file, group).take(
+                        array([position - first for position in here], pa.int64())
+                    )
+                    items = (item for batch in chosen.to_batches() for item in itemtable.from_batch(batch))
+                    found.update(zip(here, items, strict=True))
+                first += rows
+        return [found[position] for position in positions]
+
+    def by_picture(self) -> list[int]:
+        """All positions, items that share their first picture side by side, otherwise in the benchmark's order."""
+        with self._items() as file:
+            images = file.read(columns=["images"]).column("images").combine_chunks()
+        counts = pc.list_value_length(images).to_pylist()
+        pictures = iter(pc.struct_field(images.flatten(), "sha256").to_pylist())
+        first_seen: dict[str, int] = {}
+        order = []
+        for position, count in enumerate(counts):
+            shown = [next(pictures) for _ in range(count or 0)]
+            order.append(first_seen.setdefault(shown[0], position) if shown else position)
+        return sorted(range(len(order)), key=order.__getitem__)
+
+    def _row_group(self, file: pq.ParquetFile, group: int) -> pa.Table:
+        if self._last_group is None or self._last_group[0] != group:
+            self._last_group = (group, file.read_row_group(group))
+        return self._last_group[1]
 
     def __contains__(self, item_id: object) -> bool:
         with self._items() as file:

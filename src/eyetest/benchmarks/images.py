@@ -24,6 +24,7 @@ MAX_PIXELS = 100_000_000
 _HASH = re.compile("[0-9a-f]{64}")
 _WRITERS = 2
 _MOST_WAITING = 8
+_OLD_FILE = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 _PILLOW_FORMATS = [name.upper() for name in IMAGE_FORMATS]
 _FORMAT_OF: dict[str, ImageFormat] = {**{name: name for name in IMAGE_FORMATS}, "mpo": "jpeg"}
@@ -73,13 +74,19 @@ class ImageStore:
     def read(self, image: ImageRef) -> bytes:
         """The bytes of a picture, exactly as they came."""
         try:
-            with self.path(image).open("rb") as file:
-                data = file.read(MAX_BYTES + 1)
+            file = os.open(self.path(image), _OLD_FILE)
         except FileNotFoundError:
             raise ImageError(f"picture {image.filename} is missing from {self.root}") from None
-        if len(data) != image.size:
-            raise ImageError(f"picture {image.filename} has {len(data)} bytes, {image.size} were stored")
-        return data
+        try:
+            size = os.fstat(file).st_size
+            if size != image.size:
+                raise ImageError(f"picture {image.filename} has {size} bytes, {image.size} were stored")
+            data = os.read(file, size)
+            while len(data) < size and (more := os.read(file, size - len(data))):
+                data += more
+            return data
+        finally:
+            os.close(file)
 
     def open(self, image: ImageRef) -> Pillow.Image:
         """The picture itself, decoded."""

@@ -15,10 +15,10 @@ import msgspec
 
 from eyetest.benchmarks.folder import INPUTS, SKIPPED, Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.formats import FORMATS, recognise
-from eyetest.replacing import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.benchmarks.rows import ReadOptions
 from eyetest.errors import InputError, ItemError
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
+from eyetest.replacing import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.version import __version__
 
 Progress = Callable[[float], None]

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import refuse_to_replace
-from eyetest.replacing import refuse_to_lose
 from eyetest.cli import options
 from eyetest.cli.terminal import note, out, print_json, program, safe, step_bar
 from eyetest.curate import Repair, repair_benchmark
@@ -21,9 +20,10 @@ from eyetest.probes.audit import Audit, run_audit
 from eyetest.probes.subject import load_thresholds
 from eyetest.probes.words import counted, listed
 from eyetest.records import Finding, Severity, Verdict
+from eyetest.replacing import refuse_to_lose
 from eyetest.reports import write_audit_page
-from eyetest.tables import write_records
 from eyetest.reports.wording import odds
+from eyetest.tables import write_records
 
 _MARKS: dict[Severity, tuple[str, str]] = {
     "bad": ("✘", "bold red"),

@@ -1,28 +1,54 @@
 """Puts the commands together, and turns every error made on purpose into one line and exit code 2."""
 
+import importlib
 import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from eyetest.cli import audit, demo, export, import_, show
 from eyetest.cli.terminal import fail
 from eyetest.errors import EyetestError
 from eyetest.version import __version__
 
+_COMMANDS = {
+    "audit": "audit:audit",
+    "import": "import_:import_",
+    "export": "export:export",
+    "show": "show:show",
+    "run": "run:run",
+    "status": "status:status",
+    "import-answers": "import_answers:import_answers_",
+    "demo": "demo:demo",
+}
+"""Each command, the module of this folder that holds it, and its function there."""
+_HELP = {"help_option_names": ["-h", "--help"]}
+
+
+class _Commands(TyperGroup):
+    """Loads a command's module when the command is called, so that each starts as fast as it can."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        if name not in _COMMANDS:
+            return None
+        module, _, function = _COMMANDS[name].partition(":")
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP)
+        alone.command(name)(getattr(importlib.import_module(f"eyetest.cli.{module}"), function))
+        return typer.main.get_command(alone)
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="An eye test for vision-language benchmarks and the models that take them.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_HELP,
 )
-app.command("audit")(audit.audit)
-app.command("import")(import_.import_)
-app.command("export")(export.export)
-app.command("show")(show.show)
-app.command("demo")(demo.demo)
 
 
 def _version(asked: bool) -> None:

@@ -1,7 +1,9 @@
-"""``eyetest show``: look at a benchmark, or at one item of it."""
+"""``eyetest show``: look at a benchmark, at one item of it, or at what a model would be sent of that item."""
 
 import webbrowser
 from collections import Counter
+from collections.abc import Iterator
+from itertools import count as counting
 from itertools import islice
 from typing import Annotated, Any
 
@@ -14,15 +16,17 @@ from rich.table import Table
 from rich.text import Text
 
 from eyetest.benchmarks import Benchmark
-from eyetest.cli import options
+from eyetest.cli import conditions, options
 from eyetest.cli.import_ import counted
 from eyetest.cli.terminal import can_draw, draw, out, print_json, safe
-from eyetest.errors import ImageError
-from eyetest.records import Item, letter
+from eyetest.errors import ImageError, InputError, short
+from eyetest.prompts import CannotApply, build
+from eyetest.records import Condition, GreyPicture, Item, Message, Picture, Prompt, Words, letter, mark, shown_order
 
 _TAGS_SHOWN = 12
 _VALUES_SHOWN = 4
 _LONGEST_VALUE = 300
+_INDENT = "  "
 
 
 def show(
@@ -31,20 +35,39 @@ def show(
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many items to list.")] = 8,
     open_images: Annotated[bool, typer.Option("--open", help="Open the item's pictures in a viewer.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for another program.")] = False,
+    sight: conditions.SightOption = None,
+    ask: conditions.AskOption = None,
+    shots: conditions.ShotsOption = None,
+    template: conditions.TemplateOption = None,
+    order: conditions.OrderOption = None,
+    marks: conditions.MarksOption = None,
+    method: conditions.MethodOption = None,
+    prefill: conditions.PrefillOption = False,
     format_name: options.FormatOption = None,
     fields: options.MapOption = None,
     images: options.ImagesOption = None,
     answers: options.AnswersOption = None,
     drop: options.DropOption = None,
 ) -> None:
-    """Show what a benchmark holds, or one item with its pictures, options, gold and tags."""
+    """Show what a benchmark holds, or one item with its pictures, options, gold and tags.
+
+    With --sight or another option that says how the question is put: show exactly what a model would be sent.
+    """
+    axes = (sight, ask, shots, template, order, marks, method)
+    asked = conditions.one_condition(*axes) if prefill or any(word is not None for word in axes) else None
+    if asked and item_id is None:
+        raise InputError("which item is to be asked so? Give its ID after the benchmark")
     read = options.read_options(format_name, fields, images, answers, drop, allow_missing_gold=True)
     benchmark = options.open_with_bar(bench, read)
     if item_id is None:
         print_json(benchmark.manifest) if as_json else out.print(summary(benchmark, limit))
         return
     item = benchmark[item_id]
-    print_json(item) if as_json else out.print(item_panel(benchmark, item))
+    if asked:
+        prompt = _prompt(item, asked, prefill)
+        print_json(prompt) if as_json else out.print(sent(item, asked, prompt), soft_wrap=True)
+    else:
+        print_json(item) if as_json else out.print(item_panel(benchmark, item))
     if open_images:
         for image in item.images:
             webbrowser.open(benchmark.images.path(image).resolve().as_uri())
@@ -133,6 +156,80 @@ def _picture(benchmark: Benchmark, item: Item, number: int) -> Text:
         return draw(benchmark.images.open(item.images[number - 1]), columns=min(56, out.width - 6))
     except ImageError as error:
         return Text(f"(cannot be shown: {safe(str(error))})", "red")
+
+
+def _prompt(item: Item, condition: Condition, prefill: bool) -> Prompt:
+    try:
+        return build(item, condition, prefill=prefill)
+    except CannotApply as refusal:
+        raise InputError(f"item {short(item.id)} cannot be asked this way: {refusal.reason}") from None
+
+
+def sent(item: Item, condition: Condition, prompt: Prompt) -> Text:
+    """What a model is sent, and below a line what it is not told: which mark means which choice.
+
+    Every line that is sent is indented, so that no text of a dataset can look like a heading of ours.
+    """
+    shown = Text()
+    numbers = counting(1)
+    for message in prompt.messages:
+        shown.append(f"{message.role}\n", "bold")
+        shown.append_text(_said(message, numbers)).append("\n\n")
+    if prompt.prefill:
+        shown.append("assistant, begun for the model\n", "bold")
+        shown.append(f"{_indented(prompt.prefill)}\n\n")
+    if prompt.candidates:
+        shown.append("continuations to be weighed\n", "bold")
+        shown.append("".join(f"{_indented(text)}\n" for text in prompt.candidates) + "\n")
+    shown.append("── not sent (✔ right) ──\n", "dim")
+    return shown.append_text(_meaning(item, condition))
+
+
+def _said(message: Message, numbers: Iterator[int]) -> Text:
+    """One message. Pictures stand in their places; those before all words have a line each."""
+    said = Text()
+    for position, part in enumerate(message.parts):
+        if position and not any(isinstance(earlier, Words) for earlier in message.parts[:position]):
+            said.append("\n")
+        if isinstance(part, Words):
+            said.append(safe(part.text))
+        else:
+            said.append(f"[picture {next(numbers)}: {_about(part)}]", "cyan")
+    lines = said.split("\n", allow_blank=True)
+    return Text("\n").join(Text.assemble(_INDENT, line) for line in lines)
+
+
+def _about(picture: Picture | GreyPicture) -> str:
+    if isinstance(picture, GreyPicture):
+        return f"{picture.width} × {picture.height} plain grey"
+    image = picture.image
+    size = f"{image.size / 1000:,.0f} KB" if image.size >= 1000 else f"{image.size} bytes"
+    return f"{image.width} × {image.height} {image.format}, {size}, sha {image.sha256[:12]}"
+
+
+def _meaning(item: Item, condition: Condition) -> Text:
+    """Which choice each mark stands for, and which of them is right."""
+    rows: list[tuple[bool, str, str]] = []
+    if condition.method == "likelihood":
+        rows = [(c.correct, str(i), f"{letter(i - 1)}  {c.text}") for i, c in enumerate(item.choices, 1)]
+    else:
+        for place, position in enumerate(shown_order(item, condition)):
+            choice = item.choices[position]
+            rows.append((choice.correct, mark(condition.marks, place), f"{letter(position)}  {choice.text}"))
+    lines = Text()
+    for correct, sign, meaning in rows:
+        lines.append("✔ " if correct else "  ", "bold green")
+        lines.append(f"{sign} → {_indented(meaning).lstrip()}\n")
+    for reference in item.references:
+        lines.append("✔ ", "bold green").append(f"{_indented(reference).lstrip()}\n")
+    if not item.has_gold:
+        lines.append("  no gold answer\n", "yellow")
+    lines.rstrip()
+    return lines
+
+
+def _indented(text: str) -> str:
+    return _INDENT + safe(text).replace("\n", f"\n{_INDENT}")
 
 
 def _as_text(value: Any) -> str:

@@ -28,6 +28,7 @@ from eyetest.records.request import (
     Response,
     Words,
 )
+from eyetest.records.run import RUN_VERSION, RunBenchmark, RunManifest, RunStep
 from eyetest.records.settings import Cut, ModelEntry, Panel, Price, Recipe, Stage
 from eyetest.records.stopping import StoppingRule, Tally, parse_rule
 from eyetest.records.tables import (
@@ -49,6 +50,7 @@ __all__ = [
     "FOLDER_VERSION",
     "IMAGE_FORMATS",
     "MAX_CHOICES",
+    "RUN_VERSION",
     "TABLES",
     "Answer",
     "Asked",
@@ -80,6 +82,9 @@ __all__ = [
     "Recipe",
     "Request",
     "Response",
+    "RunBenchmark",
+    "RunManifest",
+    "RunStep",
     "Score",
     "Severity",
     "Spelling",

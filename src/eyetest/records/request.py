@@ -112,3 +112,5 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of each token of the answer, where asked for and offered."""
     candidates: tuple[float, ...] = ()
     """Log-probability of each candidate of a likelihood request."""
+    given: float | None = None
+    """A score that somebody else decided, used as it is and marked so."""

@@ -1,8 +1,9 @@
 """Rules over repeated calls, and when a verdict can no longer change.
 
 A rule counts hits: a model *answers* an item if enough of its trials hit, and the item *falls* under the rule if
-enough models answer it. A missing call, whether it failed or was never sent, could have been either; so what is decided is
-decided whatever the missing calls would have said, and a run that stops there ends in the verdicts of the full run.
+enough models answer it. A missing call, whether it failed or was never sent, could have been either; so what is
+decided is decided whatever the missing calls would have said, and a run that stops there ends in the verdicts of the
+full run.
 """
 
 import re

@@ -14,12 +14,12 @@ import jinja2
 import msgspec
 
 from eyetest.benchmarks import Benchmark
-from eyetest.replacing import refuse_to_lose, replacing_file
 from eyetest.probes import PROBES
 from eyetest.probes.audit import Audit
 from eyetest.probes.subject import percent
 from eyetest.probes.words import counted
 from eyetest.records import Finding, Item, letter
+from eyetest.replacing import refuse_to_lose, replacing_file
 from eyetest.reports.album import Album, Picture
 from eyetest.reports.figures import Figures, figures
 from eyetest.reports.wording import clip, odds, p_value, plain

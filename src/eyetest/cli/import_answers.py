@@ -1,0 +1,121 @@
+"""``eyetest import-answers``: bring what other tools asked into a run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eyetest.benchmarks import Benchmark
+from eyetest.cli import options
+from eyetest.cli.terminal import note, out, safe
+from eyetest.errors import InputError, nearest
+from eyetest.records import RunBenchmark
+from eyetest.runs.importing import Source, import_answers, parse_field_map
+
+_ROWS = ("item", "model")
+_READING = "How the file is read"
+
+
+def import_answers_(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Answers in .parquet, .jsonl, .json, .csv, .tsv or .xlsx.")
+    ],
+    to: Annotated[Path, typer.Option("--to", metavar="RUN", help="The run folder to add them to.")],
+    bench: Annotated[
+        Path | None,
+        typer.Option("--bench", metavar="BENCH", help="The benchmark they are about; its items are checked."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="Who answered, if no column says.")
+    ] = None,
+    fields: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="FIELD=COLUMN,…",
+            help="Which column holds what: item=item_id,text=raw_output. Joined: model=name+setting.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map-values",
+            metavar="FIELD=[COLUMN:]VALUE>OURS,…",
+            help="What values mean: sight=condition:text>blind,image>image. Nothing after > leaves rows out.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    constants: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="FIELD=VALUE,…", help="The same for all rows: sight=blind.", rich_help_panel=_READING
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", metavar="COLUMN=VALUE", help="Only such rows.", rich_help_panel=_READING),
+    ] = None,
+    matrix: Annotated[
+        str,
+        typer.Option(
+            "--matrix", metavar="ROWS", help="A table of 0/1; its rows are: item or model.", rich_help_panel=_READING
+        ),
+    ] = "",
+    header: Annotated[
+        str | None,
+        typer.Option(
+            "--header",
+            metavar="REGEX",
+            help="What a matrix's column names say: '(?P<sight><no_\\w+>)?(?P<item>.+)'.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    number_trials: Annotated[
+        bool,
+        typer.Option("--number-trials", help="Repeated answers are further trials.", rich_help_panel=_READING),
+    ] = False,
+) -> None:
+    """Bring answers of other tools in: VLMEvalKit predictions, lmms-eval samples, any table, or a matrix of verdicts.
+
+    Texts are kept as they are, to be read and scored like any other. A score that somebody else gave (given) is kept
+    and marked as such.
+    """
+    if matrix and matrix not in _ROWS:
+        raise InputError(f'--matrix: rows are items or models, not "{matrix}"; {nearest(matrix, _ROWS)}')
+    if header and not matrix:
+        raise InputError("--header is about a matrix: add --matrix item or --matrix model")
+    mapping = parse_field_map(fields or (), values or (), [*(constants or ()), *_named(model)], where or ())
+    benchmark = options.open_with_bar(bench, options.read_options(allow_missing_gold=True)) if bench else None
+    brought = import_answers(
+        Source(path=file, fields=mapping, matrix=matrix, header=header, number_trials=number_trials),
+        to,
+        benchmark=_about(benchmark) if benchmark else None,
+        known=[item.id for item in benchmark] if benchmark else None,
+    )
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in brought.outcomes.most_common())
+    verdicts = f", {brought.given:,} of them verdicts only" if brought.given else ""
+    out.print(
+        safe(f"{brought.answers:,} answers of {len(brought.models):,} models ({kinds}{verdicts}) → {to}"),
+        soft_wrap=True,
+    )
+    if brought.left_out:
+        note(f"{brought.left_out:,} rows were left out by --where or --map-values")
+    if brought.unknown:
+        names = ", ".join(list(brought.unknown)[:3])
+        note(f"{brought.unknown.total():,} answers to items that are not in the benchmark were left out: {names} …")
+
+
+def _named(model: str | None) -> list[str]:
+    if model is not None and ("," in model or not model.strip()):
+        raise InputError("--model: a name without commas")
+    return [f"model={model}"] if model else []
+
+
+def _about(benchmark: Benchmark) -> RunBenchmark:
+    return RunBenchmark(
+        name=benchmark.manifest.name,
+        path=str(benchmark.path.resolve()),
+        fingerprint=benchmark.manifest.fingerprint,
+        items=len(benchmark),
+    )

@@ -1,0 +1,83 @@
+"""``eyetest status``: how far a run is, also while it is going."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from eyetest.cli.terminal import note, out, print_json, safe
+from eyetest.runs import Run
+
+_WORDS_SHOWN = 5
+
+
+def status(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for another program.")] = False,
+) -> None:
+    """Say how far a run is: what was answered, what failed and why, what is left. It may be going on meanwhile."""
+    found = Run(run)
+    state = survey(found)
+    if as_json:
+        print_json(state)
+        return
+    about = found.manifest.benchmark
+    title = safe(about.name) if about else "answers"
+    going = f"being written by process {state['writer']}" if state["writer"] else "nobody is writing to it"
+    out.print(Text.assemble((title, "bold"), f" · {going}"))
+    out.print(_table(state["groups"]))
+    for words, count in state["failures"][:_WORDS_SHOWN]:
+        out.print(Text.assemble((f"{count:,} × ", "red"), safe(words)), soft_wrap=True)
+    if state["not_needed"]:
+        note(f"{state['not_needed']:,} calls were not needed: a stopping rule had its verdict without them")
+    for reason, count in state["not_applicable"].items():
+        note(f"{count:,} could not be asked: {reason}")
+    if state["torn_lines"]:
+        note(f"{state['torn_lines']:,} journal lines were cut off by a kill; what they held is asked again")
+
+
+def survey(run: Run) -> dict[str, Any]:
+    """The counts of a run, by model and sight."""
+    plan, responses = run.plan(), run.responses()
+    rows = {r: i for i, r in enumerate(responses.column("request").to_pylist())}
+    outcomes, errors, details = (responses.column(name).to_pylist() for name in ("outcome", "error", "detail"))
+    groups: dict[tuple[str, str, str], Counter[str]] = {}
+    failures: Counter[str] = Counter()
+    told: set[str] = set()
+    keys = (plan.column(name).to_pylist() for name in ("model", "sight", "ask", "request"))
+    for model, sight, ask, request in zip(*keys, strict=True):
+        row = rows.get(request)
+        outcome = outcomes[row] if row is not None else "open"
+        groups.setdefault((model, sight, ask), Counter())[outcome] += 1
+        if row is not None and outcome in ("failed", "blocked") and request not in told:
+            told.add(request)
+            failures[f"{errors[row]}: {details[row]}"] += 1
+    last = run.manifest.steps[-1] if run.manifest.steps else None
+    return {
+        "run": str(run.path),
+        "benchmark": run.manifest.benchmark.name if run.manifest.benchmark else None,
+        "writer": run.writer,
+        "planned": len(plan),
+        "groups": [{"model": m, "sight": s, "ask": a, "planned": c.total(), **c} for (m, s, a), c in groups.items()],
+        "failures": failures.most_common(),
+        "not_needed": last.saved if last else 0,
+        "not_applicable": last.not_applicable if last else {},
+        "torn_lines": run.torn,
+    }
+
+
+def _table(groups: list[dict[str, Any]]) -> Table:
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    names = ("answered", "truncated", "blocked", "failed", "open")
+    shown = [name for name in names if name == "answered" or any(group.get(name) for group in groups)]
+    for name in ("model", "sight", "ask"):
+        table.add_column(name)
+    for name in ("planned", *shown):
+        table.add_column(name, justify="right")
+    for group in groups:
+        counts = [f"{group.get(name, 0):,}" for name in ("planned", *shown)]
+        table.add_row(*(Text(safe(group[name])) for name in ("model", "sight", "ask")), *counts)
+    return table

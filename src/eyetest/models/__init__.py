@@ -1,0 +1,18 @@
+"""Who answers: endpoints, recorded answers, fakes."""
+
+from eyetest.models.base import Backend, Call, CallError, Model, World
+from eyetest.models.pictures import Pictures
+from eyetest.models.specs import BACKENDS, make_models, parse_models, read_models
+
+__all__ = [
+    "BACKENDS",
+    "Backend",
+    "Call",
+    "CallError",
+    "Model",
+    "Pictures",
+    "World",
+    "make_models",
+    "parse_models",
+    "read_models",
+]

@@ -1,0 +1,82 @@
+"""What a model is to the rest: something that makes one attempt at a call, and says what went wrong if it fails.
+
+CallError
+├── kind       a word that can be counted: timeout, rate-limit, server, garbage, empty, auth …
+├── passing    whether the same call may succeed if it is made again
+├── wait       how long the server asked us to wait, in seconds
+└── hopeless   whether no call to this model can succeed until a person does something (a wrong key, nobody there)
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from eyetest.errors import EyetestError
+from eyetest.records import Asked, Item, ModelEntry, Request, Response
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A request together with what it is about."""
+
+    asked: Asked
+    item: Item
+    request: Request
+    id: str
+
+
+class CallError(EyetestError):
+    """One attempt failed."""
+
+    def __init__(
+        self, kind: str, message: str, *, passing: bool = False, wait: float | None = None, hopeless: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.kind, self.passing, self.wait, self.hopeless = kind, passing, wait, hopeless
+
+
+class Model(Protocol):
+    """Who answers."""
+
+    name: str
+    entry: ModelEntry
+    likelihoods: bool
+    """Whether it can weigh given answers by their likelihood."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything but the prompt that decides the answer; part of each request's identity."""
+
+    async def open(self) -> None:
+        """Get ready, inside the event loop."""
+
+    async def answer(self, call: Call) -> Response:
+        """Make one attempt; raise a CallError if it fails."""
+
+    async def close(self) -> None:
+        """Give everything back."""
+
+
+class Backend(Protocol):
+    """A way to reach models: one module in this folder with such a ``BACKEND``."""
+
+    name: str
+    summary: str
+
+    def make(self, name: str, entry: ModelEntry, world: "World") -> Model:
+        """The model that an entry's spec names; ``entry.spec`` starts with this backend's name."""
+
+
+class World(msgspec.Struct, frozen=True):
+    """What a model may need from outside: pictures, and how patient to be."""
+
+    pictures: Any = None
+    """A `Pictures`, where the prompts show any."""
+    connect_seconds: float = 10.0
+    first_byte_seconds: float = 300.0
+    total_seconds: float = 600.0
+
+
+def target_of(spec: str) -> str:
+    """What comes after the backend's name."""
+    return spec.partition(":")[2]

@@ -1,0 +1,70 @@
+"""``replay:RUN#MODEL``: answers that were recorded before, from a run folder or an answers table.
+
+An answer is found by its item and condition; what was never recorded fails and says so, so a replay never invents.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from eyetest.errors import InputError, nearest
+from eyetest.models.base import Call, CallError, Model, World, target_of
+from eyetest.records import Answer, Asked, ModelEntry, Response
+from eyetest.runs import open_answers
+
+_Key = tuple[object, ...]
+
+
+class ReplayModel:
+    """A model's recorded answers."""
+
+    likelihoods = False
+
+    def __init__(self, name: str, entry: ModelEntry, answers: dict[_Key, Answer]) -> None:
+        self.name, self.entry = name, entry
+        self.settings: dict[str, Any] = {"replay": Path(target_of(entry.spec)).name}
+        self._answers = answers
+
+    async def open(self) -> None:
+        """Nothing to get ready."""
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+    async def answer(self, call: Call) -> Response:
+        """The recorded answer to this call."""
+        answer = self._answers.get(_key(call.asked))
+        if answer is None:
+            raise CallError("not-recorded", f"no recorded answer to item {call.asked.item} under this condition")
+        if answer.outcome == "failed":
+            raise CallError("recorded-failure", "the recorded call had failed")
+        return Response(
+            request=call.id, outcome=answer.outcome, text=answer.text, given=answer.given, finish="recorded"
+        )
+
+
+def _key(asked: Asked) -> _Key:
+    return tuple(getattr(asked, name) for name in Asked.__struct_fields__ if name != "model")
+
+
+class ReplayBackend:
+    """Recorded answers."""
+
+    name = "replay"
+    summary = "recorded answers: replay:RUN or replay:FILE, #MODEL where it holds several"
+
+    def make(self, name: str, entry: ModelEntry, world: World) -> Model:
+        """The answers of one recorded model."""
+        place, _, wanted = target_of(entry.spec).partition("#")
+        by_model: dict[str, dict[_Key, Answer]] = {}
+        for answer in open_answers(Path(place)):
+            by_model.setdefault(answer.model, {})[_key(answer)] = answer
+        if not by_model:
+            raise InputError(f"{place} holds no answers")
+        wanted = wanted or (name if name in by_model else next(iter(by_model)) if len(by_model) == 1 else "")
+        if wanted not in by_model:
+            said = f'no model "{wanted}"' if wanted else "several models"
+            raise InputError(f"{place}: {said}; write replay:{place}#MODEL; {nearest(wanted, by_model)}")
+        return ReplayModel(name, entry, by_model[wanted])
+
+
+BACKEND = ReplayBackend()

@@ -1,0 +1,141 @@
+"""``scripted:right=0.7,refuse=0.1``: a fake that answers by rule, for tests and for trying a run out.
+
+It knows the gold and is right with the probability it was given, which may differ with what it is shown. All its
+draws are hashes of what it is asked, so the same call always gets the same answer.
+"""
+
+import asyncio
+from hashlib import blake2b
+from typing import Any, Literal
+
+import msgspec
+
+from eyetest.errors import InputError, nearest
+from eyetest.models.base import Call, CallError, Model, World, target_of
+from eyetest.records import Asked, ModelEntry, Response, mark, shown_order
+
+_REFUSAL = "I'm sorry, but I can't answer this."
+_SIGHTED = ("image", "screenshot")
+
+
+class Script(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a fake behaves: probabilities from 0 to 1, times in seconds."""
+
+    right: float = 0.7
+    """Of a right answer where it sees the picture."""
+    blind: float | None = None
+    """Of a right answer where it does not; as in ``right`` if not given."""
+    refuse: float = 0.0
+    fail: float = 0.0
+    """Of an attempt that fails and may succeed when repeated."""
+    dead: float = 0.0
+    """Of a call that fails however often it is repeated."""
+    lag: float = 0.0
+    style: Literal["mark", "sentence", "cot"] = "mark"
+    seed: int = 0
+
+
+class ScriptedModel:
+    """A model that is a script."""
+
+    likelihoods = True
+
+    def __init__(self, name: str, entry: ModelEntry, script: Script) -> None:
+        self.name, self.entry, self.script = name, entry, script
+        self.settings: dict[str, Any] = {"script": target_of(entry.spec), **entry.sampling}
+        self._attempts: dict[str, int] = {}
+
+    async def open(self) -> None:
+        """Nothing to get ready."""
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+    async def answer(self, call: Call) -> Response:
+        """What the script says to this call at this attempt."""
+        if self.script.lag:
+            await asyncio.sleep(self.script.lag)
+        if self._draw("dead", call.id) < self.script.dead:
+            raise CallError("bad-request", "400: the script says that this call cannot succeed")
+        if self.script.fail:
+            attempt = self._attempts[call.id] = self._attempts.get(call.id, 0) + 1
+            if self._draw("fail", call.id, attempt) < self.script.fail:
+                raise CallError("server", "500: the script says that this attempt fails", passing=True)
+            del self._attempts[call.id]
+        candidates: tuple[float, ...] = ()
+        if call.request.prompt.candidates:
+            chosen = self._choice(call)
+            candidates = tuple(-1.0 if i == chosen else -3.0 for i in range(len(call.item.choices)))
+        return Response(
+            request=call.id,
+            outcome="answered",
+            text="" if candidates else self._say(call),
+            finish="stop",
+            tokens_in=sum(len(message.text) for message in call.request.prompt.messages) // 4,
+            tokens_out=2,
+            candidates=candidates,
+        )
+
+    def _say(self, call: Call) -> str:
+        if self._draw("refuse", *_key(call.asked)) < self.script.refuse:
+            return _REFUSAL
+        if not call.item.choices:
+            said = call.item.references[0] if self._is_right(call) and call.item.references else "something else"
+        else:
+            place = shown_order(call.item, call.asked.condition).index(self._choice(call))
+            said = mark(call.asked.marks, place)
+        if self.script.style == "cot" or call.asked.ask != "direct":
+            return f"Let me think step by step. Everything considered, one answer fits best.\nAnswer: {said}"
+        return f"The answer is {said}." if self.script.style == "sentence" else said
+
+    def _choice(self, call: Call) -> int:
+        gold = call.item.gold
+        right = self._is_right(call) and gold
+        among = gold if right else [i for i in range(len(call.item.choices)) if i not in gold] or [0]
+        return among[int(self._draw("which", *_key(call.asked)) * len(among))]
+
+    def _is_right(self, call: Call) -> bool:
+        script, sighted = self.script, call.asked.sight in _SIGHTED
+        skill = script.right if sighted or script.blind is None else script.blind
+        return self._draw("right", *_key(call.asked)) < skill
+
+    def _draw(self, *key: object) -> float:
+        text = "|".join(map(str, (self.script.seed, self.name, *key)))
+        return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big") / 2**64
+
+
+def _key(asked: Asked) -> tuple[object, ...]:
+    """What the script's draws depend on: the question and how it is put, but not who is asked."""
+    return tuple(getattr(asked, name) for name in asked.__struct_fields__ if name != "model")
+
+
+def parse_script(text: str) -> Script:
+    """``right=0.7,lag=0.05`` as a script."""
+    values: dict[str, str] = {}
+    for pair in filter(None, text.split(",")):
+        name, equals, value = pair.partition("=")
+        if not equals or name.strip() not in Script.__struct_fields__:
+            raise InputError(f'scripted: "{pair}" is no setting; {nearest(name, Script.__struct_fields__)}')
+        values[name.strip()] = value.strip()
+    try:
+        script = msgspec.convert(values, Script, strict=False)
+    except msgspec.ValidationError as error:
+        raise InputError(f"scripted: {error}") from None
+    for name in ("right", "blind", "refuse", "fail", "dead"):
+        if not 0 <= (getattr(script, name) or 0) <= 1:
+            raise InputError(f"scripted: {name} is a probability from 0 to 1")
+    return script
+
+
+class ScriptedBackend:
+    """Fakes."""
+
+    name = "scripted"
+    summary = "a fake for trying things out: scripted:right=0.7,blind=0.4,refuse=0.1,fail=0.05,lag=0.1"
+
+    def make(self, name: str, entry: ModelEntry, world: World) -> Model:
+        """A model that is a script."""
+        return ScriptedModel(name, entry, parse_script(target_of(entry.spec)))
+
+
+BACKEND = ScriptedBackend()

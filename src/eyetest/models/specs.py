@@ -1,0 +1,94 @@
+"""From a user's words to models: ``openai:qwen@http://host/v1``, ``name=spec``, or names in a ``models.yaml``."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from eyetest.errors import InputError, nearest, short
+from eyetest.models.base import Backend, Model, World
+from eyetest.records import ModelEntry
+from eyetest.registry import Registry
+
+BACKENDS: Registry[Backend] = Registry("kind of model", "eyetest.models", "BACKEND")
+_NAMED = re.compile(r"(?P<name>[\w.\-/ ]+)=(?P<spec>[a-z]+:.*)", re.DOTALL)
+
+
+def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[str, ModelEntry]:
+    """The models a user named, by the names under which their answers are kept.
+
+    Each word is a spec, ``NAME=SPEC``, or a name of the file; with a file and no words, all models of the file.
+    """
+    listed = read_models(models_file) if models_file else {}
+    if not words:
+        if not listed:
+            raise InputError("no model: name one with --model, such as --model openai:qwen@http://127.0.0.1:8000/v1")
+        return listed
+    chosen: dict[str, ModelEntry] = {}
+    for word in words:
+        name, entry = _one(word, listed)
+        if name in chosen:
+            raise InputError(f'two models are called "{name}"; give them names: --model NAME={word}')
+        chosen[name] = entry
+    return chosen
+
+
+def read_models(path: Path) -> dict[str, ModelEntry]:
+    """A ``models.yaml``: name → spec and what is known of the model."""
+    try:
+        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict) or not content:
+        raise InputError(f"{path}: expected names of models, each with a spec")
+    return {str(name): _entry(value, f"{path}: {name}") for name, value in content.items()}
+
+
+def make_models(entries: dict[str, ModelEntry], world: World) -> list[Model]:
+    """The models themselves, ready to be opened."""
+    return [BACKENDS[entry.spec.partition(":")[0]].make(name, entry, world) for name, entry in entries.items()]
+
+
+def _one(word: str, listed: dict[str, ModelEntry]) -> tuple[str, ModelEntry]:
+    if word in listed:
+        return word, listed[word]
+    if found := _NAMED.fullmatch(word):
+        return found["name"], _checked(ModelEntry(spec=found["spec"]), word)
+    if ":" in word:
+        return _default_name(word), _checked(ModelEntry(spec=word), word)
+    raise InputError(
+        f'no model "{word}"; ' + (nearest(word, listed) if listed else "write KIND:…, such as openai:MODEL@URL")
+    )
+
+
+def _entry(value: Any, where: str) -> ModelEntry:
+    if isinstance(value, str):
+        value = {"spec": value}
+    if isinstance(value, dict):
+        for key in value:
+            if key not in ModelEntry.__struct_fields__:
+                raise InputError(f'{where}: no setting "{key}"; {nearest(str(key), ModelEntry.__struct_fields__)}')
+    try:
+        return _checked(msgspec.convert(value, ModelEntry), where)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _checked(entry: ModelEntry, where: str) -> ModelEntry:
+    kind, colon, _ = entry.spec.partition(":")
+    if not colon:
+        raise InputError(f"{where}: {short(entry.spec)} is no spec; write KIND:…, such as openai:MODEL@URL")
+    BACKENDS[kind]
+    return entry
+
+
+def _default_name(spec: str) -> str:
+    kind, _, target = spec.partition(":")
+    if kind == "openai":
+        return target.partition("@http")[0] or spec
+    if kind == "replay" and "#" in target:
+        return target.rpartition("#")[2]
+    return Path(target).stem if kind == "replay" else spec

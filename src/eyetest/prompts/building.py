@@ -1,0 +1,132 @@
+"""An item and a condition become what a model is shown.
+
+The gold takes no part in it: two items that differ only in which choice is right give the same prompt. What is left
+out under a sight is left out of otherwise unchanged words, so that a difference in score is a difference in sight.
+"""
+
+from collections import Counter
+
+from eyetest.prompts.examples import example_messages, option_lines
+from eyetest.prompts.placeholders import START, Placer, label, label_within, remove
+from eyetest.prompts.sights import VIEWS, CannotApply, View, refuse
+from eyetest.prompts.wording import TaskKind, instruction, shot_words, sight_words
+from eyetest.records import Condition, GreyPicture, Item, Message, Part, Picture, Prompt, Words, shown_order
+
+_CAPTION_TASKS = ("caption", "captioning")
+
+
+def build(item: Item, condition: Condition, *, prefill: bool = False) -> Prompt:
+    """What a model is shown of an item under a condition.
+
+    ``prefill`` begins the model's turn for it, where the answer format has a beginning: after a ``format`` shot, for
+    a direct choice. Raises CannotApply where the condition has no meaning for the item.
+    """
+    refuse(item, condition)
+    view = VIEWS[condition.sight]
+    weighed = condition.method == "likelihood"
+    kind: TaskKind = "open" if weighed else task_kind(item)
+    candidates = _candidates(item) if weighed else ()
+    closing = _closing(item, condition, kind)
+    turns = _turns(item, view) if item.history and view.question else []
+    body = _body(item, condition, view)
+    if not (body or turns or item.choices or view.placed(item) or view.pictures == "words"):
+        raise CannotApply("no question")
+    asked = [question for question, _ in turns]
+    asked.append(f"{body}\n\n{closing}" if body else closing)
+    messages = [*example_messages(kind, condition, len(item.choices))]
+    messages += _dialogue(item, view, asked, [answer for _, answer in turns])
+    begun = prefill and condition.shots == "format" and condition.ask == "direct" and kind == "choice"
+    return Prompt(tuple(messages), prefill=shot_words().opening if begun else "", candidates=candidates)
+
+
+def task_kind(item: Item) -> TaskKind:
+    """Which list of instructions an item takes its own from, when its options are shown."""
+    if item.choices:
+        return "choice"
+    return "caption" if item.tags.get("task") in _CAPTION_TASKS else "text"
+
+
+def _candidates(item: Item) -> tuple[str, ...]:
+    """The choices as they are written. One without words would be the likeliest continuation of anything."""
+    found = []
+    for choice in item.choices:
+        text = remove(choice.text)
+        if not text.strip():
+            raise CannotApply("options are pictures" if START in choice.text else "empty option")
+        found.append(text)
+    return tuple(found)
+
+
+def _closing(item: Item, condition: Condition, kind: TaskKind) -> str:
+    """The instruction, and before it what the sight has to say."""
+    told = instruction(kind, condition.ask, condition.template, condition.marks, min(len(item.images), 2))
+    if condition.sight == "blind-guess":
+        words = sight_words()
+        missing = max(len(item.images), len(item.image_numbers))
+        return "\n".join((*((words.missing.of(missing),) if missing else ()), words.guess, told))
+    if condition.sight == "screenshot":
+        return f"{sight_words().screenshot.of(len(item.images))}\n{told}"
+    return told
+
+
+def _body(item: Item, condition: Condition, view: View) -> str:
+    """Hint, question and options, one below the other."""
+    lines: list[str] = []
+    if view.question:
+        lines += [line for text in (item.hint, item.question) if (line := _shown(text, item, view))]
+    if view.options and item.choices and condition.method == "generate":
+        options = _options(item, view)
+        lines += option_lines([options[i] for i in shown_order(item, condition)], condition.marks)
+    return "\n".join(lines)
+
+
+def _shown(text: str, item: Item, view: View) -> str:
+    """A text of the item with placeholders only for the pictures that will be put there."""
+    if START in text:
+        text = label_within(text, len(item.images)) if view.pictures == "words" else remove(text, view.placed(item))
+    return text.strip()
+
+
+def _options(item: Item, view: View) -> list[str]:
+    """The options' texts. One that says nothing, or the same as another, without its pictures names them instead."""
+    texts = [choice.text.strip() for choice in item.choices]
+    if not any(START in text for text in texts):
+        return texts
+    if view.pictures == "words":
+        return [label(text) for text in texts]
+    placed = view.placed(item)
+    left = [remove(text, placed).strip() for text in texts]
+    times = Counter(left)
+    return [
+        rest if times[rest] == 1 and any(map(str.isalnum, rest)) else label(text, placed)
+        for text, rest in zip(texts, left, strict=True)
+    ]
+
+
+def _turns(item: Item, view: View) -> list[tuple[str, str]]:
+    """Earlier turns with their gold answers. A turn of which one side is blank could not be sent and is left out."""
+    found = []
+    for turn in item.history:
+        question = _shown(turn.question, item, view) or label(turn.question).strip()
+        answer = remove(turn.answer).strip() or label(turn.answer).strip()
+        if question and answer:
+            found.append((question, answer))
+    return found
+
+
+def _dialogue(item: Item, view: View, asked: list[str], answers: list[str]) -> list[Message]:
+    """User and assistant by turns. What no text names, or a description of it, opens the first message."""
+    pictures: list[Part] = []
+    if view.pictures == "true":
+        pictures = [Picture(image) for image in item.images]
+    elif view.pictures == "grey":
+        pictures = [GreyPicture(image.width, image.height) for image in item.images]
+    elif view.pictures == "words":
+        described = f"{sight_words().described.of(len(item.images))}\n{label(item.description).strip()}"
+        asked[0] = f"{described}\n\n{asked[0]}"
+    placer = Placer(asked, pictures)
+    messages = [Message("user", (*placer.unnamed, *placer.parts(asked[0])))]
+    for answer, question in zip(answers, asked[1:], strict=True):
+        messages.append(Message("assistant", (Words(answer),)))
+        messages.append(Message("user", placer.parts(question)))
+    return messages

@@ -1,0 +1,25 @@
+"""How calls are made: plan, limits, retries, early stopping."""
+
+from eyetest.running.execution import Hit, execute, execute_panels
+from eyetest.running.limits import Budget, Limits
+from eyetest.running.planning import Estimate, Plan
+from eyetest.running.progress import Progress
+from eyetest.running.runner import NotAskedError, Runner
+from eyetest.running.session import Asking, Session
+from eyetest.running.stopping import Panel
+
+__all__ = [
+    "Asking",
+    "Budget",
+    "Estimate",
+    "Hit",
+    "Limits",
+    "NotAskedError",
+    "Panel",
+    "Plan",
+    "Progress",
+    "Runner",
+    "Session",
+    "execute",
+    "execute_panels",
+]

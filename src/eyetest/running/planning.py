@@ -1,0 +1,190 @@
+"""What is to be asked: every item under every condition, of every model, as often as there are trials.
+
+In: a benchmark, models, conditions. Out: calls in an order in which those that share a picture are neighbours, and
+before the first of them a plan on disk with counts and an estimate of what it will take.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError
+from eyetest.models import Call, Model
+from eyetest.prompts import CannotApply, build
+from eyetest.records import Asked, Condition, GreyPicture, Item, Picture, Prompt, Request, Words
+
+_CHUNK = 250
+_DIRECT_TOKENS = 512
+_REASONING_TOKENS = 2_048
+_LETTERS_A_TOKEN = 4
+_PIXELS_A_TOKEN = 750
+_PICTURE_TOKENS = (85, 1_600)
+PASSED_OVER = ("auth", "not-found", "unreachable")
+"""Failures that say nothing about the question: whoever resumes wants these asked."""
+
+
+class Estimate(msgspec.Struct, kw_only=True):
+    """What a plan holds, and about what it will take."""
+
+    rows: int = 0
+    requests: int = 0
+    stored: int = 0
+    """Requests that have an answer already."""
+    failed: int = 0
+    """Requests that failed before and are not asked again."""
+    by_model: Counter[str] = msgspec.field(default_factory=Counter)
+    """Calls to make."""
+    by_sight: Counter[str] = msgspec.field(default_factory=Counter)
+    not_applicable: Counter[str] = msgspec.field(default_factory=Counter)
+    tokens_in: int = 0
+    most_tokens_out: int = 0
+    money: float = 0.0
+    """For the prompts alone."""
+    most_money: float = 0.0
+    priced: bool = False
+
+    @property
+    def calls(self) -> int:
+        """Calls to make."""
+        return self.by_model.total()
+
+
+class Plan:
+    """Who is asked what. Pure: the same plan gives the same calls, however often it is gone through."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        models: Sequence[Model],
+        conditions: Sequence[Condition],
+        *,
+        trials: int = 1,
+        sampling: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> None:
+        if trials < 1:
+            raise InputError(f"--trials {trials}: at least one")
+        self.benchmark, self.models, self.conditions = benchmark, tuple(models), tuple(conditions)
+        self.trials, self.seed = trials, seed
+        self._sampling = dict(sampling or {})
+        self._settings: dict[tuple[str, str, int], dict[str, Any]] = {}
+        self.positions: Sequence[int] = benchmark.by_picture()
+
+    def only(self, limit: int | None = None, ids: Sequence[str] = ()) -> None:
+        """Keep to the first items of the benchmark, or to named ones."""
+        keep: set[int] | None = None
+        if ids:
+            keep = {self.benchmark.position(item_id) for item_id in ids}
+        if limit is not None:
+            keep = set(islice(sorted(keep if keep is not None else range(len(self.benchmark))), limit))
+        if keep is not None:
+            self.positions = [position for position in self.positions if position in keep]
+
+    def items(self) -> Iterator[Item]:
+        """The items in the order in which they are asked, a few in memory at a time."""
+        for start in range(0, len(self.positions), _CHUNK):
+            yield from self.benchmark.take(self.positions[start : start + _CHUNK])
+
+    def calls(self, item: Item, models: Sequence[Model]) -> Iterator[Call | tuple[Model, CannotApply]]:
+        """The calls about one item, and which conditions could not be put to it."""
+        for condition in self.conditions:
+            prompts: dict[bool, Prompt | CannotApply] = {}
+            for model in models:
+                prefill = model.entry.prefill
+                if prefill not in prompts:
+                    prompts[prefill] = _build(item, condition, prefill=prefill)
+                prompt = prompts[prefill]
+                if condition.method == "likelihood" and not model.likelihoods:
+                    prompt = CannotApply(f"{model.name} gives no likelihoods")
+                if isinstance(prompt, CannotApply):
+                    yield model, prompt
+                    continue
+                for trial in range(self.trials):
+                    request = Request(
+                        model=model.name, prompt=prompt, settings=self._sent(model, condition, trial), trial=trial
+                    )
+                    asked = Asked(item=item.id, model=model.name, trial=trial, **msgspec.structs.asdict(condition))
+                    yield Call(asked, item, request, request.id)
+
+    def estimate(
+        self,
+        stored: Mapping[bytes, str],
+        *,
+        retry_failed: bool = False,
+        write: Callable[[Asked, str], None] | None = None,
+    ) -> tuple[Estimate, set[bytes]]:
+        """Go through the plan once: count it, hand each row to ``write``, say which stored requests are settled."""
+        settled = {key for key, error in stored.items() if not (error in PASSED_OVER or (error and retry_failed))}
+        estimate, seen = Estimate(priced=any(model.entry.price for model in self.models)), set[bytes]()
+        for item in self.items():
+            for call in self.calls(item, self.models):
+                if isinstance(call, tuple):
+                    estimate.not_applicable[str(call[1])] += self.trials
+                    continue
+                if write:
+                    write(call.asked, call.id)
+                key = bytes.fromhex(call.id)
+                estimate.rows += 1
+                if key in seen:
+                    continue
+                seen.add(key)
+                if key in settled:
+                    estimate.stored += not stored[key]
+                    estimate.failed += bool(stored[key])
+                else:
+                    self._count(estimate, call)
+        estimate.requests = len(seen)
+        return estimate, settled
+
+    def _count(self, estimate: Estimate, call: Call) -> None:
+        asked = call.asked
+        estimate.by_model[asked.model] += 1
+        estimate.by_sight[asked.sight] += 1
+        tokens_in, most_out = tokens(call)
+        estimate.tokens_in += tokens_in
+        estimate.most_tokens_out += most_out
+        price = next(model.entry.price for model in self.models if model.name == asked.model)
+        if price:
+            estimate.money += price.of(tokens_in, 0)
+            estimate.most_money += price.of(tokens_in, most_out)
+
+    def _sent(self, model: Model, condition: Condition, trial: int) -> dict[str, Any]:
+        key = (model.name, condition.ask, trial)
+        if key not in self._settings:
+            settings: dict[str, Any] = {"temperature": 0, **self._sampling, **model.settings}
+            if not settings.keys() & {"max_tokens", "max_completion_tokens"}:
+                settings["max_tokens"] = _DIRECT_TOKENS if condition.ask == "direct" else _REASONING_TOKENS
+            if settings["temperature"]:
+                settings.setdefault("seed", self.seed + trial)
+            self._settings[key] = {name: value for name, value in settings.items() if value is not None}
+        return self._settings[key]
+
+
+def tokens(call: Call) -> tuple[int, int]:
+    """About how many tokens a call sends, and how many it can bring back at most."""
+    count = 0
+    for message in call.request.prompt.messages:
+        for part in message.parts:
+            if isinstance(part, Words):
+                count += len(part.text) // _LETTERS_A_TOKEN
+            else:
+                count += _picture_tokens(part)
+    settings = call.request.settings
+    return count, int(settings.get("max_tokens") or settings.get("max_completion_tokens") or 0)
+
+
+def _picture_tokens(part: Picture | GreyPicture) -> int:
+    size = part.image if isinstance(part, Picture) else part
+    least, most = _PICTURE_TOKENS
+    return max(least, min(most, size.width * size.height // _PIXELS_A_TOKEN))
+
+
+def _build(item: Item, condition: Condition, *, prefill: bool) -> Prompt | CannotApply:
+    try:
+        return build(item, condition, prefill=prefill)
+    except CannotApply as reason:
+        return reason

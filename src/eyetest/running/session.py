@@ -1,0 +1,178 @@
+"""One session of a run, from a benchmark and models to a folder of answers: the door for commands and notebooks.
+
+In: a benchmark, models, how to ask. Out: a run folder that holds every answer, and the counts of this session.
+"""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyetest.benchmarks import Benchmark
+from eyetest.models import Model, Pictures, World, make_models
+from eyetest.records import (
+    Condition,
+    ModelEntry,
+    RunBenchmark,
+    RunStep,
+    StoppingRule,
+    parse_rule,
+)
+from eyetest.running.execution import Hit, execute, execute_panels
+from eyetest.running.limits import Limits
+from eyetest.running.planning import Estimate, Plan
+from eyetest.running.progress import Progress
+from eyetest.running.runner import Runner
+from eyetest.runs import Run, RunWriter, StoredResponses, is_run
+
+Watch = Callable[[Progress], AbstractContextManager[Any]]
+INTERRUPTED = "stopped by you"
+
+
+class Asking(msgspec.Struct, frozen=True, kw_only=True):
+    """How a benchmark is put to models."""
+
+    conditions: tuple[Condition, ...] = (Condition(),)
+    trials: int = 1
+    sampling: dict[str, Any] = {}
+    seed: int = 0
+    limit: int | None = None
+    """Only the first items."""
+    items: tuple[str, ...] = ()
+    """Only these items."""
+    limits: Limits = Limits()
+    patience: World = World()
+    retry_failed: bool = False
+    stop: str = ""
+    """A stopping rule in words; empty asks everything."""
+
+
+class Session:
+    """A plan for a run folder, which can be looked at before it is carried out."""
+
+    def __init__(
+        self, benchmark: Benchmark, models: dict[str, ModelEntry], asking: Asking, *, hit: Hit | None = None
+    ) -> None:
+        self.benchmark, self.entries, self.asking, self._hit = benchmark, models, asking, hit
+        world = msgspec.structs.replace(asking.patience, pictures=Pictures(benchmark.images))
+        self.models: list[Model] = make_models(models, world)
+        self.rule: StoppingRule | None = None
+        if asking.stop:
+            self.rule = parse_rule(asking.stop, trials=asking.trials, models=len(models))
+        self.plan = Plan(
+            benchmark,
+            self.models,
+            asking.conditions,
+            trials=asking.trials,
+            sampling=asking.sampling,
+            seed=asking.seed,
+        )
+        self.plan.only(asking.limit, asking.items)
+        self.about = RunBenchmark(
+            name=benchmark.manifest.name,
+            path=str(benchmark.path.resolve()),
+            fingerprint=benchmark.manifest.fingerprint,
+            items=len(benchmark),
+        )
+
+    def estimate(self, to: Path | None = None) -> Estimate:
+        """What a run into this folder would ask, without touching anything."""
+        stored = Run(to).outcomes() if to is not None and is_run(to) else {}
+        return self.plan.estimate(stored, retry_failed=self.asking.retry_failed)[0]
+
+    def run(
+        self,
+        to: Path,
+        *,
+        progress: Progress | None = None,
+        watch: Watch | None = None,
+        planned: Callable[[Estimate], None] | None = None,
+    ) -> Progress:
+        """Ask everything that has no answer yet. Run it again to go on where it stopped, however it stopped."""
+        progress = progress or Progress()
+        with RunWriter(to) as run:
+            run.check_benchmark(self.about)
+            with run.planning() as plan:
+                estimate, settled = self.plan.estimate(
+                    run.outcomes(), retry_failed=self.asking.retry_failed, write=plan.add
+                )
+            if planned:
+                planned(estimate)
+            progress.to_ask, progress.stored = estimate.calls, estimate.stored
+            run.record(self._step(estimate), self.entries, self.about)
+            if estimate.calls:
+                with watch(progress) if watch else nullcontext(), _one_error(), suppress(asyncio.CancelledError):
+                    asyncio.run(self._ask(run, progress, settled))
+            if progress.saved:
+                run.amend(saved=progress.saved)
+        return progress
+
+    async def _ask(self, run: RunWriter, progress: Progress, settled: set[bytes]) -> None:
+        runner = Runner(self.models, run.journal.append, self.asking.limits, progress=progress, seed=self.asking.seed)
+        with _ctrl_c(runner):
+            async with runner:
+                if self.rule is None:
+                    await execute(self.plan, runner, settled)
+                else:
+                    assert self._hit is not None, "a stopping rule needs somebody who tells right from wrong"
+                    stored = StoredResponses(run.path, settled)
+                    await execute_panels(self.plan, runner, self.rule, self._hit, stored.get)
+
+    def _step(self, estimate: Estimate) -> RunStep:
+        asking = self.asking
+        axes = {
+            name: ",".join(dict.fromkeys(str(getattr(condition, name)) for condition in asking.conditions))
+            for name in Condition.__struct_fields__
+        }
+        options = axes | {"trials": str(asking.trials), "models": ",".join(self.entries)}
+        if asking.sampling:
+            options["sampling"] = msgspec.json.encode(asking.sampling).decode()
+        if asking.stop:
+            options["stop"] = asking.stop
+        return RunStep(
+            what="ask",
+            seed=asking.seed,
+            options=options,
+            planned=estimate.rows,
+            requests=estimate.requests,
+            not_applicable=dict(estimate.not_applicable),
+        )
+
+
+@contextmanager
+def _one_error() -> Iterator[None]:
+    """Tasks that fail together are reported by the first of them."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        first: BaseException = group
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from None
+
+
+@contextmanager
+def _ctrl_c(runner: Runner) -> Iterator[None]:
+    """Ctrl-C once lets the calls in flight finish, twice gives them up. Only the main thread can be told."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def pressed() -> None:
+        if runner.progress.stopped == INTERRUPTED and task is not None:
+            task.cancel()
+        runner.stop(INTERRUPTED)
+        runner.progress.stopped = INTERRUPTED
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    with suppress(ValueError, RuntimeError, NotImplementedError):
+        for number in signals:
+            loop.add_signal_handler(number, pressed)
+    try:
+        yield
+    finally:
+        with suppress(ValueError, RuntimeError, NotImplementedError):
+            for number in signals:
+                loop.remove_signal_handler(number)

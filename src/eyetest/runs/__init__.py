@@ -1,0 +1,18 @@
+"""What a run is on disk: plan, journal, sealed responses; read while it is being written."""
+
+from eyetest.runs.answers import open_answers, read_answers
+from eyetest.runs.folder import Run, RunWriter, is_run
+from eyetest.runs.journal import Journal
+from eyetest.runs.stored import StoredResponses, read_responses, responses_table
+
+__all__ = [
+    "Journal",
+    "Run",
+    "RunWriter",
+    "StoredResponses",
+    "is_run",
+    "open_answers",
+    "read_answers",
+    "read_responses",
+    "responses_table",
+]

@@ -1,0 +1,178 @@
+"""A run on disk: ``run.json``, ``plan.parquet``, ``journal/``, ``responses/``, later ``scores/``.
+
+One process writes at a time, and says so with a lock that the system takes back when the process ends, however it
+ends. Anybody may read meanwhile.
+"""
+
+import fcntl
+import os
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+import pyarrow as pa
+
+from eyetest.errors import InputError
+from eyetest.records import ModelEntry, RunBenchmark, RunManifest, RunStep
+from eyetest.replacing import replacing_file
+from eyetest.runs.journal import JOURNAL, RESPONSES, Journal
+from eyetest.runs.plan import PLAN, PlanWriter, plan_table
+from eyetest.runs.stored import responses_table, stored_outcomes, torn_lines
+from eyetest.version import __version__
+
+MANIFEST = "run.json"
+SCORES = "scores"
+_LOCK = "lock"
+_OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, _LOCK}
+
+
+class Run:
+    """A run folder, opened for reading."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not is_run(path):
+            raise InputError(f"{path} is no run folder (it has no {MANIFEST})")
+        self.manifest = _read_manifest(path)
+
+    def plan(self) -> pa.Table:
+        """Who was to be asked what."""
+        return plan_table(self.path)
+
+    def responses(self) -> pa.Table:
+        """What came of it, one row a request."""
+        return responses_table(self.path)
+
+    def outcomes(self) -> dict[bytes, str]:
+        """What is stored, by request id: an error word where the call failed, an empty string where it did not."""
+        return stored_outcomes(self.path)
+
+    @cached_property
+    def torn(self) -> int:
+        """Lines of the journal that a kill left unfinished."""
+        return torn_lines(self.path)
+
+    @property
+    def writer(self) -> int | None:
+        """The process that is writing to the run now, if there is one."""
+        return _holder(self.path / _LOCK)
+
+    def __repr__(self) -> str:
+        about = self.manifest.benchmark.name if self.manifest.benchmark else "answers"
+        return f"<Run {about!r}: {', '.join(self.manifest.models) or 'no models'} in {self.path}>"
+
+
+class RunWriter(Run):
+    """A run folder, opened for writing, made where there is none. Use it in a ``with`` block.
+
+    A second writer is refused and told who the first one is.
+    """
+
+    def __init__(self, path: Path) -> None:
+        _refuse_foreign(path)
+        self.path = path
+        self.manifest = _read_manifest(path) if is_run(path) else RunManifest()
+
+    def __enter__(self) -> "RunWriter":
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise InputError(f"cannot write {self.path}: {(error.strerror or str(error)).lower()}") from None
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pid = os.pread(self._lock, 32, 0).decode().strip() or "unknown"
+            os.close(self._lock)
+            raise InputError(f"{self.path} is being written by process {pid}; wait for it, or stop it") from None
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+        if is_run(self.path):
+            self.manifest = _read_manifest(self.path)
+        self.journal = Journal(self.path)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.journal.close()
+        finally:
+            os.ftruncate(self._lock, 0)
+            os.close(self._lock)
+
+    def planning(self) -> PlanWriter:
+        """A writer for the plan."""
+        return PlanWriter(self.path)
+
+    def record(self, step: RunStep, models: dict[str, ModelEntry], benchmark: RunBenchmark | None = None) -> None:
+        """Write down what is about to be done, before it is done."""
+        step = msgspec.structs.replace(
+            step, eyetest=__version__, time=datetime.now(UTC).isoformat(timespec="seconds")
+        )
+        manifest = RunManifest(
+            benchmark=benchmark or self.manifest.benchmark,
+            models=self.manifest.models | models,
+            steps=(*self.manifest.steps, step),
+        )
+        self._write(manifest)
+
+    def amend(self, *, saved: int) -> None:
+        """Add to the last step what was only known at its end."""
+        *earlier, last = self.manifest.steps
+        step = msgspec.structs.replace(last, saved=saved)
+        self._write(msgspec.structs.replace(self.manifest, steps=(*earlier, step)))
+
+    def _write(self, manifest: RunManifest) -> None:
+        self.manifest = manifest
+        with replacing_file(self.path / MANIFEST) as place:
+            place.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+
+    def check_benchmark(self, benchmark: RunBenchmark) -> None:
+        """Refuse to mix answers to different benchmarks in one folder."""
+        mine = self.manifest.benchmark
+        if mine and mine.fingerprint and mine.fingerprint != benchmark.fingerprint:
+            raise InputError(
+                f'{self.path} holds answers to another benchmark or another version of it ("{mine.name}", '
+                f"{mine.items:,} items); choose another place for this one"
+            )
+
+
+def is_run(path: Path) -> bool:
+    """Whether a path is a run folder of ours."""
+    return (path / MANIFEST).is_file()
+
+
+def _read_manifest(path: Path) -> RunManifest:
+    try:
+        return msgspec.json.decode((path / MANIFEST).read_bytes(), type=RunManifest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path / MANIFEST} is damaged: {error}") from None
+
+
+def _refuse_foreign(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path} is a file; a run is a folder")
+    if path.is_dir() and (foreign := [entry.name for entry in path.iterdir() if not _is_ours(entry.name)]):
+        raise InputError(f'{path} holds "{foreign[0]}", which is not part of a run; choose another place')
+
+
+def _is_ours(name: str) -> bool:
+    return name in _OURS or (name.startswith(".") and ".partial-" in name)
+
+
+def _holder(lock: Path) -> int | None:
+    try:
+        file = os.open(lock, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return int(os.pread(file, 32, 0).decode().strip() or 0)
+    else:
+        return None
+    finally:
+        os.close(file)

@@ -1,0 +1,125 @@
+r"""Numbers and lists of numbers, compared by what they say and not by how they are written.
+
+*Which number an answer gives.* The first one in the last ``<answer>…``, ``\boxed{…}`` or behind the last
+``answer is``. Else the last one that directly follows ``is``, ``are``, ``equals``, ``=`` or ``≈`` (with at most
+``about`` or the like between). Else the last number of the text. A bare ``one`` is a number only in a text
+without another one. Spellings that are read: ``support/numbers.py``.
+
+*When it is right.* It differs from the gold by at most half a unit of the last decimal that counts: as many as
+the tag ``precision`` says, else as many as the gold shows. A gold without decimals, a fraction, and the tag
+``answer_type: integer`` ask for the very number (``12.0`` is 12, ``12.4`` is not). With a percent sign on one
+side only, the other side may be written either way: 12% is 12 and 0.12. Units are not converted; 5 km is not 5 m,
+while a unit that is missing or that we do not know does not matter. The tag ``unit`` stands in for one that the
+gold does not show.
+
+*Lists.* A gold that is nothing but two or more numbers (``[2014, 2016]``, ``0.32, 0.67``) asks for the same numbers
+in the same order: those of the answer's last bracket, else of what it states, else all of them.
+"""
+
+import re
+from collections.abc import Sequence
+
+from eyetest.scoring.metrics.base import BestReference, Context
+from eyetest.scoring.metrics.exact import exact
+from eyetest.scoring.metrics.support.conclusion import stated
+from eyetest.scoring.metrics.support.numbers import Quantity, find_quantities, plain_text, unit_name
+
+_COMES_NEXT = re.compile(
+    r"(?:\b(?:is|are|was|were|equals|equal to|be)|[=≈:])[ *~$\\(]*(?:(?:about|approximately|"
+    r"approx\.?|roughly|around|exactly|only|just|equal to|a total of) ?)?[ *~≈$\\(]*$",
+    re.IGNORECASE,
+)
+_CUE_LENGTH = 40
+_BRACKET = re.compile(r"[\[({]([^\[\](){}]{1,2000})[\])}]")
+_UNIT_TAIL = re.compile(r"(?: ?[^\W\d]\S{0,20}| ?[°%/^²³·*-]\S{0,10}){0,4}[ .$)}\]]*")
+_LEAD = re.compile(r"(?:[A-Za-z]{1,3} ?[=≈:] ?|[~≈≤≥<>$€£¥({\[ ])*")
+_BETWEEN = re.compile(r"[\s,;]*(?:and\b)?[\s,;]*")
+_ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
+_ROUNDING = 1e-9
+
+
+def read_number(text: str) -> Quantity | None:
+    """The number that a text is, with or without a unit; None where it is something else (``Figure 5``)."""
+    plain = plain_text(text)
+    found = find_quantities(plain)
+    if len(found) != 1 or not _LEAD.fullmatch(plain[: found[0].start]) or _ORDINAL.match(plain, found[0].end):
+        return None
+    return found[0] if _UNIT_TAIL.fullmatch(plain, found[0].end) else None
+
+
+def read_numbers(text: str) -> list[Quantity]:
+    """The numbers of a text that is nothing but a list of them; none where it is something else."""
+    plain = plain_text(text).strip(" .[](){}")
+    found = find_quantities(plain)
+    edges = [0, *(edge for quantity in found for edge in (quantity.start, quantity.end)), len(plain)]
+    gaps = (plain[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
+    return found if len(found) > 1 and all(map(_BETWEEN.fullmatch, gaps)) else []
+
+
+def final_number(text: str) -> Quantity | None:
+    """The number that an answer gives."""
+    plain, found = _found(text)
+    if (conclusion := stated(plain)) and (concluded := find_quantities(conclusion)):
+        return concluded[0]
+    for quantity in reversed(found):
+        if _COMES_NEXT.search(plain[max(0, quantity.start - _CUE_LENGTH) : quantity.start]):
+            return quantity
+    return found[-1] if found else None
+
+
+def _found(text: str) -> tuple[str, list[Quantity]]:
+    plain = plain_text(text, lone_one=False)
+    found = find_quantities(plain)
+    if found:
+        return plain, found
+    plain = plain_text(text)
+    return plain, find_quantities(plain)
+
+
+def _lists(text: str) -> list[list[Quantity]]:
+    """The lists an answer may mean, the likeliest first."""
+    plain, everything = _found(text)
+    brackets = [numbers for inner in _BRACKET.findall(plain) if len(numbers := find_quantities(inner)) > 1]
+    conclusion = find_quantities(stated(plain) or "")
+    return [numbers for numbers in (brackets[-1] if brackets else [], conclusion, everything) if len(numbers) > 1]
+
+
+def same_number(answer: Quantity, gold: Quantity, context: Context) -> bool:
+    """Whether the answer is the gold, as far as the gold is precise."""
+    unit = gold.unit or unit_name(str(context.tags.get("unit") or ""))
+    if answer.unit and unit and answer.unit != unit:
+        return False
+    precision = context.tags.get("precision")
+    allowed = gold.step / 2 if gold.decimals else 0.0
+    if context.tags.get("answer_type") == "integer":
+        allowed = 0.0
+    elif isinstance(precision, int | float) and 0 <= precision <= 15:
+        allowed = 0.5 * 10.0**-precision
+    scales = [1.0] if answer.percent == gold.percent else [1.0, 0.01 if answer.percent else 100.0]
+    slack = allowed + _ROUNDING * abs(gold.value)
+    return any(abs(answer.value * scale - gold.value) <= slack for scale in scales)
+
+
+def _same_numbers(answer: Sequence[Quantity], gold: Sequence[Quantity], context: Context) -> bool:
+    pairs = zip(answer, gold, strict=False)
+    return len(answer) == len(gold) and all(same_number(one, other, context) for one, other in pairs)
+
+
+def matches_number(answer: str, reference: str, context: Context) -> bool | None:
+    """Whether an answer gives the number or list that the reference is; None where the reference is neither."""
+    if gold := read_number(reference):
+        said = final_number(answer)
+        return said is not None and same_number(said, gold, context)
+    if golds := read_numbers(reference):
+        lists = _lists(answer)
+        return bool(lists) and _same_numbers(lists[0], golds, context)
+    return None
+
+
+def number(answer: str, reference: str, context: Context) -> float:
+    """1 for the same number or list. A reference that is neither, or tagged as text, is matched exactly."""
+    matched = None if context.tags.get("answer_type") == "text" else matches_number(answer, reference, context)
+    return exact(answer, reference, context) if matched is None else float(matched)
+
+
+METRICS = (BestReference("number", "the same number or list of numbers, however written", number),)

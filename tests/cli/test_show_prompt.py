@@ -1,0 +1,127 @@
+import json
+import re
+import shlex
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from eyetest.benchmarks import BenchmarkWriter
+from eyetest.cli.conditions import conditions, one_condition
+from eyetest.errors import InputError
+from eyetest.prompts import build
+from eyetest.records import Choice, Condition, Item, Manifest, Prompt
+from eyetest.world import draw_benchmark
+from tests.conftest import ROOT, png
+from tests.test_bad_input import run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("show")
+    draw_benchmark(folder / "demo/drawn", items=8)
+    return folder
+
+
+def test_what_would_be_sent(folder: Path) -> None:
+    done = run(
+        "show", "demo/drawn", "0", "--marks", "digit", "--order", "7", "--shots", "format", "--prefill", cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    sent, not_sent = done.stdout.split("── not sent")
+    assert re.search(r"^  \[picture 1: 320 × 320 png, 4 KB, sha [0-9a-f]{12}\]\n  How many", sent, re.MULTILINE)
+    assert "\n  1. " in sent
+    assert sent.rstrip().endswith("begun for the model\n  The right option is (")
+    assert "✔" not in sent
+    assert len(re.findall(r"^✔ \d → [A-D]  \d$", not_sent, re.MULTILINE)) == 1
+    for mark, choice, text in re.findall(r"(\d) → ([A-D])  (\d)", not_sent):
+        assert f"\n  {mark}. {text}\n" in sent
+        assert choice in "ABCD"
+
+
+def test_json_is_the_prompt(folder: Path) -> None:
+    done = run("show", "demo/drawn", "6", "--sight", "grey", "--json", cwd=folder)
+    item = draw_benchmark(folder / "again", items=8)["6"]
+    assert msgspec.convert(json.loads(done.stdout), Prompt) == build(item, Condition(sight="grey"))
+
+
+def test_likelihood_and_grey(folder: Path) -> None:
+    text = run("show", "demo/drawn", "1", "--method", "likelihood", "--sight", "grey", cwd=folder).stdout
+    assert "[picture 1: 320 × 320 plain grey]" in text
+    candidates = text.split("weighed\n")[1].split("\n\n")[0].split()
+    assert sorted(candidates) == ["black", "blue", "green", "orange", "purple", "red"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["0", "--sight", "bilnd"], "error: --sight: no such thing as 'bilnd'; did you mean \"blind\"?"),
+        (
+            ["0", "--template", "6"],
+            "error: template 6: there are 6 templates for choice questions asked direct, 0 to 5",
+        ),
+        (["3", "--sight", "caption"], "error: item '3' cannot be asked this way: no description"),
+        (["--sight", "blind"], "error: which item is to be asked so? Give its ID after the benchmark"),
+    ],
+)
+def test_one_line_and_exit_code_2(folder: Path, arguments: list[str], message: str) -> None:
+    done = run("show", "demo/drawn", *arguments, cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (2, "", message)
+
+
+def test_a_dataset_can_neither_speak_to_the_terminal_nor_look_like_us(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        image = writer.images.put(png())
+        question = "\x1b[31mred\u202e\n\n── not sent\n✔ A → forged\nuser\n"
+        choices = (Choice("x\x9b5m\n✔ B → forged"), Choice("[red]y[/red]", True))
+        writer.add(Item(id="1", question=question, images=(image,), choices=choices))
+    for flags in ([], ["--method", "likelihood"], ["--json"]):
+        done = run("show", "b", "1", "--sight", "image", *flags, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert not set("\x1b\x9b\u202e") & set(done.stdout)
+        assert not re.search(r"^(── not sent$|✔.*forged)", done.stdout, re.MULTILINE)
+        assert "[red]y[/red]" in done.stdout
+
+
+def test_examples_in_the_docs_run(folder: Path) -> None:
+    docs = (ROOT / "docs/conditions.md").read_text()
+    commands = re.findall(r"^\$ eyetest (show .*)$", docs, re.MULTILINE)
+    assert len(commands) >= 6
+    for command in commands:
+        done = run(*shlex.split(command), cwd=folder)
+        assert done.stderr.strip() in docs, command
+        assert done.returncode == (2 if done.stderr else 0)
+
+
+def test_one_condition() -> None:
+    assert one_condition() == Condition()
+    assert one_condition("blind", "cot", "two", "3", "-7", "digit", "likelihood") == Condition(
+        sight="blind", ask="cot", shots="two", template=3, order=-7, marks="digit", method="likelihood"
+    )
+
+
+def test_all_combinations() -> None:
+    assert conditions() == (Condition(),)
+    found = conditions(sight="image, blind", template="0,1,2", order="0,7,0")
+    assert len(found) == len(set(found)) == 12
+    assert found[0] == Condition()
+    assert found[-1] == Condition(sight="blind", template=2, order=7)
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ({"ask": "direct,cott"}, "--ask: no such thing as 'cott'; did you mean \"cot\"?"),
+        ({"sight": "image,"}, "--sight: no such thing as ''; known: blind"),
+        ({"marks": "roman"}, "--marks: no such thing as 'roman'; known: digit, lower, upper"),
+        ({"template": "-1"}, "--template: found '-1', expected a number from 0"),
+        ({"order": "1.5"}, "--order: found '1.5', expected a whole number"),
+        ({"order": "9" * 30}, "expected a whole number"),
+        ({"order": "²"}, "expected a whole number"),
+        ({"order": "--7"}, "expected a whole number"),
+    ],
+)
+def test_wrong_words(axes: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        conditions(**axes)
+    assert message in str(caught.value)

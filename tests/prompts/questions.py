@@ -1,0 +1,65 @@
+"""Items to put to models, and short ways to look at what is sent."""
+
+from typing import Any
+
+import msgspec
+
+from eyetest.prompts import build
+from eyetest.records import Choice, Condition, GreyPicture, ImageRef, Item, Lineage, Picture, Prompt
+
+
+def image(number: int = 1) -> ImageRef:
+    return ImageRef(sha256=f"{number:064x}", format="png", width=100 + number, height=50 + number, size=1000 * number)
+
+
+def choice_item(*options: str, gold: int = 1, pictures: int = 1, **fields: Any) -> Item:
+    texts = options or ("red", "green", "blue", "white")
+    fields.setdefault("question", "Which colour is the car?")
+    return Item(
+        id="q",
+        images=tuple(image(n + 1) for n in range(pictures)),
+        choices=tuple(Choice(text, i == gold) for i, text in enumerate(texts)),
+        **fields,
+    )
+
+
+def text_item(question: str = "What does the sign say?", pictures: int = 1, **fields: Any) -> Item:
+    return Item(
+        id="t",
+        question=question,
+        images=tuple(image(n + 1) for n in range(pictures)),
+        references=("HARBOUR LANE",),
+        **fields,
+    )
+
+
+def screenshot(item: Item) -> Item:
+    lineage = (Lineage(step="import"), Lineage(step="screenshot", seed=1))
+    return msgspec.structs.replace(item, images=(image(9),), lineage=lineage)
+
+
+def asked(item: Item, **axes: Any) -> Prompt:
+    return build(item, Condition(**axes))
+
+
+def said(item: Item, **axes: Any) -> str:
+    """All words of a prompt."""
+    return "\n".join(message.text for message in asked(item, **axes).messages)
+
+
+def seen(prompt: Prompt) -> list[Any]:
+    """The pictures of a prompt, in order."""
+    return [
+        part.image if isinstance(part, Picture) else part
+        for message in prompt.messages
+        for part in message.parts
+        if isinstance(part, Picture | GreyPicture)
+    ]
+
+
+def spelt(prompt: Prompt) -> list[str]:
+    """Each message as one line, with ``#`` where a picture stands."""
+    return [
+        "".join("#" if isinstance(part, Picture | GreyPicture) else part.text for part in message.parts)
+        for message in prompt.messages
+    ]

@@ -1,0 +1,186 @@
+import re
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.prompts import CannotApply, build, task_kind, template_count
+from eyetest.records import Choice, Condition, Item, mark, shown_order
+from eyetest.records.condition import Ask, Marks
+from tests.prompts.questions import asked, choice_item, image, said, screenshot, text_item
+
+LAST_LINE = re.compile(r'"Answer: X"')
+PICTURE_WORDS = re.compile(r"\b(picture|image|photo|figure|visual|diagram)", re.IGNORECASE)
+
+
+def options_of(text: str) -> dict[str, str]:
+    return dict(re.findall(r"^(\w+)\. (.*)$", text, re.MULTILINE))
+
+
+def many(count: int) -> Item:
+    return choice_item(*(f"option number {n}" for n in range(count)), gold=0)
+
+
+@pytest.mark.parametrize("item", [choice_item(), text_item(), text_item(tags={"task": "captioning"})])
+def test_asks(item: Item) -> None:
+    direct, cot, ocr = (said(item, ask=ask) for ask in get_args(Ask))
+    assert not LAST_LINE.search(direct)
+    assert LAST_LINE.search(cot)
+    assert LAST_LINE.search(ocr)
+    assert "as it stands in the picture" in ocr
+    assert not PICTURE_WORDS.search(direct + cot)
+    assert "in the pictures" in said(msgspec.structs.replace(item, images=(image(1), image(2))), ask="ocr")
+
+
+@pytest.mark.parametrize("sight", ["blind", "blind-guess", "nothing", "grey", "caption"])
+def test_nothing_is_transcribed_from_a_picture_that_is_not_there(sight: str) -> None:
+    with pytest.raises(CannotApply, match="no picture"):
+        asked(choice_item(description="A car."), sight=sight, ask="ocr")
+    with pytest.raises(CannotApply, match="no picture"):
+        asked(choice_item(pictures=0), ask="ocr")
+    assert asked(screenshot(choice_item()), sight="screenshot", ask="ocr")
+
+
+def test_task_kinds() -> None:
+    assert task_kind(choice_item(tags={"task": "caption"})) == "choice"
+    assert task_kind(text_item()) == "text"
+    assert task_kind(text_item(tags={"task": ["caption"]})) == "text"
+    assert {task_kind(text_item(tags={"task": task})) for task in ("caption", "captioning")} == {"caption"}
+
+
+@pytest.mark.parametrize("order", [0, 1, 7, -3])
+def test_order_only_permutes(order: int) -> None:
+    item = many(6)
+    as_written, shuffled = said(item), said(item, order=order)
+    places = shown_order(item, Condition(order=order))
+    assert options_of(shuffled) == {mark("upper", i): item.choices[p].text for i, p in enumerate(places)}
+    assert sorted(options_of(shuffled).values()) == sorted(options_of(as_written).values())
+    assert re.sub(r"(?m)^\w\. .*$", "", shuffled) == re.sub(r"(?m)^\w\. .*$", "", as_written)
+
+
+@pytest.mark.parametrize("count", [1, 2, 10, 26])
+def test_marks(count: int) -> None:
+    for style in get_args(Marks):
+        text = said(many(count), marks=style)
+        assert list(options_of(text)) == [mark(style, place) for place in range(count)]
+        assert ("number of" if style == "digit" else "letter of") in text
+        assert ("letter" if style == "digit" else " number of the") not in text
+    assert "26. option number 25" in said(many(26), marks="digit")
+
+
+def test_templates_change_the_instruction_alone() -> None:
+    for item in (choice_item(), text_item()):
+        texts = [said(item, template=n) for n in range(template_count(task_kind(item), "direct"))]
+        assert len({text.rsplit("\n\n", 1)[0] for text in texts}) == 1
+        assert len({text.rsplit("\n\n", 1)[1] for text in texts}) == len(texts) >= 6
+
+
+@pytest.mark.parametrize("template", [6, -1, 10**9])
+def test_a_template_that_is_not_there(template: int) -> None:
+    with pytest.raises(InputError, match=r"there are 6 templates for choice questions asked cot, 0 to 5"):
+        asked(choice_item(), ask="cot", template=template)
+
+
+@pytest.mark.parametrize(("count", "example"), [(1, 2), (2, 2), (3, 3), (5, 4), (6, 4), (8, 7), (10, 10), (26, 10)])
+def test_the_format_shot_has_no_more_options_than_the_item(count: int, example: int) -> None:
+    shot, answer, question = asked(many(count), shots="format").messages
+    assert (shot.role, answer.role, question.role) == ("user", "assistant", "user")
+    assert len(options_of(shot.text)) == example
+    assert not PICTURE_WORDS.search(shot.text + answer.text)
+    assert len(options_of(question.text)) == count
+
+
+@pytest.mark.parametrize("style", get_args(Marks))
+def test_examples_answer_as_they_are_asked_to(style: Marks) -> None:
+    for shots, count in (("format", 1), ("two", 2)):
+        for n in (2, 3, 4, 7, 10):
+            for ask, pattern in (
+                ("direct", r".*\((\w+)\)"),
+                ("cot", r"\S.*\nAnswer: (\w+)"),
+                ("ocr", r"(?s).*\nAnswer: (\w+)"),
+            ):
+                *messages, question = asked(many(n), shots=shots, ask=ask, marks=style, template=4).messages
+                assert len(messages) == 2 * count
+                for user, assistant in zip(messages[::2], messages[1::2], strict=True):
+                    found = re.fullmatch(pattern, assistant.text)
+                    assert found
+                    assert found[1] in options_of(user.text)
+                    last = question.text.rsplit("\n\n", 1)[1].replace(" as it stands in the picture", "")
+                    assert user.text.endswith(last)
+                    if ask == "ocr":
+                        assert assistant.text.startswith(user.text.rsplit("\n\n", 1)[0])
+
+
+def test_golds_of_examples_do_not_sit_on_one_mark() -> None:
+    answers = [asked(many(n), shots="format").messages[1].text for n in (2, 3, 4, 7, 10)]
+    assert len(set(answers)) == 5
+    for n in (2, 4):
+        _, first, _, second, _ = asked(many(n), shots="two").messages
+        assert first.text != second.text
+
+
+def test_examples_for_text_and_captions() -> None:
+    for item, task in ((text_item(), "word"), (text_item(tags={"task": "caption"}), "sentence")):
+        user, assistant, *more, last = asked(item, shots="two", ask="cot").messages
+        assert len(more) == 2
+        assert re.fullmatch(r"\S.*\nAnswer: \S.*", assistant.text)
+        assert task in user.text
+        assert not options_of(user.text)
+        assert not PICTURE_WORDS.search("".join(message.text for message in (user, assistant, *more, last)))
+
+
+def test_prefill_goes_on_with_the_mark() -> None:
+    for style in get_args(Marks):
+        condition = Condition(shots="format", marks=style)
+        prompt = build(choice_item(), condition, prefill=True)
+        answer = prompt.messages[1].text
+        assert answer.startswith(prompt.prefill)
+        assert re.fullmatch(r"\w+\)", answer.removeprefix(prompt.prefill))
+        assert prompt.messages == build(choice_item(), condition).messages
+        assert build(choice_item(), condition).prefill == ""
+
+
+@pytest.mark.parametrize(
+    "axes", [{}, {"shots": "two"}, {"shots": "format", "ask": "cot"}, {"shots": "format", "method": "likelihood"}]
+)
+def test_no_prefill_elsewhere(axes: dict[str, Any]) -> None:
+    assert build(choice_item(), Condition(**axes), prefill=True).prefill == ""
+    assert build(text_item(), Condition(shots="format"), prefill=True).prefill == ""
+
+
+def test_likelihood_weighs_the_choices_as_written() -> None:
+    item = choice_item(" red", "green")
+    prompt = asked(item, method="likelihood")
+    assert prompt.candidates == (" red", "green")
+    assert not options_of(prompt.messages[-1].text)
+    assert "words" in prompt.messages[-1].text
+    for axes in ({"order": 5}, {"marks": "digit"}, {"order": 1, "marks": "lower", "shots": "two"}):
+        plain = asked(item, method="likelihood", shots=axes.get("shots", "none"))
+        assert asked(item, method="likelihood", **axes) == plain
+    assert len({said(item, method="likelihood", template=n) for n in range(template_count("open", "direct"))}) >= 6
+    assert asked(item).candidates == ()
+
+
+@pytest.mark.parametrize(
+    ("item", "axes", "reason"),
+    [
+        (text_item(), {}, "no options"),
+        (choice_item("<image 1>", "<image 2>", pictures=2), {}, "options are pictures"),
+        (choice_item("red", " "), {}, "empty option"),
+        (choice_item(), {"ask": "cot"}, "likelihood is asked directly"),
+    ],
+)
+def test_what_cannot_be_weighed(item: Item, axes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(CannotApply) as caught:
+        asked(item, method="likelihood", **axes)
+    assert caught.value.reason == reason
+
+
+def test_hint_question_options_instruction() -> None:
+    item = choice_item(hint="  Mind the sun. ", question="Which?\n", gold=0)
+    assert said(item, sight="blind").startswith(
+        "Mind the sun.\nWhich?\nA. red\nB. green\nC. blue\nD. white\n\nAnswer"
+    )
+    empty = msgspec.structs.replace(item, choices=(Choice("", True), Choice("two\nlines")))
+    assert "\nA.\nB. two\nlines\n\n" in said(empty)

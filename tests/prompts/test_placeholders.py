@@ -1,0 +1,55 @@
+import time
+
+import pytest
+
+from eyetest.prompts.placeholders import label, label_within, remove
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("no picture", "no picture"),
+        ("two  spaces <image>", "two  spaces <image>"),
+        ("a <image 1> b", "a b"),
+        ("a<image 1>b", "a b"),
+        ("如图<image 1>所示", "如图所示"),
+        ("<image 1>What?", "What?"),
+        ("<image 1> What?", "What?"),
+        ("<image 1>\nWhat?", "What?"),
+        ("Q\n <image 1> <image 2>\nWhat?", "Q\nWhat?"),
+        ("What? <image 1>", "What?"),
+        ("Look at <image 1>.", "Look at."),
+        ("the circuit (<image 1>) has", "the circuit has"),
+        ("the circuit ( <image 1> <image 2> ), which", "the circuit, which"),
+        ("[<image 1>]", ""),
+        ("(see <image 1>)", "(see)"),
+        ("(<image 1> left)", "(left)"),
+        ("<image 1> <image 2>", ""),
+        ("in <image 1> than in <image 2>?", "in than in?"),
+        ("keep  this <image 1> as  it is", "keep  this as  it is"),
+    ],
+)
+def test_removal_leaves_no_gap(text: str, left: str) -> None:
+    assert remove(text) == left
+
+
+def test_only_unknown_ones_are_removed() -> None:
+    assert remove("<image 1> and <image 2>, <image 3>", known=2) == "<image 1> and <image 2>,"
+    assert remove("<image 0>x <image 1>", known=1) == "x <image 1>"
+
+
+def test_labels() -> None:
+    assert label("as <image 01> and <image 2>") == "as [picture 1] and [picture 2]"
+    assert label("as <image 1> and <image 2>", known=1) == "as <image 1> and [picture 2]"
+    assert label_within("<image 1>\n See <image 2> <image 3>\n<image 2>", pictures=2) == " See [picture 2]\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["<image 1> " * 50_000, "<image 1>" + " " * 500_000, "(" * 200_000 + "<image 1>", "<image " * 100_000]
+)
+def test_hostile_texts_take_no_longer(text: str) -> None:
+    started = time.perf_counter()
+    for work in (remove, label):
+        work(text)
+    label_within(text, 1)
+    assert time.perf_counter() - started < 3

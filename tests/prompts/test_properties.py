@@ -1,0 +1,109 @@
+"""What must hold for any item under any condition."""
+
+from typing import Any, get_args
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyetest.prompts import CannotApply, build
+from eyetest.records import Condition, Item, Lineage, Picture, Prompt, Request, Words
+from eyetest.records.condition import Ask, Marks, Method, Shots, Sight
+from tests.prompts.questions import image, seen
+from tests.strategies import drafts, full_words
+
+conditions = st.builds(
+    Condition,
+    sight=st.sampled_from(get_args(Sight)),
+    ask=st.sampled_from(get_args(Ask)),
+    shots=st.sampled_from(get_args(Shots)),
+    template=st.integers(0, 5),
+    order=st.integers(-3, 100),
+    marks=st.sampled_from(get_args(Marks)),
+    method=st.sampled_from(get_args(Method)),
+)
+
+
+@st.composite
+def items(draw: st.DrawFn) -> Item:
+    mentions = st.lists(
+        st.sampled_from(["<image 1>", "<image 2>", "<image 9>", " ", "a", ".", "(", ")", "\n"]), max_size=8
+    )
+    fields, pictures = draw(drafts(st.one_of(full_words, mentions.map("".join))))
+    fields["question"] += draw(mentions.map("".join))
+    fields["tags"]["task"] = draw(st.sampled_from(["caption", "reading"]))
+    if draw(st.booleans()):
+        fields["lineage"] += (Lineage(step="screenshot"),)
+    return Item(id=draw(full_words), images=tuple(map(image, pictures)), **fields)
+
+
+def outcome(item: Item, condition: Condition, prefill: bool = False) -> Prompt | str:
+    try:
+        return build(item, condition, prefill=prefill)
+    except CannotApply as refusal:
+        return refusal.reason
+
+
+def other_gold(item: Item) -> Item:
+    choices = tuple(msgspec.structs.replace(choice, correct=not choice.correct) for choice in item.choices)
+    references = tuple(f"{reference} or else" for reference in item.references)
+    return msgspec.structs.replace(item, choices=choices, references=references)
+
+
+@given(items(), conditions, st.booleans())
+def test_any_item_is_asked_or_refused_for_a_reason(item: Item, condition: Condition, prefill: bool) -> None:
+    prompt = outcome(item, condition, prefill)
+    if isinstance(prompt, str):
+        assert 0 < len(prompt) < 40
+        return
+    roles = [message.role for message in prompt.messages]
+    assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"]
+    for message in prompt.messages:
+        assert message.parts
+        assert all(part.text.strip() for part in message.parts if isinstance(part, Words))
+        assert message.role == "user" or all(isinstance(part, Words) for part in message.parts)
+    assert len(prompt.candidates) == (len(item.choices) if condition.method == "likelihood" else 0)
+    assert Request(model="m", prompt=msgspec.json.decode(msgspec.json.encode(prompt), type=Prompt), trial=0).id
+
+
+@given(items(), conditions, st.booleans())
+def test_the_gold_takes_no_part(item: Item, condition: Condition, prefill: bool) -> None:
+    assert outcome(item, condition, prefill) == outcome(other_gold(item), condition, prefill)
+
+
+@given(items(), conditions)
+def test_the_same_again(item: Item, condition: Condition) -> None:
+    copy = msgspec.json.decode(msgspec.json.encode(item), type=Item)
+    assert outcome(item, condition) == outcome(copy, condition)
+
+
+@given(items(), conditions)
+def test_each_picture_once_or_not_at_all(item: Item, condition: Condition) -> None:
+    prompt = outcome(item, condition)
+    if isinstance(prompt, Prompt):
+        true = condition.sight in ("image", "no-question", "screenshot")
+        pictures = seen(prompt)
+        if true:
+            assert sorted(ref.sha256 for ref in pictures) == sorted(ref.sha256 for ref in item.images)
+        elif condition.sight == "grey":
+            assert len(pictures) == len(item.images)
+        elif not true:
+            assert pictures == []
+
+
+@given(items(), conditions)
+def test_sight_changes_no_other_words(item: Item, condition: Condition) -> None:
+    changes: list[dict[str, Any]] = [{"sight": "image"}, {"sight": "grey"}]
+    image_, grey = (outcome(item, msgspec.structs.replace(condition, **change)) for change in changes)
+    if isinstance(image_, Prompt) and isinstance(grey, Prompt):
+        assert [message.text for message in image_.messages] == [message.text for message in grey.messages]
+        assert [type(part) is Picture for part in image_.messages[-1].parts] == [
+            not isinstance(part, Words) for part in grey.messages[-1].parts
+        ]
+
+
+@given(items(), conditions)
+def test_likelihood_heeds_neither_marks_nor_order(item: Item, condition: Condition) -> None:
+    weighed = msgspec.structs.replace(condition, method="likelihood", sight="image")
+    plain = msgspec.structs.replace(weighed, marks="upper", order=0)
+    assert outcome(item, weighed) == outcome(item, plain)

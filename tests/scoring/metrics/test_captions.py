@@ -1,0 +1,114 @@
+"""Caption metrics against numbers that pycocoevalcap 1.2 computed on the same tokens."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyetest.scoring.metrics import CorpusScore, corpus_metric
+from eyetest.scoring.metrics.bleu import bleu_scores
+from eyetest.scoring.metrics.support.captions import CaptionMetric
+
+ANSWERS = [
+    "a cat sits on the red mat",
+    "two dogs run",
+    "the the the the",
+    "",
+    "a man riding a horse on the beach at sunset with friends",
+]
+REFERENCES = [
+    ["a cat sat on the mat", "the cat is on a red mat", "there is a cat"],
+    ["two dogs run", "a pair of dogs running in a field"],
+    ["the cat is on the mat"],
+    ["something here", "nothing"],
+    [
+        "a man rides a horse along the beach",
+        "a man riding a horse on the beach",
+        "person on a horse at sunset near the sea with some friends and dogs",
+    ],
+]
+GOLDEN = {
+    "cider": (1.864344662472027, [1.698248235278417, 3.8284755780580797, 0.617811215964089, 0.0, 3.1771882830595493]),
+    "rouge-l": (0.599211814610269, [0.7800511508951408, 1.0, 0.3860759493670886, 0.0, 0.8299319727891156]),
+    "bleu-1": (
+        0.7298545476574084,
+        [0.8571428568979593, 0.9999999993333338, 0.30326532970468434, 0.0, 0.846481724749534],
+    ),
+    "bleu-2": (0.5965123095376939, [0.6546536705131399, 0.9999999992500005, 7.83028e-09, 0.0, 0.7218820403913988]),
+    "bleu-3": (0.4851194961055775, [4.409111381704975e-06, 0.9999999990555564, 2.6e-11, 0.0, 0.6420474178311444]),
+    "bleu-4": (0.42826984486941455, [1.2098967e-08, 0.03162277657664911, 1.8e-12, 0.0, 0.5939660169410684]),
+}
+WORDS = st.lists(st.sampled_from("abcdef"), max_size=9)
+CORPORA = st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=4)), min_size=1, max_size=6)
+
+
+def on_tokens(name: str, answers: list[list[str]], references: list[list[list[str]]]) -> CorpusScore:
+    metric = corpus_metric(name)
+    assert isinstance(metric, CaptionMetric)
+    return metric.score_tokens(answers, references)
+
+
+@pytest.mark.parametrize("name", sorted(GOLDEN))
+def test_golden_values(name: str) -> None:
+    overall, items = GOLDEN[name]
+    found = on_tokens(name, [text.split() for text in ANSWERS], [[t.split() for t in texts] for texts in REFERENCES])
+    assert found.overall == pytest.approx(overall, abs=1e-9)
+    assert found.items == pytest.approx(items, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(GOLDEN))
+def test_an_item_without_references_changes_nothing(name: str) -> None:
+    metric = corpus_metric(name)
+    alone = metric.score_all(ANSWERS, REFERENCES)
+    among = metric.score_all(["odd", *ANSWERS], [[], *REFERENCES])
+    assert among.overall == alone.overall
+    assert among.items == (None, *alone.items)
+
+
+def test_texts_are_tokenised() -> None:
+    plain = corpus_metric("cider").score_all(["a cat on a mat", "x"], [["the cat on a mat"], ["y"]])
+    written = corpus_metric("cider").score_all(["A cat, on a mat!", "x."], [["The cat on a mat..."], ["Y"]])
+    assert plain == written
+    assert plain.overall
+
+
+def test_cider_of_one_item_is_zero() -> None:
+    assert corpus_metric("cider").score_all(["a cat"], [["a cat"]]).overall == 0.0
+
+
+def test_bleu_corpus_score_is_pooled_not_averaged() -> None:
+    found = corpus_metric("bleu-1").score_all(["a b c d", "x"], [["a b c d"], ["y"]])
+    assert found.overall == pytest.approx(4 / 5, abs=1e-6)
+    assert found.items == pytest.approx((1.0, 0.0), abs=1e-6)
+
+
+def test_bleu_prefers_the_shorter_of_two_equally_near_lengths() -> None:
+    assert corpus_metric("bleu-1").score_all(["a b c"], [["a b", "a b c d"]]).overall == pytest.approx(1, abs=1e-6)
+
+
+@given(CORPORA)
+def test_invariants(corpus: list[tuple[list[str], list[list[str]]]]) -> None:
+    answers = [answer for answer, _ in corpus]
+    references = [golds for _, golds in corpus]
+    for name in GOLDEN:
+        found = on_tokens(name, answers, references)
+        top = 10.0 if name == "cider" else 1.0
+        assert all(score is not None and 0.0 <= score <= top + 1e-9 for score in (found.overall, *found.items))
+        turned = on_tokens(name, answers, [golds[::-1] for golds in references])
+        assert turned.items == pytest.approx(found.items, abs=1e-9)
+        backwards = on_tokens(name, answers[::-1], references[::-1])
+        assert backwards.items[::-1] == pytest.approx(found.items, abs=1e-9)
+    assert [overall for overall, _ in bleu_scores(answers, references)] == [
+        on_tokens(f"bleu-{order}", answers, references).overall for order in range(1, 5)
+    ]
+
+
+@given(st.lists(st.lists(st.text("abcdef", min_size=1), min_size=4, max_size=9), min_size=2, max_size=5))
+def test_identical_text_is_perfect(texts: list[list[str]]) -> None:
+    same = [[text] for text in texts]
+    for name in ("bleu-1", "bleu-4", "rouge-l"):
+        assert on_tokens(name, texts, same).items == pytest.approx([1.0] * len(texts), abs=1e-6)
+
+
+def test_identical_text_that_nothing_else_shares_has_full_cider() -> None:
+    texts = [["a", "b", "c", "d"], ["e", "f", "g", "h"]]
+    assert on_tokens("cider", texts, [[text] for text in texts]).items == pytest.approx((10.0, 10.0))

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check test-slow speed browser lock clean
+.PHONY: demo test check test-slow speed peers browser lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -20,9 +20,18 @@ check: $(VENV)/dev.installed
 test-slow: $(VENV)/dev.installed
 	$(BIN)/pytest -m slow
 
-speed: $(VENV)/dev.installed
+speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/import.py
 	$(BIN)/python speed/audit.py
+	$(BIN)/python speed/ask.py --growth 50000
+
+# Tools that speed/ compares with, in an environment of their own.
+peers: .venv-peers/installed
+
+.venv-peers/installed: speed/peers/requirements.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
 
 # A browser for the tests that open pages; they are skipped where there is none. Needs root, Debian or Ubuntu.
 browser:

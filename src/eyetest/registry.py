@@ -1,7 +1,7 @@
 """One way to have named, pluggable parts: drop a module into a package, and its part is there.
 
-A package of plug-ins (formats, later probes, screens, reformers) holds one module a part. Each module
-defines one constant that the registry collects, so adding a part touches no other file.
+A package of plug-ins (formats, probes, models, metrics) holds one module a part, or a family of parts. Each module
+defines one constant that the registry collects, a part or a tuple of them, so adding one touches no other file.
 """
 
 import importlib
@@ -25,9 +25,9 @@ class Registry(Mapping[str, Part], Generic[Part]):
         if self._parts is None:
             found: dict[str, Part] = {}
             for module in pkgutil.iter_modules(importlib.import_module(self._package).__path__):
-                part = getattr(importlib.import_module(f"{self._package}.{module.name}"), self._constant, None)
-                if part is not None:
-                    found[part.name] = part
+                part = getattr(importlib.import_module(f"{self._package}.{module.name}"), self._constant, ())
+                for one in part if isinstance(part, tuple) else (part,):
+                    found[one.name] = one
             self._parts = found
         return self._parts
 

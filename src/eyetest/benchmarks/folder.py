@@ -30,6 +30,7 @@ SKIPPED = "skipped.jsonl"
 INPUTS = "inputs.json"
 _OURS = (MANIFEST, _ITEMS, _IMAGES, SKIPPED, INPUTS)
 _ROW_GROUP = 2_000
+_MOST_KEPT = 48 * 2**20
 _MOST_PENDING = 16 * 2**20
 _BATCH = 500
 
@@ -42,7 +43,7 @@ class Benchmark:
         self.manifest = _read_manifest(path)
         self.images = ImageStore(path / _IMAGES)
         self._ids: pa.ChunkedArray | None = None
-        self._last_group: tuple[int, pa.Table] | None = None
+        self._groups: dict[int, pa.Table] = {}
 
     def __len__(self) -> int:
         return self.manifest.counts.items
@@ -94,9 +95,14 @@ class Benchmark:
         return sorted(range(len(order)), key=order.__getitem__)
 
     def _row_group(self, file: pq.ParquetFile, group: int) -> pa.Table:
-        if self._last_group is None or self._last_group[0] != group:
-            self._last_group = (group, file.read_row_group(group))
-        return self._last_group[1]
+        """A row group, kept for the next to ask: items that share a picture may lie far apart."""
+        table = self._groups.pop(group, None)
+        if table is None:
+            table = file.read_row_group(group)
+            while self._groups and table.nbytes + sum(t.nbytes for t in self._groups.values()) > _MOST_KEPT:
+                self._groups.pop(next(iter(self._groups)))
+        self._groups[group] = table
+        return table
 
     def __contains__(self, item_id: object) -> bool:
         with self._items() as file:

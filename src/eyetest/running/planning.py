@@ -17,7 +17,7 @@ from eyetest.models import Call, Model
 from eyetest.prompts import CannotApply, build
 from eyetest.records import Asked, Condition, GreyPicture, Item, Picture, Prompt, Request, Words
 
-_CHUNK = 250
+_CHUNK = 500
 _DIRECT_TOKENS = 512
 _REASONING_TOKENS = 2_048
 _LETTERS_A_TOKEN = 4

@@ -2,11 +2,7 @@
 
 from eyetest.records import Condition, Item, Response, shown_order
 from eyetest.scoring.metrics import Context, item_metric
-
-try:
-    from eyetest.scoring.rules import read_choice
-except ImportError:
-    read_choice = None
+from eyetest.scoring.rules import read_choice
 
 _LEAST = 0.5
 """From which score on an answer that is worth something between 0 and 1 counts as right."""

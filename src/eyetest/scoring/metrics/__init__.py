@@ -4,28 +4,11 @@ A module here that defines ``METRICS``, a tuple of objects with ``name``, ``summ
 ``score_all`` (``base.py``), adds them: no other file has to be touched.
 """
 
-import importlib
-import pkgutil
-
 from eyetest.errors import InputError
 from eyetest.registry import Registry
 from eyetest.scoring.metrics.base import Context, CorpusMetric, CorpusScore, ItemMetric, Metric
 
-
-class _Families(Registry[Metric]):
-    """A registry whose modules hold several parts each."""
-
-    def _load(self) -> dict[str, Metric]:
-        if self._parts is None:
-            found: dict[str, Metric] = {}
-            for module in pkgutil.iter_modules(importlib.import_module(self._package).__path__):
-                family = getattr(importlib.import_module(f"{self._package}.{module.name}"), self._constant, ())
-                found.update((metric.name, metric) for metric in family)
-            self._parts = found
-        return self._parts
-
-
-METRICS: Registry[Metric] = _Families("metric", __name__, "METRICS")
+METRICS: Registry[Metric] = Registry("metric", __name__, "METRICS")
 
 
 def item_metric(name: str) -> ItemMetric:

@@ -12,7 +12,10 @@ import eyetest
 from eyetest.benchmarks import FORMATS
 from eyetest.errors import InputError
 
-ROOMS = ("records", "benchmarks", "probes", "curate", "world", "reports", "cli")
+ROOMS = (
+    *("records", "benchmarks", "runs", "scoring", "prompts", "models", "running"),
+    *("probes", "curate", "world", "reports", "cli"),
+)
 EXPORTING = [eyetest, *(importlib.import_module(f"eyetest.{room}") for room in ROOMS)]
 
 

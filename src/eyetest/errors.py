@@ -5,6 +5,10 @@ EyetestError
 │   ├── ItemError         one item is wrong: says which item, which field, what was found and expected
 │   └── ImageError        a picture cannot be used: unreadable, too large, not where it may be
 ├── ExportError           an item that the target format has no way to hold
+├── CannotApply           a condition that an item cannot be asked under (prompts)
+├── CallError             one attempt at a call failed (models)
+├── NotAskedError         a call that was not made, because the run is stopping (running)
+├── JournalError          the journal cannot be written, so nothing more may be asked (runs)
 └── MissingExtraError     an optional package is not installed: says which one mends it
 """
 

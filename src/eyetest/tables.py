@@ -45,6 +45,15 @@ def _cell(value: object) -> object:
     return value if value is None or isinstance(value, str | int | float) else msgspec.json.encode(value).decode()
 
 
+def read_parquet(path: Path) -> pa.Table:
+    """A whole Parquet file of ours; whatever is wrong with it becomes one line."""
+    try:
+        with pq.ParquetFile(path) as file:  # pq.read_table would load pandas where it is installed
+            return file.read()
+    except pa.ArrowException as error:
+        raise InputError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+
+
 def from_columns(columns_: Sequence[Sequence[Any]], fields: pa.Schema) -> pa.Table:
     """A table out of plain lists of text and numbers, in which None is absence."""
     arrays = [array(values, field.type) for values, field in zip(columns_, fields, strict=True)]

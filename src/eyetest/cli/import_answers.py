@@ -3,14 +3,15 @@
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from eyetest.benchmarks import Benchmark
 from eyetest.cli import options
 from eyetest.cli.terminal import note, out, safe
-from eyetest.errors import InputError, nearest
+from eyetest.errors import InputError, nearest, short
 from eyetest.records import RunBenchmark
-from eyetest.runs.importing import Source, import_answers, parse_field_map
+from eyetest.runs.importing import FieldMap, Source, import_answers, parse_field_map
 
 _ROWS = ("item", "model")
 _READING = "How the file is read"
@@ -75,23 +76,27 @@ def import_answers_(
         bool,
         typer.Option("--number-trials", help="Repeated answers are further trials.", rich_help_panel=_READING),
     ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace answers that the run has already, where they differ.")
+    ] = False,
 ) -> None:
     """Bring answers of other tools in: VLMEvalKit predictions, lmms-eval samples, any table, or a matrix of verdicts.
 
     Texts are kept as they are, to be read and scored like any other. A score that somebody else gave (given) is kept
-    and marked as such.
+    and marked as such. The file is checked to its end before the run is touched, and what the run has stays.
     """
     if matrix and matrix not in _ROWS:
         raise InputError(f'--matrix: rows are items or models, not "{matrix}"; {nearest(matrix, _ROWS)}')
     if header and not matrix:
         raise InputError("--header is about a matrix: add --matrix item or --matrix model")
-    mapping = parse_field_map(fields or (), values or (), [*(constants or ()), *_named(model)], where or ())
+    mapping = _answered_by(model, parse_field_map(fields or (), values or (), constants or (), where or ()))
     benchmark = options.open_with_bar(bench, options.read_options(allow_missing_gold=True)) if bench else None
     brought = import_answers(
         Source(path=file, fields=mapping, matrix=matrix, header=header, number_trials=number_trials),
         to,
         benchmark=_about(benchmark) if benchmark else None,
         known=[item.id for item in benchmark] if benchmark else None,
+        overwrite=overwrite,
     )
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in brought.outcomes.most_common())
     verdicts = f", {brought.given:,} of them verdicts only" if brought.given else ""
@@ -99,17 +104,26 @@ def import_answers_(
         safe(f"{brought.answers:,} answers of {len(brought.models):,} models ({kinds}{verdicts}) → {to}"),
         soft_wrap=True,
     )
+    if brought.there:
+        note(f"{brought.there:,} of them were there already")
+    if brought.replaced:
+        note(f"{brought.replaced:,} of them replaced what was there")
     if brought.left_out:
         note(f"{brought.left_out:,} rows were left out by --where or --map-values")
     if brought.unknown:
-        names = ", ".join(list(brought.unknown)[:3])
+        names = ", ".join(short(name) for name in list(brought.unknown)[:3])
         note(f"{brought.unknown.total():,} answers to items that are not in the benchmark were left out: {names} …")
 
 
-def _named(model: str | None) -> list[str]:
-    if model is not None and ("," in model or not model.strip()):
-        raise InputError("--model: a name without commas")
-    return [f"model={model}"] if model else []
+def _answered_by(model: str | None, mapping: FieldMap) -> FieldMap:
+    if model is None:
+        return mapping
+    if not model.strip():
+        raise InputError("--model: the name is empty")
+    if "model" in mapping.columns or "model" in mapping.constants:
+        raise InputError("--model: --map or --set says who answered as well; say one of them")
+    name = model.encode("utf-8", "replace").decode()
+    return msgspec.structs.replace(mapping, constants=mapping.constants | {"model": name})
 
 
 def _about(benchmark: Benchmark) -> RunBenchmark:

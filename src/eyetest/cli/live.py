@@ -52,7 +52,7 @@ def _every(seconds: float, look: Callable[[], None]) -> Iterator[None]:
 
 def line(progress: Progress) -> str:
     """The state of a run in one line."""
-    parts = [f"{progress.done:,} of {progress.to_ask:,} calls", f"{progress.rate():,.0f}/s", f"eta {_eta(progress)}"]
+    parts = [f"{progress.done:,} of {progress.to_ask:,} calls", _rate(progress), f"eta {_eta(progress)}"]
     return " · ".join([*parts, *_counts(progress)])
 
 
@@ -63,7 +63,7 @@ def panel(progress: Progress) -> RenderableType:
     bar.add_row(
         ProgressBar(total=max(1, progress.to_ask), completed=share, width=30),
         f"{share:,}/{progress.to_ask:,}",
-        Text(f"{progress.rate():,.0f}/s", "bold"),
+        Text(_rate(progress), "bold"),
         Text(f"eta {_eta(progress)}", "dim"),
     )
     flying = ", ".join(f"{safe(name)} {count}" for name, count in progress.in_flight.items())
@@ -103,6 +103,11 @@ def _short(number: int) -> str:
     if number >= 1_000_000:
         return f"{number / 1e6:.1f} M"
     return f"{number / 1e3:.0f} k" if number >= 10_000 else f"{number:,}"
+
+
+def _rate(progress: Progress) -> str:
+    rate = progress.rate()
+    return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
 
 
 def _eta(progress: Progress) -> str:

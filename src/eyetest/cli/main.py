@@ -19,7 +19,12 @@ _COMMANDS = {
     "show": "show:show",
     "run": "run:run",
     "status": "status:status",
+    "score": "score:score",
+    "explain": "explain:explain",
+    "read": "read:read",
+    "diff-rules": "diff_rules:diff_rules",
     "import-answers": "import_answers:import_answers_",
+    "export-answers": "export_answers:export_answers_",
     "demo": "demo:demo",
 }
 """Each command, the module of this folder that holds it, and its function there."""

@@ -35,7 +35,8 @@ class OpenAIModel:
     def __init__(self, name: str, entry: ModelEntry, world: World) -> None:
         self.name, self.entry, self._world = name, entry, world
         target, url = parse_target(target_of(entry.spec))
-        self._url = URL(f"{url}/chat/completions")
+        base = URL(url)
+        self._url = (base / "chat" / "completions").with_query(base.query)
         self._host = urlsplit(url).netloc
         self._key = key_for(url, entry.key_env)
         self.settings: dict[str, Any] = {"model": target, **entry.sampling}
@@ -86,7 +87,7 @@ class OpenAIModel:
             ) as reply:
                 data = await _read(reply)
                 if reply.status != 200:
-                    raise read_failure(reply.status, reply.headers, self._clean(data))
+                    raise read_failure(reply.status, reply.headers, data, self._key.scrub)
         except (aiohttp.ClientConnectorDNSError, aiohttp.ClientConnectorCertificateError, ssl.SSLError) as error:
             raise self._failed("unreachable", f"cannot reach {self._host}: {error}", hopeless=True) from None
         except aiohttp.ClientConnectorError as error:
@@ -97,7 +98,7 @@ class OpenAIModel:
             raise self._failed("timeout", words, passing=True) from None
         except (aiohttp.ClientError, ConnectionError) as error:
             raise self._failed("connection", str(error) or type(error).__name__, passing=True) from None
-        return read_completion(call.id, self._clean(data))
+        return read_completion(call.id, data, self._key.scrub)
 
     def _message(self, message: Message, detail: str | None) -> dict[str, Any]:
         if all(isinstance(part, Words) for part in message.parts):
@@ -109,10 +110,6 @@ class OpenAIModel:
             return {"type": "text", "text": part.text}
         url: dict[str, Any] = {"url": msgspec.Raw(b'"%s"' % self._world.pictures.data_url(part))}
         return {"type": "image_url", "image_url": url | ({"detail": detail} if detail else {})}
-
-    def _clean(self, data: bytes) -> bytes:
-        """What the server sent, without our key, should it have echoed it."""
-        return self._key.scrub_bytes(data)
 
     def _failed(self, kind: str, words: str, *, passing: bool = False, hopeless: bool = False) -> CallError:
         return CallError(kind, self._key.scrub(words), passing=passing, hopeless=hopeless)
@@ -127,29 +124,28 @@ class _Body(aiohttp.BytesPayload):
 
 
 async def _read(reply: aiohttp.ClientResponse) -> bytes:
-    if (reply.content_length or 0) > _LARGEST_REPLY:
-        raise CallError("garbage", f"a reply of {reply.content_length:,} bytes")
-    if reply.content_length is not None:
-        return await reply.read()
-    data = bytearray()
-    async for chunk in reply.content.iter_any():
-        data += chunk
+    """The body, unpacked, as long as it is not larger than any answer can be."""
+    data = b""
+    while more := await reply.content.readany():
+        data = data + more if data else more
         if len(data) > _LARGEST_REPLY:
             raise CallError("garbage", f"a reply of more than {_LARGEST_REPLY:,} bytes")
-    return bytes(data)
+    return data
 
 
 def parse_target(target: str) -> tuple[str, str]:
     """``MODEL@URL`` as its two halves; without a URL it is OpenAI's own service."""
+    model, at, address = target.partition("@http")
+    if at:
+        refuse_keys_in(f"http{address}")
     found = _SPEC.fullmatch(target)
     if found is None:
         if "@" in target or "://" in target or not target:
             raise InputError(
-                f"openai:{target} is no model; write openai:MODEL@URL, such as openai:qwen@http://host:8000/v1"
+                f"openai: {short(model)} needs an address: openai:MODEL@URL, such as http://host:8000/v1"
             )
         return target, _DEFAULT_URL
     url = found["url"].rstrip("/")
-    refuse_keys_in(url)
     if url.endswith("/chat/completions"):
         raise InputError(f"{short(url)}: leave /chat/completions off the end")
     return found["model"], url

@@ -1,6 +1,6 @@
 """What a chat completions endpoint says, sorted: an answer, a failure that may pass, or one that will not."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
@@ -16,6 +16,9 @@ _LOCKED_OUT = (401, 402, 403, 407)
 _OUT_OF_MONEY = ("insufficient_quota", "billing", "credit balance")
 _FILTERED = ("content_filter", "content_policy", "responsibleaipolicy", "data_inspection")
 _FINISHED: dict[str, OutcomeKind] = {"length": "truncated", "max_tokens": "truncated", "content_filter": "blocked"}
+_BROKEN = (500, 501)
+_CANNOT = ("not supported", "does not support", "unsupported", "not implemented")
+"""llama.cpp says 500 to a picture that its model cannot see; asking again does not give it eyes."""
 _LONGEST_WORDS = 600
 
 
@@ -58,43 +61,54 @@ class _Completion(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Completion, strict=False).decode
 
 
-def read_completion(request: str, data: bytes) -> Response:
+Scrub = Callable[[str], str]
+"""Takes the key out of a text, should the server have echoed it."""
+
+
+def read_completion(request: str, data: bytes, scrub: Scrub = str) -> Response:
     """The response in a reply with status 200."""
     try:
         completion = _decode(data)
         choice = completion.choices[0]
     except (msgspec.DecodeError, UnicodeDecodeError, IndexError):
-        failure = _error_in(data)
+        failure = _error_in(data, scrub)
         if failure:  # some servers send their errors with status 200
             raise CallError("server", failure, passing=True) from None
-        raise CallError("garbage", f"not a chat completion: {_words(data)}", passing=True) from None
+        raise CallError("garbage", f"not a chat completion: {_words(data, scrub)}", passing=True) from None
     message, finish = choice.message, choice.finish_reason or ""
-    text = _text(message.content) or message.refusal or ""
+    text = scrub(_text(message.content) or message.refusal or "")
     outcome = _FINISHED.get(finish, "answered")
     if not text.strip() and outcome == "answered":
-        raise CallError("empty", f"an empty answer (finish reason {finish or 'none'})", passing=True)
+        raise CallError("empty", f"an empty answer (finish reason {scrub(finish) or 'none'})", passing=True)
     usage = completion.usage or _Usage()
     return Response(
         request=request,
         outcome=outcome,
         text=text,
-        thinking=message.reasoning_content or message.reasoning or "",
-        finish=finish,
-        tokens_in=usage.prompt_tokens,
-        tokens_out=usage.completion_tokens,
-        likelihoods=_likelihoods(choice.logprobs),
+        thinking=scrub(message.reasoning_content or message.reasoning or ""),
+        finish=scrub(finish),
+        tokens_in=_count(usage.prompt_tokens),
+        tokens_out=_count(usage.completion_tokens),
+        likelihoods=_likelihoods(choice.logprobs, scrub),
     )
 
 
-def read_failure(status: int, headers: Mapping[str, str], data: bytes) -> CallError:
+def _count(number: int | None) -> int | None:
+    """A number of tokens that can be one; a server may say anything."""
+    return number if number is not None and 0 <= number < 2**53 else None
+
+
+def read_failure(status: int, headers: Mapping[str, str], data: bytes, scrub: Scrub = str) -> CallError:
     """What a reply with another status means."""
-    words = _error_in(data) or _words(data) or "no explanation"
+    words = _error_in(data, scrub) or _words(data, scrub) or "no explanation"
     message, lower = f"{status}: {words}", words.lower()
     raw = data[:4000].lower()
     if status in (400, 403) and any(word.encode() in raw for word in _FILTERED):
         return BlockedError(message)
     if status in _LOCKED_OUT or any(word in lower or word.encode() in raw for word in _OUT_OF_MONEY):
         return CallError("auth", message, hopeless=True)
+    if status in _BROKEN and any(word in lower for word in _CANNOT):
+        return CallError("bad-request", message)
     if status in _PASSING or status >= 500:
         kind = _PASSING.get(status, "overloaded" if status in (503, 529) else "server")
         return CallError(kind, message, passing=True, wait=retry_after(headers))
@@ -136,15 +150,15 @@ def _text(content: str | list[dict[str, Any]] | None) -> str:
     return content or ""
 
 
-def _likelihoods(logprobs: _Logprobs | None) -> tuple[Likelihood, ...]:
-    tokens = (logprobs.content or ()) if logprobs else ()
-    return tuple(
-        Likelihood(token.token, token.logprob, tuple((o.token, o.logprob) for o in token.top_logprobs or ()))
-        for token in tokens
-    )
+def _likelihoods(logprobs: _Logprobs | None, scrub: Scrub) -> tuple[Likelihood, ...]:
+    found = []
+    for token in (logprobs.content or ()) if logprobs else ():
+        others = tuple((scrub(other.token), other.logprob) for other in token.top_logprobs or ())
+        found.append(Likelihood(scrub(token.token), token.logprob, others))
+    return tuple(found)
 
 
-def _error_in(data: bytes) -> str:
+def _error_in(data: bytes, scrub: Scrub) -> str:
     """The server's own words, wherever its error object keeps them."""
     try:
         body = msgspec.json.decode(data)
@@ -154,18 +168,18 @@ def _error_in(data: bytes) -> str:
         if isinstance(body, list) and body:
             body = body[0]
         if isinstance(body, str):
-            return _clip(body)
+            return _clip(scrub(body))
         if not isinstance(body, dict):
             return ""
         found = next((body[name] for name in ("error", "message", "detail", "msg") if body.get(name)), None)
         if found is None:
             return ""
         body = found
-    return _clip(body) if isinstance(body, str) else ""
+    return _clip(scrub(body)) if isinstance(body, str) else ""
 
 
-def _words(data: bytes) -> str:
-    return _clip(data[: 4 * _LONGEST_WORDS].decode("utf-8", "replace"))
+def _words(data: bytes, scrub: Scrub) -> str:
+    return _clip(scrub(data[: 8 * _LONGEST_WORDS].decode("utf-8", "replace")))
 
 
 def _clip(text: str) -> str:

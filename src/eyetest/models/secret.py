@@ -1,12 +1,15 @@
 """Keys: taken from the environment, shown to one server, and never written anywhere."""
 
 import os
+import re
 from urllib.parse import quote, urlsplit
 
 from eyetest.errors import InputError
 
 _OPENAI_HOST = "api.openai.com"
 _SUSPICIOUS = ("key", "token", "secret", "password", "auth")
+_VARIABLE = re.compile("[A-Z][A-Z0-9_]{0,40}")
+"""How variables are usually called; anything else might be the key itself, given by mistake, and is not repeated."""
 _SHORTEST = 6
 _BEGINNING = 12
 """Servers that mask a key show less than this of it at either end."""
@@ -30,13 +33,6 @@ class Secret:
             text = text.replace(spelling, "[key]")
         return text
 
-    def scrub_bytes(self, data: bytes) -> bytes:
-        """The same for what a server sent."""
-        for spelling in self._spellings:
-            if spelling.encode() in data:
-                data = data.replace(spelling.encode(), b"[key]")
-        return data
-
     def __bool__(self) -> bool:
         return bool(self._value)
 
@@ -57,7 +53,8 @@ def key_for(url: str, variable: str | None) -> Secret:
         variable = "OPENAI_API_KEY" if urlsplit(url).hostname == _OPENAI_HOST else "EYETEST_API_KEY"
         return _checked(os.environ.get(variable, ""), variable)
     if variable not in os.environ:
-        raise InputError(f"the environment variable {variable}, which is to hold the key, is not set")
+        name = variable if _VARIABLE.fullmatch(variable) else "that key_env names"
+        raise InputError(f"the environment variable {name} is not set; key_env is its name, not the key itself")
     return _checked(os.environ[variable], variable)
 
 

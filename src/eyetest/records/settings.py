@@ -1,6 +1,6 @@
 """What people write by hand: models and recipes. A key that is not known is refused, with the nearest one."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -12,8 +12,8 @@ Operator = Literal["<", "<=", "==", ">=", ">"]
 class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Money for a million tokens, in whatever currency the service charges."""
 
-    input: float = 0.0
-    output: float = 0.0
+    input: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    output: Annotated[float, msgspec.Meta(ge=0)] = 0.0
 
     def of(self, tokens_in: int, tokens_out: int) -> float:
         """What so many tokens cost."""
@@ -37,10 +37,10 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """In what resolution the endpoint is to look at pictures."""
     prefill: bool = False
     """Whether the model goes on from a turn that was begun for it."""
-    logprobs: int | None = None
+    logprobs: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None
     """How many likeliest tokens to ask for at each place of the answer."""
     price: Price | None = None
-    concurrency: int | None = None
+    concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """The most calls in flight at once."""
 
 

@@ -87,6 +87,8 @@ def parse_rule(text: str, *, trials: int, models: int) -> StoppingRule:
         has = trials if unit == "trial" else models
         if int(total) != has:
             raise InputError(f'"{phrase}": the run has {has} {unit}{"s" * (has != 1)}, not {total}')
+        if _settled(cut, 0, has) is not None:
+            raise InputError(f'"{phrase}" is {"always" if cut.holds(0) else "never"} so; no call could change it')
         rule = msgspec.structs.replace(rule, **{"answers" if unit == "trial" else "falls": cut})
     if models > 1 and "model" not in seen:
         raise InputError(f'"{text}" does not say how many of the {models} models it takes')

@@ -29,21 +29,20 @@ async def execute_panels(
 ) -> None:
     """Ask about each item only until the rule's verdict on it cannot change any more."""
     most = sum(runner.most_in_flight(model.name) for model in plan.models)
-    asked: dict[str, asyncio.Future[bool | None]] = {}
+    asked: dict[str, asyncio.Future[Response]] = {}
     window = _Window(most + _SPARE)
 
     async def judge(call: Call) -> bool | None:
-        """Ask once, however many items lead to the same request."""
+        """Ask once, however many items lead to the same request; each judges by its own gold."""
         if call.id not in asked:
             asked[call.id] = asyncio.get_running_loop().create_future()
             try:
-                response = stored(call.id) or await runner.ask(call)
-                asked[call.id].set_result(hit(call.item, call.asked.condition, response))
+                asked[call.id].set_result(stored(call.id) or await runner.ask(call))
             except BaseException as error:
                 asked[call.id].set_exception(error)
                 asked[call.id].exception()
                 raise
-        return await asked[call.id]
+        return hit(call.item, call.asked.condition, await asked[call.id])
 
     async def settle(panel: Panel) -> None:
         while wave := panel.wave():
@@ -55,7 +54,7 @@ async def execute_panels(
                     raise result
                 panel.heard(call, result)
         if panel.verdict is not None:
-            runner.progress.saved += panel.saved
+            runner.progress.saved += sum(stored(call.id) is None for call in panel.unsent())
 
     async with asyncio.TaskGroup() as tasks:
         for item in plan.items():
@@ -63,7 +62,7 @@ async def execute_panels(
                 await window.enter()
                 if runner.stopping:
                     return
-                tasks.create_task(window.leave_after(settle(panel)))
+                tasks.create_task(window.leave_after(settle, panel))
 
 
 async def _lane(plan: Plan, runner: Runner, model: Model, claimed: set[bytes]) -> None:
@@ -80,7 +79,7 @@ async def _lane(plan: Plan, runner: Runner, model: Model, claimed: set[bytes]) -
                 await window.enter()
                 if runner.stopping or not runner.usable(model.name):
                     return
-                calls.create_task(window.leave_after(_ask(runner, call)))
+                calls.create_task(window.leave_after(_ask, runner, call))
 
 
 async def _ask(runner: Runner, call: Call) -> None:
@@ -113,8 +112,8 @@ class _Window:
     async def enter(self) -> None:
         await self._places.acquire()
 
-    async def leave_after(self, work: Coroutine[Any, Any, None]) -> None:
+    async def leave_after(self, work: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:
         try:
-            await work
+            await work(*arguments)
         finally:
             self._places.release()

@@ -25,10 +25,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int | None = None
     money: float | None = None
 
-    def may_retry(self, error: CallError, attempts: int) -> bool:
-        """Whether another attempt makes sense."""
-        most = min(self.attempts, _EMPTY_ATTEMPTS) if error.kind == "empty" else self.attempts
-        return error.passing and attempts < most
+    def may_retry(self, error: CallError, attempts: int, empty: int = 0) -> bool:
+        """Whether another attempt makes sense after so many, some of them with empty answers."""
+        return error.passing and attempts < self.attempts and empty < _EMPTY_ATTEMPTS
 
     def wait_before(self, attempt: int, error: CallError, chance: random.Random) -> float:
         """Seconds until the next attempt: doubling, jittered, and at least what the server asked for."""

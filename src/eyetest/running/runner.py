@@ -23,6 +23,8 @@ from eyetest.running.throttle import Throttle
 _MOST_FAILURES_IN_A_ROW = 100
 """A model that fails so often without one success is not asked the rest."""
 _PUSHING_BACK = ("rate-limit", "overloaded")
+_NOT_THE_SERVERS = ("not-recorded", "recorded-failure", "picture")
+"""Failures of single items, which say nothing about the next one."""
 
 
 class NotAskedError(EyetestError):
@@ -37,6 +39,29 @@ class _Lane:
         self.throttle = Throttle(min(model.entry.concurrency or limits.concurrency, limits.concurrency))
         self.failures_in_a_row = 0
         self.abandoned = ""
+
+
+class _Hold:
+    """What is set aside of the budget while a call is under way."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._held: tuple[int, float] | None = None
+        self.spent = (0, 0.0)
+
+    def take(self, model: Model, call: Call) -> str:
+        """Set aside what a call will probably take; gives the reason if there is not enough left."""
+        tokens_in, most_out = tokens(call)
+        held = (tokens_in, model.entry.price.of(tokens_in, most_out) if model.entry.price else 0.0)
+        why = self._budget.refuses(*held)
+        if not why:
+            self._held = held
+        return why
+
+    def settle(self) -> None:
+        """Give back what was set aside, keep what was spent."""
+        if self._held is not None:
+            self._budget.settle(self._held, self.spent)
 
 
 class Runner:
@@ -57,6 +82,7 @@ class Runner:
         self._store = store
         self._lanes = {model.name: _Lane(model, self.limits) for model in models}
         self._chance = random.Random(seed)  # noqa: S311 (jitter, not a secret)
+        self._closed = False
         self._stopping = asyncio.Event()
 
     async def __aenter__(self) -> "Runner":
@@ -70,17 +96,22 @@ class Runner:
         for lane in self._lanes.values():
             await lane.model.close()
 
-    def stop(self, why: str) -> None:
-        """Make no new call; those in flight finish."""
+    def close(self, why: str) -> None:
+        """Begin no new call; those that have begun may take all their attempts."""
         self.progress.stopped = self.progress.stopped or why
+        self._closed = True
+
+    def stop(self, why: str) -> None:
+        """Begin no new call and no new attempt; those in flight finish."""
+        self.close(why)
         self._stopping.set()
         for lane in self._lanes.values():
             lane.throttle.let_all_pass()
 
     @property
     def stopping(self) -> bool:
-        """Whether no new call is made."""
-        return self._stopping.is_set()
+        """Whether no new call is begun."""
+        return self._closed
 
     def usable(self, model: str) -> bool:
         """Whether a model can still be asked."""
@@ -93,30 +124,30 @@ class Runner:
     async def ask(self, call: Call) -> Response:
         """Make a call, however many attempts it takes, and give back what was stored of it."""
         lane = self._lanes[call.request.model]
-        self._refuse_if_over(lane)
-        held_in, most_out = tokens(call)
-        held = (held_in, lane.model.entry.price.of(held_in, most_out) if lane.model.entry.price else 0.0)
-        if why := self.budget.refuses(*held):
-            self.stop(why)
-            raise NotAskedError(why)
-        spent = (0, 0.0)
+        self._refuse_if_over(lane, begun=False)
+        price, hold = lane.model.entry.price, _Hold(self.budget)
+        money = 0.0
         try:
-            response = await self._attempt(lane, call)
+            response = await self._attempt(lane, call, hold)
             counted = (response.tokens_in or 0, response.tokens_out or 0)
-            spent = (sum(counted), lane.model.entry.price.of(*counted) if lane.model.entry.price else 0.0)
+            money = price.of(*counted) if price else 0.0
+            hold.spent = (sum(counted), money)
         finally:
-            self.budget.settle(held, spent)
+            hold.settle()
         self._store(response)
-        self.progress.answered(response, spent[1])
+        self.progress.answered(response, money)
         return response
 
-    async def _attempt(self, lane: _Lane, call: Call) -> Response:
-        attempt = 0
+    async def _attempt(self, lane: _Lane, call: Call, hold: "_Hold") -> Response:
+        attempt = empty = 0
         while True:
-            self._refuse_if_over(lane)
-            attempt += 1
+            self._refuse_if_over(lane, begun=attempt > 0)
             async with lane.throttle as entered:
-                self._refuse_if_over(lane)
+                self._refuse_if_over(lane, begun=attempt > 0)
+                if not attempt and (why := hold.take(lane.model, call)):
+                    self.close(why)
+                    raise NotAskedError(why)
+                attempt += 1
                 self.progress.in_flight[lane.model.name] = lane.throttle.active
                 began = monotonic()
                 try:
@@ -133,15 +164,19 @@ class Runner:
                     )
                 if error.kind in _PUSHING_BACK:
                     lane.throttle.pushed_back(entered, error.wait)
-            if not self.limits.may_retry(error, attempt) or (error.wait or 0) > LONGEST_PAUSE:
+            empty += error.kind == "empty"
+            if (error.wait or 0) > LONGEST_PAUSE:
+                self._abandon(lane, f"it asks for a pause of {error.wait:,.0f} s: {error}")
+                raise NotAskedError(lane.abandoned)
+            if not self.limits.may_retry(error, attempt, empty):
                 return self._failed(lane, call, error, attempt)
             self.progress.retried(error)
             await self._pause(self.limits.wait_before(attempt, error, self._chance))
 
     def _failed(self, lane: _Lane, call: Call, error: CallError, attempts: int) -> Response:
         """The response of a call that failed; a model that nobody can reach is given up instead."""
-        lane.failures_in_a_row += 1
-        if error.hopeless or error.kind == "unreachable" or (error.wait or 0) > LONGEST_PAUSE:
+        lane.failures_in_a_row += error.kind not in _NOT_THE_SERVERS
+        if error.hopeless or error.kind == "unreachable":
             self._abandon(lane, str(error))
         elif lane.failures_in_a_row >= _MOST_FAILURES_IN_A_ROW:
             self._abandon(lane, f"{lane.failures_in_a_row} calls in a row failed, the last with {error}")
@@ -158,12 +193,13 @@ class Runner:
 
     def _abandon(self, lane: _Lane, why: str) -> None:
         lane.abandoned = lane.abandoned or why
+        lane.throttle.let_all_pass()
         self.progress.abandoned[lane.model.name] = lane.abandoned
         if all(other.abandoned for other in self._lanes.values()):
             self.stop(f"{lane.model.name} cannot be used: {lane.abandoned}")
 
-    def _refuse_if_over(self, lane: _Lane) -> None:
-        if self.stopping:
+    def _refuse_if_over(self, lane: _Lane, *, begun: bool) -> None:
+        if self._stopping.is_set() or (self._closed and not begun):
             raise NotAskedError(self.progress.stopped)
         if lane.abandoned:
             raise NotAskedError(lane.abandoned)

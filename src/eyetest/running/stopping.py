@@ -4,7 +4,7 @@ Calls go out in waves as small as can decide anything: a wave never holds a call
 same order, would have saved. What is asked next depends only on what the earlier calls said, never on when.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from eyetest.models import Call
 from eyetest.records import StoppingRule, Tally
@@ -22,10 +22,10 @@ class Panel:
         """Whether the item falls under the rule; None while that is open."""
         return self._rule.verdict(self._tallies())
 
-    @property
-    def saved(self) -> int:
+    def unsent(self) -> Iterator[Call]:
         """Calls that were not made."""
-        return sum(len(calls) - len(hits) for calls, hits in zip(self._calls, self._hits, strict=True))
+        for calls, hits in zip(self._calls, self._hits, strict=True):
+            yield from calls[len(hits) :]
 
     def wave(self) -> list[Call]:
         """The calls to make next, all at once; none when the verdict is settled or nobody is left to ask."""

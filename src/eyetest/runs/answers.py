@@ -1,25 +1,38 @@
 """Answers as one table: who was asked what, how, and what they said."""
 
+import csv
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from eyetest.errors import InputError, nearest
-from eyetest.records import Answer, columns
+from eyetest.records import Answer, Asked, columns
+from eyetest.replacing import refuse_to_lose, replacing_file
 from eyetest.runs.folder import is_run
-from eyetest.runs.importing.files import read_rows
-from eyetest.runs.importing.mapping import convert
-from eyetest.runs.plan import read_plan
-from eyetest.runs.stored import read_responses
+from eyetest.runs.importing.files import is_sheet, read_rows
+from eyetest.runs.importing.values import convert
+from eyetest.runs.plan import plan_table
+from eyetest.runs.stored import stored_tables
+from eyetest.tables import schema
+
+SUFFIXES = (".parquet", ".jsonl", ".csv")
+_SCHEMA = schema(Answer).with_metadata({"version": str(Answer.table_version)})
+_KEY = columns(Asked)
+_SAID = tuple(name for name in columns(Answer) if name not in _KEY)
+_ROWS_AT_ONCE = 20_000
 
 
 def read_answers(folder: Path) -> Iterator[Answer]:
     """The answers of a run in the order of its plan; what has not been asked yet is not there."""
-    found = {response.request: response for response in read_responses(folder)}
-    for planned in read_plan(folder):
-        response = found.get(planned.request)
-        if response is not None:
-            asked = {name: getattr(planned, name) for name in planned.__struct_fields__ if name != "request"}
-            yield Answer(**asked, text=response.text, outcome=response.outcome, given=response.given)
+    for table in _answer_tables(folder):
+        for row in table.to_pylist():
+            yield Answer(**row)
 
 
 def open_answers(path: Path) -> Iterator[Answer]:
@@ -28,7 +41,111 @@ def open_answers(path: Path) -> Iterator[Answer]:
         yield from read_answers(path)
         return
     known = set(columns(Answer))
-    for number, row in enumerate(read_rows(path), 1):
+    sheet = is_sheet(path)
+    for number, row in read_rows(path):
         for name in row.keys() - known:
             raise InputError(f'{path}: "{name}" is no column of an answers table; {nearest(name, known)}')
-        yield convert({name: value for name, value in row.items() if value is not None}, f"{path} row {number}")
+        try:
+            yield convert(row, sheet=sheet)
+        except InputError as error:
+            raise InputError(f"{path} row {number}: {error}") from None
+
+
+def write_answers(folder: Path, to: Path, *, overwrite: bool = False) -> tuple[int, int]:
+    """Write the answers of a run as one table, by the ending of its name.
+
+    Gives the number of answers, and of calls that are planned and not answered. The table grows batch by batch, so
+    that its length does not matter, and takes its place when it is whole.
+    """
+    if to.suffix not in SUFFIXES:
+        raise InputError(f"{to}: answers are written as {', '.join(SUFFIXES)}, by the ending of its name")
+    refuse_to_lose(to, overwrite=overwrite, ours=None)
+    written = 0
+    with replacing_file(to, overwrite=overwrite) as place, _WRITERS[to.suffix](place) as writer:
+        for table in _answer_tables(folder):
+            writer.add(table)
+            written += len(table)
+    return written, len(plan_table(folder)) - written
+
+
+class _ParquetWriter:
+    def __init__(self, place: Path) -> None:
+        self._file = pq.ParquetWriter(place, _SCHEMA, compression="zstd")
+
+    def add(self, table: pa.Table) -> None:
+        self._file.write_table(table)
+
+    def __enter__(self) -> "_ParquetWriter":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+
+class _LinesWriter:
+    def __init__(self, place: Path) -> None:
+        self._file = place.open("wb")
+        self._encode = msgspec.json.Encoder().encode_lines
+
+    def add(self, table: pa.Table) -> None:
+        self._file.write(self._encode(table.to_pylist()))
+
+    def __enter__(self) -> "_LinesWriter":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+
+class _CsvWriter:
+    def __init__(self, place: Path) -> None:
+        self._file = place.open("w", newline="", encoding="utf-8")
+        self._rows = csv.writer(self._file)
+        self._rows.writerow(_SCHEMA.names)
+
+    def add(self, table: pa.Table) -> None:
+        self._rows.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+    def __enter__(self) -> "_CsvWriter":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+
+_WRITERS: dict[str, Any] = {".parquet": _ParquetWriter, ".jsonl": _LinesWriter, ".csv": _CsvWriter}
+
+
+def _answer_tables(folder: Path) -> Iterator[pa.Table]:
+    """The plan's answered rows, a batch at a time, with what was said: a join that never makes a record."""
+    try:
+        plan = plan_table(folder)
+        said = _newest_first(folder)
+        places = pc.index_in(plan.column("request"), value_set=said.column("request").combine_chunks())
+        for start in range(0, len(plan), _ROWS_AT_ONCE):
+            part = plan.slice(start, _ROWS_AT_ONCE)
+            rows = places.slice(start, _ROWS_AT_ONCE)
+            answered = pc.is_valid(rows)
+            part, rows = part.filter(answered), rows.filter(answered)
+            found = said.take(rows)
+            table = pa.Table.from_arrays(
+                [*(part.column(n) for n in _KEY), *(found.column(n) for n in _SAID)], _KEY + _SAID
+            )
+            yield table.cast(_SCHEMA)
+    except pa.ArrowException as error:
+        raise InputError(f"{folder} is damaged: {str(error).splitlines()[0]}") from None
+
+
+def _newest_first(folder: Path) -> pa.Table:
+    """What is stored, backwards, so that the first response to a request is the one that counts."""
+    tables = [table.select(["request", *_SAID]).replace_schema_metadata() for table, _ in stored_tables(folder)]
+    if not tables:
+        return pa.schema(
+            [("request", pa.string()), *((name, _SCHEMA.field(name).type) for name in _SAID)]
+        ).empty_table()
+    return pa.concat_tables(table.take(_backwards(len(table))) for table in reversed(tables))
+
+
+def _backwards(length: int) -> pa.Array:
+    rows = np.arange(length - 1, -1, -1, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), length, [None, pa.py_buffer(rows.tobytes())])

@@ -9,13 +9,14 @@ import os
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from time import sleep
 from types import TracebackType
 
 import msgspec
 import pyarrow as pa
 
 from eyetest.errors import InputError
-from eyetest.records import ModelEntry, RunBenchmark, RunManifest, RunStep
+from eyetest.records import RUN_VERSION, ModelEntry, RunBenchmark, RunManifest, RunStep
 from eyetest.replacing import replacing_file
 from eyetest.runs.journal import JOURNAL, RESPONSES, Journal
 from eyetest.runs.plan import PLAN, PlanWriter, plan_table
@@ -25,6 +26,8 @@ from eyetest.version import __version__
 MANIFEST = "run.json"
 SCORES = "scores"
 _LOCK = "lock"
+_LOOKS = 40
+_SECONDS_BETWEEN_LOOKS = 0.01
 _OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, _LOCK}
 
 
@@ -81,9 +84,7 @@ class RunWriter(Run):
             self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise InputError(f"cannot write {self.path}: {(error.strerror or str(error)).lower()}") from None
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _locked(self._lock):
             pid = os.pread(self._lock, 32, 0).decode().strip() or "unknown"
             os.close(self._lock)
             raise InputError(f"{self.path} is being written by process {pid}; wait for it, or stop it") from None
@@ -147,9 +148,12 @@ def is_run(path: Path) -> bool:
 
 def _read_manifest(path: Path) -> RunManifest:
     try:
-        return msgspec.json.decode((path / MANIFEST).read_bytes(), type=RunManifest)
+        manifest = msgspec.json.decode((path / MANIFEST).read_bytes(), type=RunManifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path / MANIFEST} is damaged: {error}") from None
+    if manifest.run_version > RUN_VERSION:
+        raise InputError(f"{path} was written by a newer eyetest (folder version {manifest.run_version})")
+    return manifest
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -161,6 +165,18 @@ def _refuse_foreign(path: Path) -> None:
 
 def _is_ours(name: str) -> bool:
     return name in _OURS or (name.startswith(".") and ".partial-" in name)
+
+
+def _locked(file: int) -> bool:
+    """Take the lock. A reader who looks whether it is held holds it for a moment, so look more than once."""
+    for _ in range(_LOOKS):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sleep(_SECONDS_BETWEEN_LOOKS)
+        else:
+            return True
+    return False
 
 
 def _holder(lock: Path) -> int | None:

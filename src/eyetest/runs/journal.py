@@ -18,6 +18,7 @@ from eyetest.errors import EyetestError
 from eyetest.records import Response
 from eyetest.replacing import replacing_file
 from eyetest.runs import responsetable
+from eyetest.tables import read_parquet
 
 JOURNAL = "journal"
 RESPONSES = "responses"
@@ -152,5 +153,5 @@ def read_segment(path: Path) -> tuple[list[Response], int]:
 
 def read_sealed(path: Path) -> tuple[pa.Table, int]:
     """The table of a sealed segment, and how many lines were torn before it was sealed."""
-    table = pq.read_table(path)
+    table = read_parquet(path)
     return table, int((table.schema.metadata or {}).get(b"torn", b"0"))

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from eyetest.records import Asked, Planned, columns
 from eyetest.replacing import replacing_file
-from eyetest.tables import from_columns, schema
+from eyetest.tables import from_columns, read_parquet, schema
 
 PLAN = "plan.parquet"
 _SCHEMA = schema(Planned).with_metadata({"version": str(Planned.table_version)})
@@ -40,6 +40,12 @@ class PlanWriter:
         if len(self._columns[-1]) >= _ROWS_AT_ONCE:
             self._flush()
 
+    def add_batch(self, batch: pa.RecordBatch) -> None:
+        """Append rows that are columns already."""
+        self._flush()
+        self._parquet.write_batch(batch.select(_SCHEMA.names))
+        self.rows += len(batch)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -50,13 +56,15 @@ class PlanWriter:
         self._replacing.__exit__(kind, error, trace)
 
     def _flush(self) -> None:
+        if not self._columns[-1]:
+            return
         self._parquet.write_table(from_columns(self._columns, _SCHEMA))
         for column in self._columns:
             column.clear()
 
     def _keep_the_rest(self) -> None:
-        old, new = pq.read_table(self._path), pq.read_table(self._place)
-        rest = old.join(new.select(_KEY), keys=_KEY, join_type="left anti").select(_SCHEMA.names)
+        old, new = read_parquet(self._path), read_parquet(self._place)
+        rest = old.join(new.select(_KEY), keys=_KEY, join_type="left anti", use_threads=False).select(_SCHEMA.names)
         if len(rest):
             pq.write_table(pa.concat_tables([rest, new]).cast(_SCHEMA), self._place, compression="zstd")
 
@@ -64,7 +72,7 @@ class PlanWriter:
 def plan_table(folder: Path) -> pa.Table:
     """The whole plan."""
     path = folder / PLAN
-    return pq.read_table(path) if path.exists() else _SCHEMA.empty_table()
+    return read_parquet(path) if path.exists() else _SCHEMA.empty_table()
 
 
 def read_plan(folder: Path) -> Iterator[Planned]:

@@ -1,6 +1,7 @@
 """What a run has been answered so far, read at any time, also while it is being written."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +23,10 @@ def stored_tables(folder: Path) -> Iterator[tuple[pa.Table, int]]:
         except FileNotFoundError:
             try:
                 responses, torn = read_segment(segment(folder, number))
-            except FileNotFoundError:
-                yield read_sealed(sealed(folder, number))
-            else:
                 yield responsetable.to_table(responses), torn
+            except FileNotFoundError:
+                with suppress(FileNotFoundError):  # an empty segment goes without a trace
+                    yield read_sealed(sealed(folder, number))
 
 
 def read_responses(folder: Path) -> Iterator[Response]:

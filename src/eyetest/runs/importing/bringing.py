@@ -1,32 +1,39 @@
 """Answers of a file become part of a run: each a row of the plan and a stored response.
 
 In: a file of any known layout and a mapping. Out: a run folder that screens, scores and measures like any other.
-Bringing the same file in twice changes nothing, because an answer's id is made of who was asked what and how.
+The file is read and checked to its end before the run is touched. Bringing the same file in twice changes nothing,
+because an answer's id is made of who was asked what and how.
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import suppress
-from hashlib import blake2b
-from itertools import chain
+from collections.abc import Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
 
 from eyetest.errors import InputError, short
-from eyetest.records import Answer, Asked, ModelEntry, Response, RunBenchmark, RunStep, columns
+from eyetest.records import Answer, Asked, ModelEntry, RunBenchmark, RunStep, columns
 from eyetest.runs.folder import RunWriter
-from eyetest.runs.importing.files import Row, read_rows
-from eyetest.runs.importing.layouts import Name, as_rows, unfold
-from eyetest.runs.importing.mapping import FieldMap
+from eyetest.runs.importing.files import is_excel, is_sheet, read_rows
+from eyetest.runs.importing.layouts import ItemAt, Place, Placed, as_rows, at, unfold
+from eyetest.runs.importing.mapping import RowReader
+from eyetest.runs.importing.merging import Merge, answer_id, compare, write
+from eyetest.runs.importing.source import Source
+from eyetest.runs.importing.staging import Staging
 
-_KEY = columns(Asked)
+_key: Callable[[Answer], tuple[object, ...]] = attrgetter(*columns(Asked))
 
 
 class Brought(msgspec.Struct, kw_only=True):
     """What came in."""
 
     answers: int = 0
+    """Answers that the file holds and the mapping wants."""
+    there: int = 0
+    """Those of them that the run held already, word for word."""
+    replaced: int = 0
+    """Those that took the place of another answer in the run."""
     given: int = 0
     """Answers that are only somebody's verdict."""
     models: Counter[str] = msgspec.field(default_factory=Counter)
@@ -37,111 +44,147 @@ class Brought(msgspec.Struct, kw_only=True):
     """Items that the benchmark does not have."""
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A file and how to read it."""
-
-    path: Path
-    fields: FieldMap = FieldMap()
-    matrix: str = ""
-    """What a row of a matrix of verdicts is, item or model; empty where there is one row an answer."""
-    header: str | None = None
-    number_trials: bool = False
-    """Whether a repeated answer is another trial rather than a mistake."""
-
-
 def import_answers(
-    source: Source, to: Path, *, benchmark: RunBenchmark | None = None, known: list[str] | None = None
+    source: Source,
+    to: Path,
+    *,
+    benchmark: RunBenchmark | None = None,
+    known: list[str] | None = None,
+    overwrite: bool = False,
 ) -> Brought:
-    """Bring answers in; ``known`` are the benchmark's item ids in order, where there is one."""
-    brought = Brought()
-    entries: dict[str, ModelEntry] = {}
-    answers = _answers(source, brought, known)
-    first = next(answers, None)
-    if first is None:
-        raise InputError(_nothing(source, brought))
-    with RunWriter(to) as run:
-        if benchmark:
-            run.check_benchmark(benchmark)
-        with run.planning() as plan:
-            for answer in chain([first], answers):
-                request = _id(answer)
-                plan.add(answer, request)
-                run.journal.append(
-                    Response(
-                        request=request,
-                        outcome=answer.outcome,
-                        text=answer.text,
-                        given=answer.given,
-                        error="recorded" if answer.outcome == "failed" else "",
-                        finish="recorded",
-                    )
-                )
-                if answer.model not in entries and answer.model not in run.manifest.models:
-                    entries[answer.model] = ModelEntry(spec=f"replay:{source.path.name}#{answer.model}")
-        step = RunStep(
-            what="import-answers",
-            options={"file": source.path.name},
-            planned=brought.answers,
-            requests=brought.answers,
-        )
-        run.record(step, entries, benchmark)
+    """Bring answers in; ``known`` are the benchmark's item ids in order, where there is one.
+
+    An answer that differs from one that the run holds is refused, unless it is to ``overwrite`` it.
+    """
+    run = RunWriter(to)
+    if benchmark:
+        run.check_benchmark(benchmark)
+    with Staging(to) as staging:
+        reading = _Reading(source, known)
+        for answer in reading:
+            staging.add(answer, reading.id_)
+        staging.done()
+        brought = reading.brought
+        if not brought.answers:
+            raise InputError(_nothing(source, brought))
+        with run:
+            if benchmark:
+                run.check_benchmark(benchmark)
+            merge = compare(to, staging, reading.seen.keys(), brought.models.keys())
+            if merge.replaced and not overwrite:
+                raise InputError(_differs(source, to, merge, reading.place(merge.first_replaced)))
+            brought.there, brought.replaced = merge.there, merge.replaced
+            if merge.new:
+                write(to, staging, merge)
+            if merge.new or (benchmark and not run.manifest.benchmark):
+                _record(run, source, merge.new, brought, benchmark)
     return brought
 
 
-def _answers(source: Source, brought: Brought, known: list[str] | None) -> Iterator[Answer]:
-    seen: dict[bytes, int] = {}
-    ids = set(known) if known is not None else None
-    for number, row in enumerate(_rows(source, known), 1):
-        where = f"{source.path.name} row {number}"
-        if number == 1:
-            source.fields.check(row, source.path.name)
-        answer = source.fields.answer(row, where) if source.fields.wants(row) else None
-        if answer is None:
-            brought.left_out += 1
-            continue
-        if ids is not None and answer.item not in ids:
-            brought.unknown[answer.item] += 1
-            continue
-        key = bytes.fromhex(_id(answer))
-        if key in seen:
-            answer = _again(source, answer, seen, key, where)
-        seen.setdefault(bytes.fromhex(_id(answer)), number)
+def _record(run: RunWriter, source: Source, new: int, brought: Brought, benchmark: RunBenchmark | None) -> None:
+    step = RunStep(what="import-answers", options={"file": source.name}, planned=new, requests=new)
+    entries = {
+        model: ModelEntry(spec=f"replay:{source.name}#{model}")
+        for model in brought.models
+        if model not in run.manifest.models
+    }
+    run.record(step, entries, benchmark)
+
+
+class _Reading:
+    """Goes through a file once and remembers what was seen."""
+
+    def __init__(self, source: Source, known: list[str] | None) -> None:
+        self._source, self._known = source, known
+        self._ids = set(known) if known is not None else None
+        self._next_trial: dict[bytes, int] = {}
+        self.brought = Brought()
+        self.seen: dict[bytes, Place] = {}
+        self.id_ = ""
+        """Of the answer that was given last."""
+
+    def __iter__(self) -> Iterator[Answer]:
+        source, brought = self._source, self.brought
+        fields = source.cell_fields if source.matrix else source.fields
+        reader = RowReader(fields, sheet=is_sheet(source.path), excel=is_excel(source.path))
+        checked = False
+        for place, row in self._rows():
+            try:
+                if not checked:
+                    fields.check(row)
+                    checked = True
+                answer = reader.answer(row)
+                if answer is not None and (self._ids is None or answer.item in self._ids):
+                    answer = self._counted(answer, place)
+                elif answer is not None:
+                    brought.unknown[answer.item] += 1
+                    continue
+            except InputError as error:
+                raise InputError(f"{source.name} {at(place)}: {error}") from None
+            if answer is None:
+                brought.left_out += 1
+            else:
+                yield answer
+
+    def place(self, id_: str) -> Place:
+        """Where an answer stands in the file."""
+        return self.seen[bytes.fromhex(id_)]
+
+    def _counted(self, answer: Answer, place: Place) -> Answer:
+        brought = self.brought
+        self.id_ = answer_id(_key(answer))
+        key = bytes.fromhex(self.id_)
+        if key in self.seen:
+            answer, key = self._again(answer, key)
+        self.seen[key] = place
         brought.answers += 1
         brought.given += answer.text is None and answer.given is not None
         brought.models[answer.model] += 1
         brought.outcomes[answer.outcome] += 1
-        yield answer
+        return answer
+
+    def _again(self, answer: Answer, first: bytes) -> tuple[Answer, bytes]:
+        """A second answer under the same key: another trial if the user says so, and a mistake otherwise."""
+        if not self._source.number_trials:
+            raise InputError(
+                f"item {short(answer.item)} was answered by {short(answer.model)} under the same condition in "
+                f"{at(self.seen[first])} already; map what tells them apart, or add --number-trials"
+            )
+        key = first
+        while key in self.seen:
+            trial = self._next_trial.get(first, answer.trial + 1)
+            self._next_trial[first] = trial + 1
+            answer = msgspec.structs.replace(answer, trial=trial)
+            self.id_ = answer_id(_key(answer))
+            key = bytes.fromhex(self.id_)
+        return answer, key
+
+    def _rows(self) -> Iterator[Placed]:
+        source = self._source
+        rows = read_rows(source.path)
+        if source.matrix:
+            return unfold(rows, source)
+        return as_rows(rows, source, _item_at(self._known))
 
 
-def _again(source: Source, answer: Answer, seen: dict[bytes, int], key: bytes, where: str) -> Answer:
-    """A second answer under the same key: another trial if the user says so, and a mistake otherwise."""
-    if not source.number_trials:
-        raise InputError(
-            f"{where}: item {short(answer.item)} was answered by {short(answer.model)} under the same condition in "
-            f"row {seen[key]} already; map what tells them apart, or add --number-trials"
-        )
-    while bytes.fromhex(_id(answer)) in seen:
-        answer = msgspec.structs.replace(answer, trial=answer.trial + 1)
-    return answer
-
-
-def _rows(source: Source, known: list[str] | None) -> Iterator[Row]:
-    rows = read_rows(source.path)
-    if source.matrix:
-        return unfold(rows, source.matrix, source.header)
-    return as_rows(rows, excel=source.path.suffix.lower() == ".xlsx", item_at=_item_at(known))
-
-
-def _item_at(known: list[str] | None) -> Name | None:
+def _item_at(known: list[str] | None) -> ItemAt | None:
     if known is None:
         return None
 
     def item_at(position: int) -> str:
-        with suppress(IndexError):
+        if position < len(known):
             return known[position]
         raise InputError(f"doc_id {position} is past the end of the benchmark ({len(known):,} items)")
 
     return item_at
+
+
+def _differs(source: Source, to: Path, merge: Merge, place: Place) -> str:
+    others = f" ({merge.replaced:,} such rows)" if merge.replaced > 1 else ""
+    return (
+        f"{source.name} {at(place)}: {to} holds another answer to this already{others}; "
+        "add --overwrite to replace what it holds, or choose another run"
+    )
 
 
 def _nothing(source: Source, brought: Brought) -> str:
@@ -151,8 +194,3 @@ def _nothing(source: Source, brought: Brought) -> str:
     if brought.left_out:
         return f"{source.path}: all {brought.left_out:,} rows were left out by --where or --map-values"
     return f"{source.path} holds no answers"
-
-
-def _id(answer: Answer) -> str:
-    key = "\x1f".join(str(getattr(answer, name)) for name in _KEY)
-    return blake2b(b"eyetest answer 1\n" + key.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -1,74 +1,98 @@
 """Files of tools whose layout is known, and matrices of verdicts, as plain rows."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from eyetest.errors import InputError, short
-from eyetest.runs.importing.files import EXCEL_CELL, Row
+from eyetest.errors import InputError, nearest, short
+from eyetest.runs.importing.files import Numbered, Row
+from eyetest.runs.importing.source import Source
+from eyetest.runs.importing.values import plain, score
 
-_API_FAILURE = "Failed to obtain answer via API"
-_REQUEST_FAILED = "[REQUEST_FAILED"
-Name = Callable[[int], str]
+ItemAt = Callable[[int], str]
 """The id of the item at a position of the benchmark."""
+Place = int | tuple[int, str]
+"""A row's number, or that and a column's name."""
+Placed = tuple[Place, Row]
 
 
-def as_rows(rows: Iterator[Row], *, excel: bool, item_at: Name | None) -> Iterator[Row]:
+def at(place: Place) -> str:
+    """A place in a file, in words."""
+    return f"row {place}" if isinstance(place, int) else f"row {place[0]}, column {short(place[1])}"
+
+
+def as_rows(rows: Iterable[Numbered], source: Source, item_at: ItemAt | None) -> Iterator[Placed]:
     """Rows in which a known tool's columns have our names besides their own; other rows as they are."""
-    for row in rows:
+    judged = "given" in source.fields.columns
+    for number, row in rows:
         if "doc_id" in row and ("resps" in row or "filtered_resps" in row):
-            yield _lmms_eval(row, item_at)
+            try:
+                yield from ((number, known) for known in _lmms_eval(row, item_at, judged=judged))
+            except InputError as error:
+                raise InputError(f"{source.name} {at(number)}: {error}") from None
         elif "prediction" in row and "index" in row:
-            yield _vlmevalkit(row, excel=excel)
+            yield number, row | {"item": row["index"], "text": row["prediction"]}
         else:
-            yield row
+            yield number, row
 
 
-def _vlmevalkit(row: Row, *, excel: bool) -> Row:
-    text = row["prediction"]
-    text = text if isinstance(text, str) or text is None else str(text)
-    known: Row = {"item": row["index"], "text": text}
-    if text and _API_FAILURE in text:
-        known |= {"text": None, "outcome": "failed"}
-    elif excel and text and len(text) == EXCEL_CELL:
-        known["outcome"] = "truncated"
-    return row | {name: value for name, value in known.items() if name not in row}
+def _lmms_eval(row: Row, item_at: ItemAt | None, *, judged: bool) -> Iterator[Row]:
+    """``resps`` is left out of the log where it equals ``filtered_resps``; the item is only known by its position.
 
-
-def _lmms_eval(row: Row, item_at: Name | None) -> Row:
-    """``resps`` is left out of the log where it equals ``filtered_resps``; the item is only known by its position."""
-    said: Any = row.get("resps") or row.get("filtered_resps")
-    while isinstance(said, list):
-        said = said[0] if said else ""
-    text = "" if said is None else str(said)
-    failed = text.startswith(_REQUEST_FAILED)
-    position = row["doc_id"]
-    if not isinstance(position, int):
-        raise InputError(f"doc_id: found {short(position)}, expected a position in the benchmark")
-    known: Row = {
-        "item": item_at(position) if item_at else str(position),
-        "text": None if failed else text,
-        "outcome": "failed" if failed else "answered",
-    }
-    return row | {name: value for name, value in known.items() if name not in row}
-
-
-def unfold(rows: Iterator[Row], names: str, header: str | None) -> Iterator[Row]:
-    """A matrix of verdicts as one row a cell. ``names`` says what a row of the matrix is: an item or a model.
-
-    The other of the two is in the column's name, or, with a ``header`` pattern, whatever its named groups say.
+    Several responses are repeats of one request, so each is a trial. Where the user wants a verdict from the log
+    (``judged``), it need not hold texts as well.
     """
-    pattern = _pattern(header) if header else None
+    said = list(_leaves(row.get("resps"))) or list(_leaves(row.get("filtered_resps")))
+    position = row["doc_id"]
+    if type(position) is not int or position < 0:
+        raise InputError(f"doc_id: found {short(position)}, expected a position in the benchmark")
+    known = row | {"item": item_at(position) if item_at else str(position)}
+    if any(isinstance(part, int | float) for part in said):
+        if not judged:
+            raise InputError("resps: found likelihoods, expected texts; name the metric to take: --map given=METRIC")
+        yield {"method": "likelihood"} | known | {"text": None}
+    elif len(said) < 2 or "trial" in row:
+        yield known | {"text": said[0] if said else None}
+    else:
+        for trial, text in enumerate(said):
+            yield known | {"text": text, "trial": trial}
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, list):
+        for part in value:
+            yield from _leaves(part)
+    elif value is not None:
+        yield value
+
+
+def unfold(rows: Iterable[Numbered], source: Source) -> Iterator[Placed]:
+    """A matrix of verdicts as one row a cell; a row of the matrix is an item or a model.
+
+    Its name is in the first column, unless the user names another. The other of the two is in a column's name, or,
+    with a ``--header`` pattern, whatever its named groups say.
+    """
+    pattern = _pattern(source.header) if source.header else None
+    names, label = source.matrix, source.label
     other = "model" if names == "item" else "item"
     parsed: dict[str, Row] = {}
-    for row in rows:
-        cells = iter(row.items())
-        name = str(next(cells)[1])
-        for column, value in cells:
+    for number, row in rows:
+        if label is None:
+            label = next(iter(row), "")
+        if label not in row:
+            raise InputError(f'{source.name} {at(number)}: no column "{label}"; {nearest(label, row)}')
+        name = plain(row[label])
+        for column, value in row.items():
+            if column == label:
+                continue
             if column not in parsed:
                 parsed[column] = _parse(pattern, column) if pattern else {other: column}
-            if value not in ("", None):
-                yield {names: name, **parsed[column], "given": value, "text": None}
+            try:
+                given = score(value)
+            except InputError as error:
+                raise InputError(f"{source.name} {at((number, column))}: {error}") from None
+            if given is not None:
+                yield (number, column), {names: name, **parsed[column], "given": given, "text": None}
 
 
 def _pattern(header: str) -> re.Pattern[str]:

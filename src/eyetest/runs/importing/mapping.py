@@ -5,25 +5,20 @@
 is mapped to nothing (``pot>``) leaves its rows out. A value that is not mentioned stays as it is.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, get_args, get_origin
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
 from eyetest.errors import InputError, nearest, short
-from eyetest.records import Answer, columns
+from eyetest.records import Answer
 from eyetest.runs.importing.files import Row
+from eyetest.runs.importing.values import FIELDS, WORDS, assemble, is_absent, plain, typed
 
-FIELDS = columns(Answer)
-_TRUE = {"true": 1.0, "yes": 1.0, "right": 1.0, "correct": 1.0}
-_FALSE = {"false": 0.0, "no": 0.0, "wrong": 0.0, "incorrect": 0.0}
-_ABSENT = ("", "none", "null", "nan", "na")
 _JOINED_BY = " "
-_ALLOWED = {
-    field.name: get_args(field.type)
-    for field in msgspec.structs.fields(Answer)
-    if get_origin(field.type) is not None and all(isinstance(value, str) for value in get_args(field.type))
-}
+_OWN = ("item", "text", "given")
+"""Fields that differ from row to row; the others repeat, so that each combination of them is converted once."""
+_MOST_KEPT = 50_000
 
 
 class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,111 +30,169 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     """Our field → their value → our value."""
     constants: dict[str, str] = {}
     """Our field → the value of every row."""
-    only: dict[str, str] = {}
-    """Column → the value that a row must have to come in."""
+    only: dict[str, tuple[str, ...]] = {}
+    """Column → the values of which a row must have one to come in."""
 
     def wants(self, row: Row) -> bool:
         """Whether a row is to come in at all."""
-        return all(_text(row.get(column)) == value for column, value in self.only.items())
+        return all(plain(row.get(column)) in values for column, values in self.only.items())
 
-    def answer(self, row: Row, where: str) -> Answer | None:
-        """The answer in a row; None where one of its values was mapped to nothing."""
-        found: dict[str, Any] = dict(self.constants)
-        for field in FIELDS:
-            value = self._value(field, row)
-            if value is None:
-                continue
-            renamed = self.values.get(field, {}).get(_text(value))
-            if renamed == "":
-                return None
-            found[field] = renamed if renamed is not None else value
-        return convert(found, where)
-
-    def _value(self, field: str, row: Row) -> Any:
-        names = self.columns.get(field, (field,) if field in row and field not in self.constants else ())
-        if not names:
-            return None
-        if len(names) == 1:
-            return row.get(names[0])
-        return _JOINED_BY.join(_text(row.get(name)) for name in names if _text(row.get(name)))
-
-    def check(self, known: Iterable[str], where: str) -> None:
+    def check(self, known: Iterable[str]) -> None:
         """Refuse columns that the file does not have."""
         known = list(known)
         wanted = [*self.only, *(name for names in self.columns.values() for name in names)]
         for name in wanted:
             if name not in known:
-                raise InputError(f'{where}: no column "{name}"; {nearest(name, known)}')
+                raise InputError(f'no column "{name}"; {_nearest(name, known)}')
+        has = {*known, *self.columns, *self.constants}
         for field in ("item", "model"):
-            if field not in self.columns and field not in known and field not in self.constants:
+            if field not in has:
                 mend = "--model NAME, or --map model=COLUMN" if field == "model" else "--map item=COLUMN"
-                raise InputError(f"{where}: no column for the {field} among {_listed(known)}; say {mend}")
+                raise InputError(f"no column for the {field} among {_listed(known)}; say {mend}")
+        if not has & {"text", "given"}:
+            raise InputError(
+                f"no column for the text of an answer among {_listed(known)}; say --map text=COLUMN, "
+                "or --map given=COLUMN where there is only a verdict"
+            )
 
 
-def convert(found: Mapping[str, Any], where: str) -> Answer:
-    """An answer out of values of any type, or an error that says which value is not one of ours."""
-    values: dict[str, Any] = {}
-    for field, value in found.items():
-        if field in ("item", "model"):
-            values[field] = _text(value)
-        elif field == "given":
-            values[field] = _score(value, where)
-        elif field in ("template", "order", "trial"):
-            values[field] = _whole(value, field, where)
-        elif field in _ALLOWED:
-            word = _text(value)
-            if word not in _ALLOWED[field]:
-                raise InputError(
-                    f"{where}: {field}: found {short(word)}, expected one of {', '.join(_ALLOWED[field])}; "
-                    f"rename it with --map-values {field}={word}>{_ALLOWED[field][0]}"
-                )
-            values[field] = word
-        else:
-            values[field] = None if value is None else _text(value)
-    if not values.get("item") or not values.get("model"):
-        raise InputError(f"{where}: neither item nor model may be empty")
-    return Answer(**values)
+class RowReader:
+    """A mapping put to work on the rows of one file."""
+
+    def __init__(self, fields: FieldMap, *, sheet: bool = False, excel: bool = False) -> None:
+        self._fields = fields
+        self._sheet, self._excel = sheet, excel
+        self._sources: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}
+        self._known: dict[tuple[Any, ...], dict[str, Any] | None] = {}
+
+    def answer(self, row: Row) -> Answer | None:
+        """The answer in a row; None where the row is not wanted or one of its values was mapped to nothing."""
+        if self._fields.only and not self._fields.wants(row):
+            return None
+        names = tuple(row)
+        sources = self._sources.get(names)
+        if sources is None:
+            sources = self._sources[names] = self._find(row)
+        own: dict[str, Any] = {}
+        repeated: list[Any] = [names]
+        for field, from_ in sources:
+            value = row[from_[0]] if len(from_) == 1 else self._joined(row, from_)
+            if field in _OWN:
+                own[field] = value
+            else:
+                repeated.append(value)
+        common = self._common(tuple(repeated), sources)
+        mine = self._renamed(own)
+        if common is None or mine is None:
+            return None
+        return assemble(common | typed(mine), sheet=self._sheet, excel=self._excel)
+
+    def _find(self, row: Row) -> list[tuple[str, tuple[str, ...]]]:
+        """For each field the columns that make it up, in rows with these columns."""
+        found = []
+        for field in FIELDS:
+            names = self._fields.columns.get(field)
+            if names is None:
+                names = (field,) if field in row and field not in self._fields.constants else ()
+            names = tuple(name for name in names if name in row)
+            if names:
+                found.append((field, names))
+        return found
+
+    def _joined(self, row: Row, names: tuple[str, ...]) -> str:
+        return _JOINED_BY.join(filter(None, (plain(row[name]) for name in names)))
+
+    def _common(self, key: tuple[Any, ...], sources: list[tuple[str, tuple[str, ...]]]) -> dict[str, Any] | None:
+        try:
+            return self._known[key]
+        except KeyError:
+            pass
+        except TypeError:  # a list or an object, which is told below
+            self._known.clear()
+        fields = [field for field, _ in sources if field not in _OWN]
+        renamed = self._renamed(dict(zip(fields, key[1:], strict=True)))
+        common = None if renamed is None else typed(self._fields.constants | renamed)
+        if len(self._known) >= _MOST_KEPT:
+            self._known.clear()
+        self._known[key] = common
+        return common
+
+    def _renamed(self, found: dict[str, Any]) -> dict[str, Any] | None:
+        if not self._fields.values:
+            return found
+        renamed = {}
+        for field, value in found.items():
+            ours = self._fields.values.get(field, {}).get("" if is_absent(value) else plain(value))
+            if ours == "":
+                return None
+            renamed[field] = value if ours is None else ours
+        return renamed
 
 
 def parse_field_map(
     pairs: Iterable[str] = (), values: Iterable[str] = (), constants: Iterable[str] = (), only: Iterable[str] = ()
 ) -> FieldMap:
     """The user's words, checked."""
-    found = {field: tuple(column.split("+")) for field, column in _pairs(pairs, "--map", "item=item_id")}
+    found: dict[str, tuple[str, ...]] = {}
+    for field, column in _pairs(pairs, "--map", "item=item_id"):
+        _once(found, field, tuple(column.split("+")), "--map")
     renamed: dict[str, dict[str, str]] = {}
     for text in values:
-        field, equals, rest = text.partition("=")
-        field = field.strip()
-        if not equals or ">" not in rest:
-            raise InputError(f'--map-values takes FIELD=VALUE>OURS,…, such as sight=text>blind; found "{text}"')
-        _known_field(field, "--map-values")
-        column, colon, after = rest.partition(":")
-        if colon and ">" not in column:
-            found.setdefault(field, (column.strip(),))
-            rest = after
-        for pair in rest.split(","):
-            theirs, arrow, ours = pair.rpartition(">")
-            if not arrow:
-                raise InputError(f'--map-values {field}: "{pair}" has no >; write VALUE>OURS')
-            if ours and field in _ALLOWED and ours not in _ALLOWED[field]:
-                raise InputError(f'--map-values {field}: no {field} "{ours}"; {nearest(ours, _ALLOWED[field])}')
-            renamed.setdefault(field, {})[theirs] = ours
-    fixed = dict(_pairs(constants, "--set", "sight=blind"))
-    for field, value in fixed.items():
-        if field in _ALLOWED and value not in _ALLOWED[field]:
-            raise InputError(f'--set {field}: no {field} "{value}"; {nearest(value, _ALLOWED[field])}')
-    filters = dict(_pairs(only, "--where", "setting=zero-shot", ours=False))
+        field, column, renames = _renames(text)
+        if column:
+            _once(found, field, (column,), "--map-values")
+        renamed.setdefault(field, {}).update(renames)
+    fixed: dict[str, str] = {}
+    for field, value in _pairs(constants, "--set", "sight=blind"):
+        if field in found:
+            raise InputError(f"--set {field}: {field} is mapped to a column as well; say one of the two")
+        _once(fixed, field, _allowed(field, value, "--set"), "--set")
+    filters: dict[str, tuple[str, ...]] = {}
+    for column, value in _pairs(only, "--where", "setting=zero-shot", ours=False):
+        filters[column] = (*filters.get(column, ()), value)
     return FieldMap(columns=found, values=renamed, constants=fixed, only=filters)
 
 
-def _pairs(texts: Iterable[str], option: str, example: str, *, ours: bool = True) -> Iterable[tuple[str, str]]:
+def _renames(text: str) -> tuple[str, str, dict[str, str]]:
+    """``FIELD=[COLUMN:]THEIRS>OURS,…``: the field, the column if one is named, and what becomes of which value."""
+    field, equals, rest = text.partition("=")
+    field = field.strip()
+    if not equals or ">" not in rest:
+        raise InputError(f'--map-values takes FIELD=VALUE>OURS,…, such as sight=text>blind; found "{text}"')
+    _known_field(field, "--map-values")
+    column, colon, after = rest.partition(":")
+    if not colon or ">" in column:
+        column, after = "", rest
+    renames: dict[str, str] = {}
+    for pair in after.split(","):
+        theirs, arrow, ours = (part.strip() for part in pair.rpartition(">"))
+        if not arrow:
+            raise InputError(f'--map-values {field}: "{pair}" has no >; write VALUE>OURS')
+        renames[theirs] = _allowed(field, ours, "--map-values") if ours else ""
+    return field, column.strip(), renames
+
+
+def _pairs(texts: Iterable[str], option: str, example: str, *, ours: bool = True) -> Iterator[tuple[str, str]]:
     for pair in (part for text in texts for part in text.split(",")):
         name, equals, value = pair.partition("=")
-        if not equals or not name.strip():
+        name = name.strip()
+        if not equals or not name:
             raise InputError(f'{option} takes NAME=VALUE pairs, such as {example}; found "{pair}"')
         if ours:
-            _known_field(name.strip(), option)
-        yield name.strip(), value.strip()
+            _known_field(name, option)
+        yield name, value.strip()
+
+
+def _once(found: dict[str, Any], field: str, value: Any, option: str) -> None:
+    if found.get(field, value) != value:
+        raise InputError(f"{option}: {field} is said twice, differently")
+    found[field] = value
+
+
+def _allowed(field: str, word: str, option: str) -> str:
+    if field in WORDS and word not in WORDS[field]:
+        raise InputError(f'{option} {field}: no {field} "{word}"; {nearest(word, WORDS[field])}')
+    return word
 
 
 def _known_field(field: str, option: str) -> None:
@@ -147,36 +200,12 @@ def _known_field(field: str, option: str) -> None:
         raise InputError(f'{option}: no field "{field}"; {nearest(field, FIELDS)}')
 
 
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return value if isinstance(value, str) else str(value)
-
-
-def _score(value: Any, where: str) -> float | None:
-    word = _text(value).strip().lower()
-    if value is None or word in _ABSENT:
-        return None
-    if word in _TRUE or word in _FALSE:
-        return (_TRUE | _FALSE)[word]
-    try:
-        score = float(word)
-    except ValueError:
-        score = -1.0
-    if not 0 <= score <= 1:
-        raise InputError(f"{where}: given: found {short(value)}, expected a score from 0 to 1")
-    return score
-
-
-def _whole(value: Any, field: str, where: str) -> int:
-    try:
-        return int(_text(value) or 0)
-    except ValueError:
-        raise InputError(f"{where}: {field}: found {short(value)}, expected a whole number") from None
+def _nearest(name: str, known: list[str]) -> str:
+    """The nearest column, or the first few where there are thousands."""
+    said = nearest(name, known)
+    return said if said.startswith("did you") else f"known: {_listed(known)}"
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(name[:40] for name in names[:12])
+    shown = ", ".join(short(name, 40)[1:-1] for name in names[:12])
     return f"{shown} … ({len(names)} columns)" if len(names) > 12 else shown

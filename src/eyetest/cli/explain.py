@@ -1,0 +1,102 @@
+"""``eyetest explain``: follow one item of a run from what was sent to what it was worth."""
+
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.text import Text
+
+from eyetest.cli.score import BenchOption, MetricOption, RunArgument, find_benchmark
+from eyetest.cli.show import item_panel, sent
+from eyetest.cli.terminal import out, print_json, safe
+from eyetest.errors import InputError, nearest
+from eyetest.prompts import CannotApply, build
+from eyetest.records import Asked, Condition, Item
+from eyetest.runs import Run, read_responses
+from eyetest.scoring import Said, Scored, Scorer
+
+_SHOWN = 10
+_COLOURS = {"chosen": "green", "text": "green", "refused": "yellow", "ambiguous": "yellow", "unparsed": "red"}
+
+
+def explain(
+    run: RunArgument,
+    item_id: Annotated[str, typer.Argument(metavar="ITEM", help="The item's id.")],
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only this model.")] = None,
+    sight: Annotated[str | None, typer.Option("--sight", metavar="NAME", help="Only what was asked so.")] = None,
+    bench: BenchOption = None,
+    rules: Annotated[str, typer.Option("--rules", metavar="NAME", help="Whose reading rules.")] = "eyetest",
+    metric: MetricOption = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many answers to show.")] = _SHOWN,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for another program, all of it.")] = False,
+) -> None:
+    """Show an item, what was sent of it, what each model said, how that is read, by which rule, and its score."""
+    found = Run(run)
+    item = (benchmark := find_benchmark(found, bench))[item_id]
+    rows = _asked(found, item_id, model, sight)
+    wanted = {row["request"] for row in rows}
+    said = {r.request: r for r in read_responses(found.path) if r.request in wanted}
+    scorer = Scorer(rules, metric)
+    cases = []
+    for row in rows:
+        asked = Asked(**{name: row[name] for name in Asked.__struct_fields__})
+        response = said.get(row["request"])
+        if response is not None:
+            facts = Said(response.outcome, response.text, response.given, response.candidates)
+            cases.append((asked, response, scorer.score(item, asked.condition, facts)))
+    if as_json:
+        print_json([{"asked": asked, "response": answer, "scored": scored} for asked, answer, scored in cases])
+        return
+    out.print(item_panel(benchmark, item))
+    shown: set[Condition] = set()
+    for asked, response, scored in cases[:limit]:
+        if asked.condition not in shown:
+            shown.add(asked.condition)
+            out.print(_prompt(item, asked.condition), soft_wrap=True)
+        out.print(_case(asked, response.text, response.detail, scored))
+    if len(cases) > limit:
+        out.print(Text(f"and {len(cases) - limit:,} more answers (--limit)", "dim"))
+    if len(rows) > len(cases):
+        out.print(Text(f"{len(rows) - len(cases):,} calls have no answer yet", "dim"))
+
+
+def _asked(run: Run, item_id: str, model: str | None, sight: str | None) -> list[dict[str, Any]]:
+    plan = pl.from_arrow(run.plan())
+    assert isinstance(plan, pl.DataFrame)
+    rows = plan.filter(pl.col("item") == item_id)
+    if rows.is_empty():
+        raise InputError(f"{run.path} asked nothing about item {item_id}")
+    for name, value in (("model", model), ("sight", sight)):
+        if value is not None:
+            known = rows.get_column(name).unique().to_list()
+            if value not in known:
+                raise InputError(f'--{name}: nothing of "{value}" about this item; {nearest(value, known)}')
+            rows = rows.filter(pl.col(name) == value)
+    return rows.to_dicts()
+
+
+def _prompt(item: Item, condition: Condition) -> RenderableType:
+    try:
+        return sent(item, condition, build(item, condition))
+    except CannotApply as reason:
+        return Text(f"this version would not ask it so: {reason}", "yellow")
+
+
+def _case(asked: Asked, text: str | None, detail: str, scored: Scored) -> Panel:
+    title = f"{asked.model} · {asked.sight}, {asked.ask}, trial {asked.trial}"
+    parts: list[RenderableType] = []
+    if text:
+        start, end = scored.span or (0, 0)
+        parts.append(Text.assemble(safe(text[:start]), (safe(text[start:end]), "reverse"), safe(text[end:])))
+    elif detail:
+        parts.append(Text(safe(detail), "red"))
+    kind = scored.reading or "not read"
+    reading = f"{kind} {scored.choice or ''}".strip()
+    by = ", ".join(filter(None, (scored.rule, scored.why)))
+    worth = "no score" if scored.score is None else f"{scored.metric} {scored.score:g}"
+    parts.append(
+        Text.assemble("→ ", (reading, _COLOURS.get(kind, "dim")), (f"  {by}", "dim") if by else "", f"  {worth}")
+    )
+    return Panel(Group(*parts), title=Text(safe(title)), title_align="left")

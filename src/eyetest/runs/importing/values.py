@@ -1,0 +1,159 @@
+"""Values of any type in somebody's table, as the values of an answer."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, get_args, get_origin
+
+import msgspec
+
+from eyetest.errors import InputError, short
+from eyetest.records import Answer, columns
+from eyetest.runs.importing.excel import was_cut
+
+FIELDS = columns(Answer)
+WORDS = {
+    field.name: get_args(field.type)
+    for field in msgspec.structs.fields(Answer)
+    if get_origin(field.type) is not None and all(isinstance(value, str) for value in get_args(field.type))
+}
+"""The fields that take one of a few words, and the words."""
+_VERDICTS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0}
+_VERDICTS |= {"true": 1.0, "yes": 1.0, "right": 1.0, "correct": 1.0}
+_VERDICTS |= {"false": 0.0, "no": 0.0, "wrong": 0.0, "incorrect": 0.0}
+_ABSENT = ("", "none", "null", "nan", "na")
+_FAILURES = ("Failed to obtain answer via API", "[REQUEST_FAILED")
+"""What VLMEvalKit and lmms-eval write where an answer should be when the call failed."""
+_LARGEST = 2**63 - 1
+
+
+def is_absent(value: Any) -> bool:
+    """Whether a cell is empty."""
+    return value is None or value == "" or value != value  # noqa: PLR0124 (NaN is what differs from itself)
+
+
+def plain(value: Any) -> str:
+    """A value that names something: 7, 7.0 and "7" are one name."""
+    if isinstance(value, str):
+        return value
+    if is_absent(value):
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return said(value)
+
+
+def said(value: Any) -> str:
+    """A value as the words it stands for."""
+    if isinstance(value, bytes | list | tuple | dict):
+        raise InputError(f"found {short(value)}, expected text")
+    return value if isinstance(value, str) else str(value)
+
+
+def score(value: Any) -> float | None:
+    """A verdict from 0 to 1, also in words; None where there is none."""
+    if type(value) is float and 0 <= value <= 1:
+        return value
+    word = plain(value).strip().lower()
+    if word in _ABSENT:
+        return None
+    number = _VERDICTS.get(word)
+    if number is None:
+        try:
+            number = float(word)
+        except ValueError:
+            number = -1.0
+    if not 0 <= number <= 1:
+        raise InputError(f"given: found {short(value)}, expected a score from 0 to 1")
+    return number
+
+
+def convert(found: Mapping[str, Any], *, sheet: bool = False, excel: bool = False) -> Answer:
+    """An answer out of values of any type, or an error that says which of them is not one of ours.
+
+    An empty cell means the field's default. In a ``sheet`` nothing said and nothing known look alike: beside a
+    verdict or a failure it is nothing known; otherwise the model said nothing. A text in ``excel`` may be cut off.
+    """
+    return assemble(typed(found), sheet=sheet, excel=excel)
+
+
+def typed(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Each value as its field has it; an empty text stays, and any other empty cell is left out."""
+    return {
+        field: _CONVERTERS[field](value)
+        for field, value in found.items()
+        if not is_absent(value) or (field == "text" and value == "")
+    }
+
+
+def assemble(values: dict[str, Any], *, sheet: bool, excel: bool) -> Answer:
+    """An answer out of values that are typed already."""
+    if not values.get("item", "").strip() or not values.get("model", "").strip():
+        raise InputError("neither item nor model may be empty")
+    text, given = values.get("text"), values.get("given")
+    if text == "" and sheet and (given is not None or values.get("outcome") == "failed"):
+        values["text"] = text = None
+    if "outcome" not in values:
+        values |= _outcome(text, given, excel=excel)
+    return Answer(**values)
+
+
+def _outcome(text: str | None, given: float | None, *, excel: bool) -> dict[str, Any]:
+    """What became of a call, where the table does not say: a failure must not be counted as a wrong answer."""
+    if text is None:
+        return {} if given is not None else {"outcome": "failed"}
+    if text.lstrip()[:40].startswith(_FAILURES):
+        return {"outcome": "failed", "text": None}
+    return {"outcome": "truncated"} if excel and was_cut(text) else {}
+
+
+def _named(field: str, make: Callable[[Any], str]) -> Callable[[Any], str]:
+    def name(value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        try:
+            return make(value)
+        except InputError as error:
+            raise InputError(f"{field}: {error}") from None
+
+    return name
+
+
+def _whole(field: str) -> Callable[[Any], int]:
+    name = _named(field, plain)
+
+    def whole(value: Any) -> int:
+        try:
+            number = int(name(value))
+        except ValueError:
+            number = -1
+        if not 0 <= number <= _LARGEST:
+            raise InputError(
+                f"{field}: found {short(value)}, expected a whole number from 0; "
+                f"if the column means something else, say --set {field}=0"
+            )
+        return number
+
+    return whole
+
+
+def _word(field: str) -> Callable[[Any], str]:
+    name = _named(field, plain)
+
+    def word(value: Any) -> str:
+        found = name(value)
+        if found not in WORDS[field]:
+            raise InputError(
+                f"{field}: found {short(found)}, expected one of {', '.join(WORDS[field])}; "
+                f"rename it with --map-values '{field}={found[:40]}>{WORDS[field][0]}'"
+            )
+        return found
+
+    return word
+
+
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    **{field: _whole(field) for field in ("template", "order", "trial")},
+    **{field: _word(field) for field in WORDS},
+    **{field: _named(field, plain) for field in ("item", "model")},
+    "text": _named("text", said),
+    "given": score,
+}

@@ -1,0 +1,325 @@
+"""``eyetest run`` and ``eyetest status`` as a person uses them: stop, go on, ask for more."""
+
+import json
+import re
+import signal
+import threading
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from eyetest.runs import Run
+from tests.endpoint import Endpoint, failure
+from tests.endpoint import endpoint as endpoint
+from tests.running.benches import answers, hashes, keys_in, make_bench, manifest, stored
+from tests.running.processes import Nursery, until
+from tests.running.processes import _nursery as _nursery
+from tests.running.processes import nursery as nursery
+
+
+def ask(endpoint: Endpoint, *more: object) -> tuple[object, ...]:
+    return ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--backoff", 0.01, *more)
+
+
+def numbers_asked(endpoint: Endpoint) -> list[int]:
+    """Which questions came, in order."""
+    found = [re.search(r"number (\d+)\?", attempt.question) for attempt in endpoint.attempts]
+    return [int(match[1]) for match in found if match]
+
+
+# Stopping by hand.
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_once_lets_calls_in_flight_finish(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery, number: signal.Signals
+) -> None:
+    make_bench(tmp_path / "b", 60)
+    endpoint.gate = threading.Event()
+    process = nursery.start(*ask(endpoint, "--concurrency", 5))
+    until(lambda: endpoint.in_flight == 5)
+    process.send(number)
+    assert not process.ends_within(0.3), "it waits for the calls in flight"
+    assert endpoint.sent.total() == 5
+    endpoint.gate.set()
+    process.wait()
+    assert process.code == 130, process.stderr
+    assert endpoint.sent.total() == 5, "no new call is made"
+    assert sorted(keys_in(stored(tmp_path / "r"))) == sorted(endpoint.sent)
+    assert "stopped by you; 55 calls are left. The same command goes on from here." in process.stderr
+    assert "Traceback" not in process.stderr
+    assert nursery.run(*ask(endpoint)).code == 0
+    assert set(endpoint.sent.values()) == {1}
+    assert len(answers(tmp_path / "r")) == 60
+
+
+def test_ctrl_c_twice_stops_at_once_and_loses_nothing_stored(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    make_bench(tmp_path / "b", 60)
+    process = nursery.start(*ask(endpoint, "--concurrency", 5, "--max-calls", 20))
+    process.wait()
+    before = answers(tmp_path / "r")
+    assert before
+    endpoint.gate = threading.Event()
+    process = nursery.start(*ask(endpoint, "--concurrency", 5))
+    until(lambda: endpoint.in_flight == 5)
+    process.send(signal.SIGINT)
+    assert not process.ends_within(0.2)
+    process.send(signal.SIGINT)
+    ended = process.ends_within(30)
+    if not ended:
+        process.kill()
+    assert ended, "the second Ctrl-C gives the calls in flight up"
+    assert process.code == 130, process.stderr
+    assert "Traceback" not in process.stderr
+    assert "never awaited" not in process.stderr
+    assert answers(tmp_path / "r") == before
+    endpoint.gate.set()
+    assert nursery.run(*ask(endpoint)).code == 0
+    assert len(answers(tmp_path / "r")) == len(stored(tmp_path / "r")) == 60
+
+
+def test_ctrl_c_ends_a_pause_that_the_server_asked_for(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 20)
+    endpoint.rule = lambda attempt: failure(429, "wait", Retry_After="300")
+    process = nursery.start(*ask(endpoint))
+    until(lambda: endpoint.sent.total() >= 8)
+    until(lambda: endpoint.in_flight == 0)
+    process.send(signal.SIGINT)
+    ended = process.ends_within(30)
+    if not ended:
+        process.kill()
+    assert ended
+    assert process.code == 130
+    assert stored(tmp_path / "r") == [], "a call that was not over is no failure"
+    endpoint.rule = lambda attempt: None
+    assert nursery.run(*ask(endpoint)).code == 0
+    assert len(answers(tmp_path / "r")) == 20
+
+
+def test_ctrl_c_before_the_first_call_leaves_a_run_that_can_go_on(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    make_bench(tmp_path / "b", 30)
+    process = nursery.start(*ask(endpoint))
+    until(lambda: (tmp_path / "r").exists() or process.ends_within(0))
+    process.send(signal.SIGINT)
+    process.wait()
+    assert process.code in (0, 1, 130), "asyncio may have been faster"
+    assert "Traceback" not in process.stderr
+    assert nursery.run(*ask(endpoint)).code == 0
+    assert len(answers(tmp_path / "r")) == 30
+
+
+# Asking no more than needed.
+
+
+def test_a_dry_run_touches_nothing(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 10)
+    shown = nursery.run(*ask(endpoint, "--dry-run", "--sight", "image,blind", "--trials", 2))
+    assert shown.code == 0, shown.stderr
+    assert re.search(r"to ask +40 calls", shown.stdout)
+    assert re.search(r"sights +image 20, blind 20", shown.stdout)
+    assert not (tmp_path / "r").exists()
+    assert endpoint.sent.total() == 0
+    assert nursery.run("run", "b", "--model", "scripted:", "--dry-run").code == 0, "it needs no place for answers"
+
+    assert nursery.run(*ask(endpoint, "--limit", 4)).code == 0
+    before = hashes(tmp_path / "r")
+    shown = nursery.run(*ask(endpoint, "--dry-run"))
+    assert re.search(r"to ask +6 calls", shown.stdout)
+    assert re.search(r"answered before +4", shown.stdout)
+    assert hashes(tmp_path / "r") == before
+    assert endpoint.sent.total() == 4
+
+
+def test_a_complete_run_asks_nothing(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 10)
+    assert nursery.run(*ask(endpoint)).code == 0
+    before = stored(tmp_path / "r")
+    again = nursery.run(*ask(endpoint))
+    assert again.code == 0
+    assert re.search(r"to ask +0 calls", again.stderr)
+    assert endpoint.sent.total() == 10
+    assert stored(tmp_path / "r") == before
+
+
+def test_more_trials_ask_only_those_that_are_new(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 8)
+    warm = ("--temperature", 1)
+    assert nursery.run(*ask(endpoint, *warm, "--trials", 3)).code == 0
+    assert endpoint.sent.total() == 24
+    assert Counter(attempt.body["seed"] for attempt in endpoint.attempts) == {0: 8, 1: 8, 2: 8}
+    endpoint.forget()
+    assert nursery.run(*ask(endpoint, *warm, "--trials", 5)).code == 0
+    assert Counter(attempt.body["seed"] for attempt in endpoint.attempts) == {3: 8, 4: 8}
+    assert len(answers(tmp_path / "r")) == 40
+    endpoint.forget()
+    assert nursery.run(*ask(endpoint, *warm, "--trials", 2)).code == 0
+    assert endpoint.sent.total() == 0
+    assert len(Run(tmp_path / "r").plan()) == 40, "what was planned once stays in the plan"
+
+
+def test_another_sight_asks_only_what_is_new(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 8)
+    assert nursery.run(*ask(endpoint)).code == 0
+    assert all(attempt.pictures for attempt in endpoint.attempts)
+    endpoint.forget()
+    assert nursery.run(*ask(endpoint, "--sight", "image,blind")).code == 0
+    assert endpoint.sent.total() == 8
+    assert not any(attempt.pictures for attempt in endpoint.attempts)
+    groups = json.loads(nursery.run("status", "r", "--json").stdout)["groups"]
+    assert [(g["sight"], g["planned"], g["answered"]) for g in groups] == [("image", 8, 8), ("blind", 8, 8)]
+
+
+def test_another_model_in_the_same_folder(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 5)
+    assert nursery.run(*ask(endpoint)).code == 0
+    assert nursery.run(*ask(endpoint, "--model", f"other=openai:m@{endpoint.url}")).code == 0
+    assert endpoint.sent.total() == 10, "the same endpoint under another name is another model"
+    assert sorted(manifest(tmp_path / "r")["models"]) == ["m", "other"]
+    assert Counter(Run(tmp_path / "r").plan().column("model").to_pylist()) == {"m": 5, "other": 5}
+
+
+def test_a_changed_setting_is_a_new_question(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 5)
+    assert nursery.run(*ask(endpoint)).code == 0
+    assert nursery.run(*ask(endpoint, "--max-tokens", 9)).code == 0
+    assert nursery.run(*ask(endpoint, "--max-tokens", 9)).code == 0
+    assert endpoint.sent.total() == 10
+    assert Counter(attempt.body["max_tokens"] for attempt in endpoint.attempts) == {512: 5, 9: 5}
+
+
+def test_limit_and_item(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 12)
+    assert nursery.run(*ask(endpoint, "--limit", 3)).code == 0
+    assert sorted(numbers_asked(endpoint)) == [0, 1, 2]
+    endpoint.forget()
+    assert nursery.run(*ask(endpoint, "--item", "q7", "--item", "q2", "--item", "q9")).code == 0
+    assert sorted(numbers_asked(endpoint)) == [7, 9]
+    endpoint.forget()
+    assert nursery.run(*ask(endpoint, "--item", "q11", "--item", "q5", "--limit", 1)).code == 0
+    assert numbers_asked(endpoint) == [5]
+    endpoint.forget()
+    assert nursery.run(*ask(endpoint, "--limit", 1000)).code == 0
+    assert sorted(numbers_asked(endpoint)) == [3, 4, 6, 8, 10, 11]
+    missing = nursery.run(*ask(endpoint, "--item", "q99"))
+    assert missing.code == 2
+    assert "no item 'q99' in small" in missing.stderr
+
+
+def test_items_that_lead_to_the_same_request_are_asked_once(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    """Blind, with the question left out, many items say the same."""
+    make_bench(tmp_path / "b", 10)
+    done = nursery.run(*ask(endpoint, "--sight", "nothing"))
+    assert done.code == 0, done.stderr
+    assert endpoint.sent.total() == 1
+    assert re.search(r"the same request +9 rows of the plan share one", done.stderr)
+    assert len(Run(tmp_path / "r").plan()) == 10
+    (group,) = json.loads(nursery.run("status", "r", "--json").stdout)["groups"]
+    assert group["answered"] == 10
+
+
+def test_requests_that_share_a_picture_are_neighbours(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 40, pictures=8)
+    command = ask(endpoint, "--concurrency", 1, "--sight", "image,no-question", "--trials", 2, "--temperature", 1)
+    assert nursery.run(*command).code == 0
+    order = [attempt.pictures[0] for attempt in endpoint.attempts]
+    changes = sum(one != other for one, other in pairwise(order))
+    assert len(set(order)) == 8
+    assert changes == 7, "each picture is sent in one go"
+
+
+# What is said.
+
+
+def test_status_says_what_failed_and_why(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 9)
+    endpoint.rule = lambda attempt: failure(400, "too long [bold]really") if "number 4?" in attempt.question else None
+    assert nursery.run(*ask(endpoint)).code == 0
+    told = nursery.run("status", "r")
+    assert told.code == 0
+    assert "small · nobody is writing to it" in told.stdout
+    assert re.search(r"m +image +direct +9 +8 +1", told.stdout)
+    assert "1 × bad-request: 400: too long [bold]really" in told.stdout
+    state = json.loads(nursery.run("status", "r", "--json").stdout)
+    assert state["failures"] == [["bad-request: 400: too long [bold]really", 1]]
+    assert state["groups"] == [
+        {"model": "m", "sight": "image", "ask": "direct", "planned": 9, "answered": 8, "failed": 1}
+    ]
+    assert (state["torn_lines"], state["not_needed"], state["writer"]) == (0, 0, None)
+
+
+def test_status_of_a_run_that_is_not_whole(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 9)
+    assert nursery.run(*ask(endpoint, "--max-calls", 1)).code == 0
+    (group,) = json.loads(nursery.run("status", "r", "--json").stdout)["groups"]
+    assert (group["answered"], group["open"]) == (1, 8)
+    for place in ("b", "gone"):
+        done = nursery.run("status", place)
+        assert (done.code, done.stdout) == (2, "")
+        assert done.stderr == f"error: {place} is no run folder (it has no run.json)\n"
+
+
+def test_a_stopping_rule_saves_calls_and_says_so(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 20)
+    models = [("--model", f"m{n}=scripted:right={right},seed={n}") for n, right in enumerate((0.9, 0.8, 0.4))]
+    command = ("run", "b", "--to", "r", *sum(models, ()), "--trials", 4, "--temperature", 1)
+    rule = ("--stop", "more than 2 of 4 trials, at least 2 of 3 models")
+    done = nursery.run(*command, *rule)
+    assert done.code == 0, done.stderr
+    asked = len(stored(tmp_path / "r"))
+    assert asked < 200
+    assert f"{240 - asked:,} not needed" in done.stdout
+    assert json.loads(nursery.run("status", "r", "--json").stdout)["not_needed"] == 240 - asked
+    assert f"{240 - asked:,} calls were not needed" in nursery.run("status", "r").stderr
+    again = nursery.run(*command, *rule)
+    assert again.code == 0
+    assert len(stored(tmp_path / "r")) == asked
+    assert nursery.run(*command).code == 0
+    assert len(stored(tmp_path / "r")) == 240, "without the rule everything is asked"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--model", "scripted:"), "--to RUN is missing"),
+        (("--to", "r"), "no model: name one with --model"),
+        (("--to", "r", "--model", "gpt-4"), 'no model "gpt-4"; write KIND:…'),
+        (("--to", "r", "--model", "opnai:x@http://h/v1"), 'no kind of model named "opnai"; did you mean "openai"?'),
+        (("--to", "r", "--model", "scripted:rihgt=1"), 'did you mean "right"?'),
+        (("--to", "r", "--model", "scripted:", "--model", "scripted:"), 'two models are called "scripted:"'),
+        (("--to", "r", "--model", "scripted:", "--sight", "blnid"), 'did you mean "blind"?'),
+        (("--to", "r", "--model", "scripted:", "--stop", "often"), '"often" is no rule'),
+        (("--to", "r", "--model", "scripted:", "--item", "nope"), "no item 'nope'"),
+        (("--to", "r", "--models", "gone.yaml"), "gone.yaml"),
+        (("--to", "r", "--model", "replay:gone"), "gone"),
+        (
+            ("--to", "r", "--model", "openai:m@http://h/v1", "--key-env", "NO_SUCH_KEY"),
+            "NO_SUCH_KEY is not set",
+        ),
+    ],
+)
+def test_bad_words_get_one_line_and_make_nothing(
+    tmp_path: Path, nursery: Nursery, more: tuple[str, ...], message: str
+) -> None:
+    make_bench(tmp_path / "b", 2)
+    done = nursery.run("run", "b", *more)
+    assert (done.code, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.startswith("error: ")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "r").exists()
+
+
+def test_trials_at_temperature_zero_are_remarked_upon(tmp_path: Path, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 2)
+    cold = nursery.run("run", "b", "--model", "scripted:", "--to", "cold", "--trials", 2)
+    assert "2 trials at temperature 0 ask the same thing again" in cold.stderr
+    warm = nursery.run("run", "b", "--model", "scripted:", "--to", "warm", "--trials", 2, "--temperature", 0.7)
+    assert "temperature" not in warm.stderr

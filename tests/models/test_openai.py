@@ -1,0 +1,404 @@
+"""What an endpoint is sent, to the byte, and how its replies are sorted."""
+
+import asyncio
+import base64
+import gzip
+import io
+from collections.abc import Callable
+from contextlib import suppress
+from email.utils import formatdate
+from hashlib import sha256
+from pathlib import Path
+from time import time
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError
+from eyetest.models import Call, CallError, Model, Pictures, World, make_models
+from eyetest.models.openai import parse_target
+from eyetest.models.replies import read_completion, read_failure, retry_after
+from eyetest.prompts import build
+from eyetest.records import Asked, Choice, Condition, Item, Manifest, ModelEntry, Request, Response, Turn
+from eyetest.records.condition import Sight
+from tests.endpoint import Endpoint, Reply, completion, failure, fault
+from tests.running.benches import picture
+
+
+def bench(path: Path) -> Benchmark:
+    with BenchmarkWriter(path, Manifest(name="b")) as writer:
+        images = tuple(writer.images.put(picture(number)) for number in range(3))
+        choices = (Choice("like <image 2>", True), Choice("like <image 3>"))
+        writer.add(Item(id="many", question="What is <image 1>?", images=images, choices=choices))
+        writer.add(Item(id="odd", question='"ü" \\ \x00 😀 </script>', images=images[:1], references=("x",)))
+        history = (Turn("First?", "one"),)
+        writer.add(Item(id="talk", question="Then?", history=history, choices=(Choice("a", True), Choice("b"))))
+    return Benchmark(path)
+
+
+def call(item: Item, model: Model, condition: Condition | None = None, **settings: Any) -> Call:
+    condition = condition or Condition()
+    prompt = build(item, condition, prefill=model.entry.prefill)
+    request = Request(model=model.name, prompt=prompt, settings=dict(model.settings) | settings)
+    asked = Asked(item=item.id, model=model.name, **msgspec.structs.asdict(condition))
+    return Call(asked, item, request, request.id)
+
+
+def ask(
+    endpoint: Endpoint,
+    benchmark: Benchmark,
+    item: str,
+    condition: Condition | None = None,
+    entry: dict[str, Any] | None = None,
+    patience: float = 20.0,
+) -> Response:
+    """One attempt of a model made for it."""
+    spec = ModelEntry(spec=f"openai:org/the-model@{endpoint.url}", **entry or {})
+    world = World(Pictures(benchmark.images), 5.0, patience, patience)
+
+    async def work() -> Response:
+        (model,) = make_models({"m": spec}, world)
+        await model.open()
+        try:
+            return await model.answer(call(benchmark[item], model, condition))
+        finally:
+            await model.close()
+
+    return asyncio.run(work())
+
+
+def decoded(url: str) -> tuple[str, bytes]:
+    head, _, data = url.partition(",")
+    return head, base64.b64decode(data, validate=True)
+
+
+def test_pictures_are_sent_byte_for_byte(tmp_path: Path, endpoint: Endpoint) -> None:
+    benchmark = bench(tmp_path / "b")
+    ask(endpoint, benchmark, "many")
+    (attempt,) = endpoint.attempts
+    images = benchmark["many"].images
+    assert len({image.format for image in images}) == 3
+    for url, image, number in zip(attempt.pictures, images, range(3), strict=True):
+        head, data = decoded(url)
+        assert head == f"data:image/{image.format};base64"
+        assert sha256(data).hexdigest() == image.sha256
+        assert data == picture(number)
+    kinds = [part["type"] for part in attempt.body["messages"][-1]["content"]]
+    assert kinds == ["text", "image_url", "text", "image_url", "text", "image_url", "text"]
+    assert attempt.headers["Content-Type"] == "application/json"
+
+
+def test_grey_pictures_have_the_size_of_those_they_stand_for(tmp_path: Path, endpoint: Endpoint) -> None:
+    benchmark = bench(tmp_path / "b")
+    ask(endpoint, benchmark, "many", Condition(sight="grey"))
+    (attempt,) = endpoint.attempts
+    images = benchmark["many"].images
+    assert len({(image.width, image.height) for image in images}) == 3
+    for url, image in zip(attempt.pictures, images, strict=True):
+        head, data = decoded(url)
+        assert head == "data:image/png;base64"
+        with Image.open(io.BytesIO(data)) as grey:
+            assert grey.size == (image.width, image.height)
+            colours = grey.convert("RGB").getcolors()
+        assert colours == [(image.width * image.height, (128, 128, 128))]
+
+
+@pytest.mark.parametrize("sight", ["blind", "blind-guess", "nothing"])
+def test_blind_sends_no_picture(tmp_path: Path, endpoint: Endpoint, sight: Sight) -> None:
+    ask(endpoint, bench(tmp_path / "b"), "many", Condition(sight=sight))
+    (attempt,) = endpoint.attempts
+    assert attempt.pictures == []
+    assert isinstance(attempt.body["messages"][-1]["content"], str)
+    assert "data:image" not in str(attempt.body)
+
+
+def test_words_arrive_as_they_are(tmp_path: Path, endpoint: Endpoint) -> None:
+    ask(endpoint, bench(tmp_path / "b"), "odd")
+    assert '"ü" \\ \x00 😀 </script>' in endpoint.attempts[0].question
+
+
+def test_settings_are_sent_and_nothing_else(tmp_path: Path, endpoint: Endpoint) -> None:
+    entry = {"sampling": {"top_p": 0.5, "chat_template_kwargs": {"enable_thinking": False}}, "logprobs": 3}
+    ask(endpoint, bench(tmp_path / "b"), "talk", entry=entry)
+    body = endpoint.attempts[0].body
+    messages = body.pop("messages")
+    assert body == {
+        "model": "org/the-model",
+        "top_p": 0.5,
+        "chat_template_kwargs": {"enable_thinking": False},
+        "logprobs": True,
+        "top_logprobs": 3,
+    }
+    assert [message["role"] for message in messages] == ["user", "assistant", "user"]
+
+
+def test_detail_goes_into_the_pictures(tmp_path: Path, endpoint: Endpoint) -> None:
+    ask(endpoint, bench(tmp_path / "b"), "many", entry={"detail": "low"})
+    body = endpoint.attempts[0].body
+    assert "detail" not in body
+    parts = [part["image_url"] for part in body["messages"][-1]["content"] if part["type"] == "image_url"]
+    assert [part["detail"] for part in parts] == ["low"] * 3
+
+
+def test_a_turn_that_was_begun_is_gone_on_with(tmp_path: Path, endpoint: Endpoint) -> None:
+    ask(endpoint, bench(tmp_path / "b"), "talk", Condition(shots="format"), {"prefill": True})
+    body = endpoint.attempts[0].body
+    assert body["messages"][-1]["role"] == "assistant"
+    assert (body["add_generation_prompt"], body["continue_final_message"]) == (False, True)
+
+
+def test_no_key_no_header(tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EYETEST_API_KEY", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-for-openai-alone")
+    benchmark = bench(tmp_path / "b")
+    ask(endpoint, benchmark, "talk")
+    assert "Authorization" not in endpoint.attempts[0].headers
+    monkeypatch.setenv("EYETEST_API_KEY", " ey-0123456789 \n")
+    ask(endpoint, benchmark, "talk")
+    assert endpoint.attempts[1].headers["Authorization"] == "Bearer ey-0123456789"
+    monkeypatch.setenv("MINE", "mine-0123456789")
+    ask(endpoint, benchmark, "talk", entry={"key_env": "MINE"})
+    assert endpoint.attempts[2].headers["Authorization"] == "Bearer mine-0123456789"
+
+
+FATES: dict[str, tuple[Reply, str, bool]] = {
+    "429": (fault("429"), "rate-limit", True),
+    "500": (fault("500"), "server", True),
+    "502": (Reply(502, b"<html>\n bad   gateway"), "server", True),
+    "503": (failure(503, "x"), "overloaded", True),
+    "529": (failure(529, "x"), "overloaded", True),
+    "408": (failure(408, "x"), "timeout", True),
+    "hang": (fault("hang"), "timeout", True),
+    "cut": (fault("cut"), "connection", True),
+    "raw": (fault("raw"), "connection", True),
+    "garbage": (fault("garbage"), "garbage", True),
+    "empty": (fault("empty"), "empty", True),
+    "400": (failure(400, "x"), "bad-request", False),
+    "413": (failure(413, "x"), "too-large", False),
+    "418": (failure(418, "x"), "bad-request", False),
+    "301": (Reply(301, b"", {"Location": "/elsewhere"}), "bad-request", False),
+    "401": (failure(401, "x"), "auth", False),
+    "404": (failure(404, "x"), "not-found", False),
+}
+
+
+@pytest.mark.parametrize("fate", FATES)
+def test_each_failure_has_its_kind(tmp_path: Path, endpoint: Endpoint, fate: str) -> None:
+    reply, kind, passing = FATES[fate]
+    endpoint.rule = lambda attempt: reply
+    with pytest.raises(CallError) as caught:
+        ask(endpoint, bench(tmp_path / "b"), "talk", patience=0.3 if fate == "hang" else 20.0)
+    assert (caught.value.kind, caught.value.passing) == (kind, passing)
+    assert caught.value.hopeless == (fate in ("401", "404"))
+    assert str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_usage_thinking_and_likelihoods_are_kept(tmp_path: Path, endpoint: Endpoint) -> None:
+    top = [{"token": "A", "logprob": -0.1, "bytes": [65]}, {"token": "B", "logprob": -2.5}]
+    body = completion(
+        "A",
+        message={"content": "A", "reasoning_content": "hm"},
+        logprobs={"content": [{"token": "A", "logprob": -0.1, "top_logprobs": top}]},
+    )
+    endpoint.rule = lambda attempt: Reply(body=body)
+    response = ask(endpoint, bench(tmp_path / "b"), "talk")
+    assert (response.text, response.thinking, response.finish) == ("A", "hm", "stop")
+    assert (response.tokens_in, response.tokens_out) == (11, 3)
+    (likelihood,) = response.likelihoods
+    assert (likelihood.token, likelihood.logprob) == ("A", -0.1)
+    assert likelihood.others == (("A", -0.1), ("B", -2.5))
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (completion("plain"), "plain"),
+        (completion([{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}]), "in parts"),  # type: ignore[arg-type]
+        (completion(None, message={"content": None, "refusal": "no"}), "no"),
+        ({"choices": [{"message": {"content": "bare"}}]}, "bare"),
+        (completion("x", usage={"prompt_tokens": "12", "completion_tokens": None}), "x"),
+        (completion("x", usage=None), "x"),
+        (completion("x", logprobs={"content": None}), "x"),
+        (completion("x", finish_reason="eos"), "x"),
+    ],
+    ids=str,
+)
+def test_the_many_ways_to_write_an_answer(body: object, text: str) -> None:
+    response = read_completion("0", msgspec.json.encode(body))
+    assert (response.outcome, response.text) == ("answered", text)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"error": {"message": "said\n so"}}, "said so"),
+        ({"error": "said so"}, "said so"),
+        ({"message": "said so"}, "said so"),
+        ({"detail": [{"msg": "said so"}]}, "said so"),
+        ([{"error": {"message": "said so"}}], "said so"),
+        ({"object": "error", "message": "said so"}, "said so"),
+        ("said so", "said so"),
+        ({"code": 7}, '{"code":7}'),
+        ({"error": {"error": {"error": {"error": "deep"}}}}, '{"error":{"error":{"error":{"error":"deep"}}}}'),
+    ],
+    ids=str,
+)
+def test_the_servers_words_are_found(body: object, words: str) -> None:
+    assert str(read_failure(400, {}, msgspec.json.encode(body))) == f"400: {words}"
+
+
+def test_long_words_are_cut() -> None:
+    assert len(str(read_failure(400, {}, b"x" * 10**6))) < 700
+    assert str(read_failure(500, {}, b"")) == "500: no explanation"
+
+
+@given(st.integers(100, 599), st.binary(max_size=80), st.text(st.characters(codec="ascii"), max_size=20))
+def test_no_reply_crashes_it(status: int, data: bytes, wait: str) -> None:
+    error = read_failure(status, {"Retry-After": wait, "retry-after-ms": wait}, data)
+    assert error.kind
+    assert error.wait is None or error.wait >= 0
+    with suppress(CallError):
+        read_completion("0", data)
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["choices", "message", "content", "error", "usage", "finish_reason", "text", "logprobs"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(_json)
+def test_no_json_crashes_it(value: Any) -> None:
+    data = msgspec.json.encode(value)
+    read_failure(500, {}, data)
+    try:
+        response = read_completion("0", data)
+    except CallError:
+        return
+    assert response.text is not None
+
+
+@pytest.mark.parametrize(
+    ("headers", "least", "most"),
+    [
+        ({"Retry-After": "7"}, 7, 7),
+        ({"Retry-After": "0.25"}, 0.25, 0.25),
+        ({"Retry-After": "-3"}, 0, 0),
+        ({"Retry-After": "nan"}, 0, 0),
+        ({"retry-after-ms": "1500", "Retry-After": "9"}, 1.5, 1.5),
+    ],
+)
+def test_retry_after(headers: dict[str, str], least: float, most: float) -> None:
+    found = retry_after(headers)
+    assert found is not None
+    assert least <= found <= most
+
+
+def test_retry_after_a_date() -> None:
+    for ahead in (3_000, 90_000):
+        found = retry_after({"Retry-After": formatdate(time() + ahead, usegmt=True)})
+        assert found is not None
+        assert ahead - 600 < found <= ahead
+    assert retry_after({"Retry-After": formatdate(time() - 100, usegmt=True)}) == 0
+
+
+@pytest.mark.parametrize("words", ["", "soon", "Fri, 99 Foo 2026", "9" * 5_000])
+def test_retry_after_that_says_nothing(words: str) -> None:
+    found = retry_after({"Retry-After": words})
+    assert found is None or found > 600
+    assert retry_after({}) is None
+
+
+@pytest.mark.parametrize(
+    ("target", "model", "url"),
+    [
+        ("qwen@http://h:8000/v1", "qwen", "http://h:8000/v1"),
+        ("org/Qwen2.5-VL@https://h/v1/", "org/Qwen2.5-VL", "https://h/v1"),
+        ("a@b@http://h/v1", "a@b", "http://h/v1"),
+        ("ft:gpt@http://[::1]:80/v1", "ft:gpt", "http://[::1]:80/v1"),
+        ("gpt-4o", "gpt-4o", "https://api.openai.com/v1"),
+        ("m@http://h/v1?api-version=2", "m", "http://h/v1?api-version=2"),
+    ],
+)
+def test_targets(target: str, model: str, url: str) -> None:
+    assert parse_target(target) == (model, url)
+
+
+def test_a_query_stays_a_query(endpoint: Endpoint, tmp_path: Path) -> None:
+    """Azure wants ?api-version=…, after the path, not before it."""
+    spec = ModelEntry(spec=f"openai:m@{endpoint.url}?api-version=2")
+    benchmark = bench(tmp_path / "b")
+
+    async def work() -> None:
+        (model,) = make_models({"m": spec}, World(Pictures(benchmark.images)))
+        await model.open()
+        try:
+            await model.answer(call(benchmark["talk"], model))
+        finally:
+            await model.close()
+
+    asyncio.run(work())
+    assert len(endpoint.attempts) == 1
+
+
+@pytest.mark.parametrize(
+    "target", ["", "m@ftp://h/v1", "m@host:8000/v1", "http://h/v1", "m@http://h/v1/chat/completions", "@http://h/v1"]
+)
+def test_targets_that_are_none(target: str) -> None:
+    with pytest.raises(InputError):
+        parse_target(target)
+
+
+def test_a_reply_without_end_is_not_read_to_its_end(
+    tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eyetest.models.openai._LARGEST_REPLY", 1_000)
+    benchmark = bench(tmp_path / "b")
+    endpoint.rule = lambda attempt: Reply(body=completion("x" * 2_000))
+    with pytest.raises(CallError) as caught:
+        ask(endpoint, benchmark, "talk")
+    assert caught.value.kind == "garbage"
+
+
+def test_a_small_reply_that_unpacks_to_a_large_one(
+    tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eyetest.models.openai._LARGEST_REPLY", 100_000)
+    packed = gzip.compress(msgspec.json.encode(completion("x" * 10_000_000)))
+    assert len(packed) < 50_000
+    endpoint.rule = lambda attempt: Reply(body=packed, headers={"Content-Encoding": "gzip"})
+    with pytest.raises(CallError) as caught:
+        ask(endpoint, bench(tmp_path / "b"), "talk")
+    assert caught.value.kind == "garbage"
+
+
+def test_pictures_are_encoded_once_while_neighbours_need_them(tmp_path: Path) -> None:
+    benchmark = bench(tmp_path / "b")
+    reads: list[str] = []
+    store = benchmark.images
+    read: Callable[..., bytes] = store.read
+
+    class Counting:
+        def read(self, image: Any) -> bytes:
+            reads.append(image.sha256)
+            return read(image)
+
+    pictures = Pictures(Counting())  # type: ignore[arg-type]
+    (model,) = make_models({"m": ModelEntry(spec="openai:m@http://h/v1")}, World(pictures))
+    for _ in range(5):
+        model.body(call(benchmark["many"], model).request)  # type: ignore[attr-defined]
+    assert len(reads) == 3

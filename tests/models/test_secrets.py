@@ -1,0 +1,211 @@
+"""A key is shown to one server and appears nowhere else, whatever that server does with it."""
+
+import copy
+import json
+import pickle
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.models.openai import parse_target
+from eyetest.models.secret import Secret, key_for, refuse_keys_in
+from tests.endpoint import Attempt, Endpoint, Reply, completion, failure
+from tests.running.benches import everything, make_bench, stored
+from tests.running.processes import Nursery
+
+KEY = "sk-proj-Zq8/Rw3+xV_7bN2kLm9pQ4tY6uE1aS5d"
+BEGIN, END = KEY[:12], KEY[-12:]
+
+
+def key_of(attempt: Attempt) -> str:
+    return attempt.headers["Authorization"].removeprefix("Bearer ")
+
+
+def escaped(reply: Reply) -> Reply:
+    """As PHP and others write JSON: a slash is escaped, and so is what is not a letter."""
+    text = json.dumps(reply.body).replace("/", "\\/")
+    return Reply(reply.status, text.encode(), {"Content-Type": "application/json"})
+
+
+def in_numbers(reply: Reply) -> Reply:
+    text = json.dumps(reply.body).replace("-", "\\u002d").replace("+", "\\u002B").replace("_", "\\u005f")
+    return Reply(reply.status, text.encode(), {"Content-Type": "application/json"})
+
+
+ECHOES: dict[str, Callable[[Attempt], Reply]] = {
+    "error 400": lambda a: failure(400, f"bad key {key_of(a)} in request"),
+    "error 401": lambda a: failure(401, f"Incorrect API key provided: {key_of(a)}."),
+    "error 500": lambda a: failure(500, f"while talking for {key_of(a)}"),
+    "masked": lambda a: failure(401, f"Incorrect API key provided: {key_of(a)[:12]}***. Find yours"),
+    "masked at both ends": lambda a: failure(401, f"Incorrect: {key_of(a)[:12]}******{key_of(a)[-12:]}"),
+    "plain text": lambda a: Reply(400, f"Authorization: Bearer {key_of(a)}".encode()),
+    "answer": lambda a: Reply(body=completion(f"A. Your key is {key_of(a)}")),
+    "thinking": lambda a: Reply(body=completion("A", message={"content": "A", "reasoning": key_of(a)})),
+    "likelihoods": lambda a: Reply(
+        body=completion("A", logprobs={"content": [{"token": key_of(a), "logprob": -1.0}]})
+    ),
+    "finish": lambda a: Reply(body=completion("A", finish_reason=key_of(a))),
+    "garbage": lambda a: Reply(body=f'{{"oops": "{key_of(a)}"'.encode()),
+    "200 with an error": lambda a: Reply(body={"error": {"message": f"no {key_of(a)}"}}),
+    "error, slashes escaped": lambda a: escaped(failure(400, f"bad key {key_of(a)}")),
+    "answer, slashes escaped": lambda a: escaped(Reply(body=completion(f"A {key_of(a)}"))),
+    "answer, escaped by number": lambda a: in_numbers(Reply(body=completion(f"A {key_of(a)}"))),
+    "error, escaped by number": lambda a: in_numbers(failure(401, f"bad key {key_of(a)}")),
+    "a header": lambda a: Reply(400, {"error": "no"}, {"X-Your-Key": key_of(a), "Retry-After": key_of(a)}),
+    "cut across the limit": lambda a: failure(400, "x" * 590 + key_of(a)),
+}
+
+
+@pytest.mark.parametrize(
+    ("echo", "how"),
+    [
+        *((echo, "EYETEST_API_KEY") for echo in ECHOES),
+        *((echo, how) for echo in ("error 401", "answer") for how in ("--key-env", "key_env")),
+    ],
+)
+def test_no_key_is_ever_written(tmp_path: Path, endpoint: Endpoint, nursery: Nursery, echo: str, how: str) -> None:
+    make_bench(tmp_path / "b", 3)
+    endpoint.rule = ECHOES[echo]
+    (tmp_path / "m.yaml").write_text(
+        f"m:\n  spec: openai:m@{endpoint.url}\n  logprobs: 1\n" + ("  key_env: MY_KEY\n" if how == "key_env" else "")
+    )
+    variable = how if how == "EYETEST_API_KEY" else "MY_KEY"
+    more = ("--key-env", "MY_KEY") if how == "--key-env" else ()
+    command = ("run", "b", "--models", "m.yaml", "--to", "r", "--backoff", 0.01, "--attempts", 2, *more)
+    said = []
+    for arguments in (command, ("status", "r"), ("status", "r", "--json"), (*command, "--retry-failed", "--dry-run")):
+        done = nursery.run(*arguments, env={variable: KEY, "OPENAI_API_KEY": "sk-not-for-you-0123456789"})
+        said.append(done.stdout + done.stderr)
+        assert done.code in (0, 2)
+    assert {key_of(attempt) for attempt in endpoint.attempts} == {KEY}
+    assert stored(tmp_path / "r")
+    found = everything(tmp_path / "r") + "".join(said)
+    for spelling in (KEY, BEGIN, END, json.dumps(KEY)[1:-1].replace("/", "\\/"), "sk-not-for-you"):
+        assert spelling not in found, spelling
+    for row in stored(tmp_path / "r"):
+        assert KEY not in repr(row)
+        assert BEGIN not in repr(row)
+
+
+def test_the_rest_of_what_was_said_stays(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 1)
+    endpoint.rule = lambda attempt: Reply(body=completion(f"before {key_of(attempt)} after"))
+    assert (
+        nursery.run("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", env={"EYETEST_API_KEY": KEY}).code
+        == 0
+    )
+    assert [row.text for row in stored(tmp_path / "r")] == ["before [key] after"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://user:hunter2-secret@host/v1",
+        "https://hunter2-secret@host/v1",
+        "http://host/v1?api_key=hunter2-secret",
+        "http://host/v1?x=1&token=hunter2-secret",
+        "http://host/v1?API-KEY=hunter2-secret",
+        "http://host/v1?password=hunter2-secret",
+        "http://host/v1?sig=1&access_token=hunter2-secret",
+    ],
+)
+@pytest.mark.parametrize("way", ["plain", "named", "yaml"])
+def test_an_address_with_a_key_in_it_is_refused_and_not_repeated(
+    tmp_path: Path, nursery: Nursery, url: str, way: str
+) -> None:
+    make_bench(tmp_path / "b", 1)
+    (tmp_path / "m.yaml").write_text(json.dumps({"m": {"spec": f"openai:m@{url}"}}))
+    words = {
+        "plain": ("--model", f"openai:m@{url}"),
+        "named": ("--model", f"m=openai:m@{url}"),
+        "yaml": ("--models", "m.yaml"),
+    }
+    done = nursery.run("run", "b", "--to", "r", *words[way])
+    assert done.code == 2
+    assert "hunter2" not in done.stderr + done.stdout
+    assert "key_env" in done.stderr, "it says what to do instead"
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_key_where_the_name_of_a_variable_belongs_is_not_repeated(tmp_path: Path, nursery: Nursery) -> None:
+    """``--key-env sk-…`` is an easy mistake to make, and logs keep what it prints."""
+    make_bench(tmp_path / "b", 1)
+    done = nursery.run("run", "b", "--to", "r", "--model", "openai:m@http://127.0.0.1:9/v1", "--key-env", KEY)
+    assert done.code == 2
+    assert KEY not in done.stderr
+    assert not (tmp_path / "r").exists()
+
+
+def test_which_key_goes_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "openai-0123456789")
+    monkeypatch.setenv("EYETEST_API_KEY", "eyetest-0123456789")
+    monkeypatch.setenv("MINE", "mine-0123456789")
+    expected = {
+        ("https://api.openai.com/v1", None): "openai-0123456789",
+        ("https://API.OpenAI.com/v1", None): "openai-0123456789",
+        ("https://api.openai.com.evil.example/v1", None): "eyetest-0123456789",
+        ("https://evil.example/api.openai.com", None): "eyetest-0123456789",
+        ("http://127.0.0.1:8000/v1", None): "eyetest-0123456789",
+        ("http://127.0.0.1:8000/v1", "MINE"): "mine-0123456789",
+        ("https://api.openai.com/v1", "MINE"): "mine-0123456789",
+    }
+    for (url, variable), key in expected.items():
+        assert key_for(url, variable).header() == {"Authorization": f"Bearer {key}"}, url
+    monkeypatch.delenv("EYETEST_API_KEY")
+    assert key_for("http://127.0.0.1:8000/v1", None).header() == {}
+    monkeypatch.delenv("MINE")
+    with pytest.raises(InputError, match="MINE"):
+        key_for("http://h/v1", "MINE")
+
+
+@pytest.mark.parametrize(
+    "bad", ["two\nlines-0123456789", "tab\there-0123456789", "ümlaut-0123456789", "\x1b[31mred-key"]
+)
+def test_a_key_that_no_header_can_hold_is_refused_without_being_shown(
+    monkeypatch: pytest.MonkeyPatch, bad: str
+) -> None:
+    monkeypatch.setenv("EYETEST_API_KEY", bad)
+    with pytest.raises(InputError) as caught:
+        key_for("http://h/v1", None)
+    assert bad not in str(caught.value)
+    assert "EYETEST_API_KEY" in str(caught.value)
+
+
+def test_a_secret_cannot_be_shown_or_stored_by_accident() -> None:
+    secret = Secret(KEY)
+    for shown in (repr(secret), str(secret), f"{secret}", f"{[secret]}"):
+        assert KEY not in shown
+    for store in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError):
+            store(secret)
+    try:
+        raise ValueError(secret)
+    except ValueError:
+        assert KEY not in traceback.format_exc()
+
+
+def test_short_keys_and_none_change_nothing() -> None:
+    assert Secret("").scrub("an answer") == "an answer"
+    assert not Secret("")
+    assert Secret("none").scrub("none of these") == "none of these", "EMPTY, none and x are no secrets"
+
+
+@pytest.mark.parametrize("key", ["EMPTY", "none", "x", "ollama", "lm-studio", "not-needed", "content", "choices"])
+def test_a_dummy_key_does_not_garble_answers(tmp_path: Path, endpoint: Endpoint, nursery: Nursery, key: str) -> None:
+    """Local servers take any word as a key, and people give them one. The answer has to arrive all the same."""
+    make_bench(tmp_path / "b", 1)
+    done = nursery.run(
+        "run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--attempts", 1, env={"EYETEST_API_KEY": key}
+    )
+    assert done.code == 0
+    assert [row.outcome for row in stored(tmp_path / "r")] == ["answered"]
+
+
+def test_addresses_without_keys_pass() -> None:
+    for url in ("http://h/v1", "https://h:1/openai/deployments/monkey/v1", "http://h/v1?api-version=2024-02-01"):
+        refuse_keys_in(url)
+    assert parse_target("turkey@http://tokens.example/keys/v1") == ("turkey", "http://tokens.example/keys/v1")

@@ -1,0 +1,103 @@
+"""A request's id is a hash of exactly what is sent."""
+
+import subprocess
+import sys
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyetest.records import GreyPicture, ImageRef, Message, Picture, Prompt, Request, Response, Words
+
+IMAGE = ImageRef(sha256="a" * 64, format="png", width=8, height=6, size=70)
+
+
+def request(**changes: Any) -> Request:
+    prompt = Prompt((Message("user", (Picture(IMAGE), Words("What is it?"))),))
+    plain: dict[str, Any] = {"model": "m", "prompt": prompt, "settings": {"temperature": 0, "model": "x"}}
+    return Request(**plain | changes)
+
+
+def saying(*parts: Words | Picture | GreyPicture, **more: Any) -> Prompt:
+    return Prompt((Message("user", parts),), **more)
+
+
+CHANGED: dict[str, dict[str, Any]] = {
+    "model": {"model": "n"},
+    "trial": {"trial": 1},
+    "a setting": {"settings": {"temperature": 0.1, "model": "x"}},
+    "a setting more": {"settings": {"temperature": 0, "model": "x", "seed": 0}},
+    "a setting less": {"settings": {"temperature": 0}},
+    "a word": {"prompt": saying(Picture(IMAGE), Words("What is this?"))},
+    "white space": {"prompt": saying(Picture(IMAGE), Words("What is it? "))},
+    "order": {"prompt": saying(Words("What is it?"), Picture(IMAGE))},
+    "no picture": {"prompt": saying(Words("What is it?"))},
+    "another picture": {
+        "prompt": saying(Picture(msgspec.structs.replace(IMAGE, sha256="b" * 64)), Words("What is it?"))
+    },
+    "a grey one": {"prompt": saying(GreyPicture(8, 6), Words("What is it?"))},
+    "a grey one of another size": {"prompt": saying(GreyPicture(6, 8), Words("What is it?"))},
+    "prefill": {"prompt": saying(Picture(IMAGE), Words("What is it?"), prefill="It is")},
+    "candidates": {"prompt": saying(Picture(IMAGE), Words("What is it?"), candidates=("a", "b"))},
+    "candidates turned": {"prompt": saying(Picture(IMAGE), Words("What is it?"), candidates=("b", "a"))},
+    "role": {"prompt": Prompt((Message("system", (Picture(IMAGE), Words("What is it?"))),))},
+    "two messages": {
+        "prompt": Prompt((Message("user", (Picture(IMAGE),)), Message("user", (Words("What is it?"),))))
+    },
+}
+
+
+def test_whatever_is_sent_changes_the_id() -> None:
+    ids = {"plain": request().id} | {name: request(**change).id for name, change in CHANGED.items()}
+    assert len(set(ids.values())) == len(ids), ids
+
+
+def test_the_order_of_settings_does_not() -> None:
+    assert request(settings={"model": "x", "temperature": 0}).id == request().id
+
+
+def test_an_id_is_the_same_tomorrow_and_in_another_process() -> None:
+    """Ids are written down, and hash seeds differ between processes."""
+    code = (
+        "from tests.records.test_requests import request; "
+        "print(request().id, request(settings={k: k for k in 'zyxwv'}).id)"
+    )
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert told[0] == told[1] == f"{request().id} {request(settings={k: k for k in 'vwxyz'}).id}\n"
+    assert request().id == "d2702639641d8dfe26e7f0a881ca31e7"
+
+
+_words = st.text(max_size=30)
+
+
+@given(
+    st.builds(
+        Response,
+        request=st.text("0123456789abcdef", min_size=32, max_size=32),
+        outcome=st.sampled_from(["answered", "truncated", "blocked", "failed"]),
+        text=st.none() | _words,
+        thinking=_words,
+        error=_words,
+        detail=_words,
+        tokens_in=st.none() | st.integers(0, 2**62),
+        attempts=st.integers(1, 99),
+        candidates=st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=4).map(tuple),
+        given=st.none() | st.floats(0, 1),
+    )
+)
+def test_a_response_is_one_line_whatever_was_said(response: Response) -> None:
+    line = msgspec.json.encode(response)
+    assert b"\n" not in line
+    assert msgspec.json.decode(line, type=Response) == response
+
+
+def test_a_half_of_a_pair_is_no_text() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        msgspec.json.encode(Response(request="0", outcome="answered", text="\ud800"))

@@ -1,0 +1,177 @@
+"""When a verdict can no longer change, held against all the ways in which it could."""
+
+from contextlib import suppress
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyetest.errors import InputError
+from eyetest.records import StoppingRule, Tally, parse_rule
+from eyetest.records.settings import Cut
+
+OPERATORS = ("<", "<=", "==", ">=", ">")
+
+
+def cuts(most: int) -> st.SearchStrategy[Cut]:
+    return st.builds(Cut, op=st.sampled_from(OPERATORS), value=st.integers(-1, most + 1))
+
+
+@st.composite
+def situations(draw: st.DrawFn) -> tuple[StoppingRule, list[Tally]]:
+    trials, models = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    rule = StoppingRule(answers=draw(cuts(trials)), trials=trials, falls=draw(cuts(models)), models=models)
+    tallies = []
+    for _ in range(models):
+        unknown = draw(st.integers(0, trials))
+        tallies.append(Tally(hits=draw(st.integers(0, trials - unknown)), unknown=unknown))
+    return rule, tallies
+
+
+def all_ends(rule: StoppingRule, tallies: list[Tally]) -> set[bool]:
+    """What the verdict is under every way the unknown trials could have gone."""
+    ways = product(*(range(tally.hits, tally.hits + tally.unknown + 1) for tally in tallies))
+    return {rule.falls.holds(sum(rule.answers.holds(hits) for hits in way)) for way in ways}
+
+
+@given(situations())
+def test_a_verdict_is_settled_exactly_when_no_ending_could_change_it(
+    situation: tuple[StoppingRule, list[Tally]],
+) -> None:
+    rule, tallies = situation
+    ends, verdict = all_ends(rule, tallies), rule.verdict(tallies)
+    if verdict is None:
+        known = [rule.model_answers(tally) for tally in tallies]
+        low, high = known.count(True), known.count(True) + known.count(None)
+        assert {rule.falls.holds(count) for count in range(low, high + 1)} == {True, False}
+    else:
+        assert ends == {verdict}
+    if len(ends) == 2:
+        assert verdict is None
+
+
+@given(situations())
+def test_a_model_is_settled_exactly_when_its_trials_cannot_change_it(
+    situation: tuple[StoppingRule, list[Tally]],
+) -> None:
+    rule, tallies = situation
+    for tally in tallies:
+        ends = {rule.answers.holds(hits) for hits in range(tally.hits, tally.hits + tally.unknown + 1)}
+        assert rule.model_answers(tally) == (ends.pop() if len(ends) == 1 else None)
+
+
+@given(situations())
+def test_the_fewest_trials_that_could_settle_a_model(situation: tuple[StoppingRule, list[Tally]]) -> None:
+    rule, tallies = situation
+    for tally in tallies:
+        enough = [
+            more
+            for more in range(tally.unknown + 1)
+            for new in range(more + 1)
+            if rule.model_answers(Tally(hits=tally.hits + new, unknown=tally.unknown - more)) is not None
+        ]
+        assert rule.trials_needed(tally) == min(enough)
+
+
+@given(situations())
+def test_the_fewest_models_that_could_settle_an_item(situation: tuple[StoppingRule, list[Tally]]) -> None:
+    rule, tallies = situation
+    undecided = [place for place, tally in enumerate(tallies) if rule.model_answers(tally) is None]
+    decided = sum(rule.model_answers(tally) is True for tally in tallies)
+    enough = []
+    for more in range(len(undecided) + 1):
+        for yes in range(more + 1):
+            low = decided + yes
+            high = low + len(undecided) - more
+            if len({rule.falls.holds(count) for count in range(low, high + 1)}) == 1:
+                enough.append(more)
+    assert rule.decisions_needed(tallies) == min(enough)
+
+
+@pytest.mark.parametrize(
+    ("words", "trials", "models", "answers", "falls"),
+    [
+        ("more than 5 of 10 trials, at least 3 of 4 models", 10, 4, (">", 5), (">=", 3)),
+        ("at least 3 of 4 models, more than 5 of 10 trials", 10, 4, (">", 5), (">=", 3)),
+        ("More Than 5 of 10 Trials,at least 3 of 4 Models", 10, 4, (">", 5), (">=", 3)),
+        ("> 5 of 10, >= 3 of 4", 10, 4, (">", 5), (">=", 3)),
+        (">5 of 10 trials, ≥3 of 4 models", 10, 4, (">", 5), (">=", 3)),
+        ("hits <= 2 of 8", 1, 8, (">=", 1), ("<=", 2)),
+        ("hits ≤ 2 of 8", 1, 8, (">=", 1), ("<=", 2)),
+        ("at most 1 of 3 models", 1, 3, (">=", 1), ("<=", 1)),
+        ("fewer than 4 of 6 trials", 6, 1, ("<", 4), (">=", 1)),
+        ("less than 4 of 6", 6, 1, ("<", 4), (">=", 1)),
+        ("exactly 2 of 5 trials, exactly 0 of 2 models", 5, 2, ("==", 2), ("==", 0)),
+        ("= 2 of 5 trials, == 0 of 2 models", 5, 2, ("==", 2), ("==", 0)),
+        ("at least 1 of 1 model", 1, 1, (">=", 1), (">=", 1)),
+        ("at least 1 of 1 trial", 1, 1, (">=", 1), (">=", 1)),
+        ("at least 3 of 4, at least 3 of 4", 4, 4, (">=", 3), (">=", 3)),
+        ("at least 2 of 4 models, at least 3 of 4 trials", 4, 4, (">=", 3), (">=", 2)),
+    ],
+)
+def test_rules_in_words(
+    words: str, trials: int, models: int, answers: tuple[str, int], falls: tuple[str, int]
+) -> None:
+    rule = parse_rule(words, trials=trials, models=models)
+    expected = StoppingRule(
+        answers=Cut(op=answers[0], value=answers[1]),  # type: ignore[arg-type]
+        falls=Cut(op=falls[0], value=falls[1]),  # type: ignore[arg-type]
+        trials=trials,
+        models=models,
+    )
+    assert rule == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "trials", "models", "message"),
+    [
+        ("", 2, 1, '"" is no rule; write such as'),
+        ("most of them", 2, 1, '"most of them" is no rule'),
+        ("more than half of 10 trials", 10, 1, "is no rule"),
+        ("more than 5", 10, 1, "is no rule"),
+        ("more than 5 of 10 trials,", 10, 1, '"" is no rule'),
+        ("more than 5 of 8 trials", 10, 1, '"more than 5 of 8 trials": the run has 10 trials, not 8'),
+        ("at least 3 of 4 models", 1, 1, "the run has 1 model, not 4"),
+        ("more than 5 of 10 trials", 10, 4, "does not say how many of the 4 models it takes"),
+        ("at least 3 of 4 models", 10, 4, "does not say how many of the 10 trials it takes"),
+        ("at least 3 of 4 models, at least 2 of 4 models", 1, 4, "says twice how many models it takes"),
+        ("more than 5 of 10 trials, at least 3 of 10 trials", 10, 1, "says twice how many trials it takes"),
+        ("more than -1 of 4 models", 1, 4, "is no rule"),
+        ("more than 1.5 of 4 models", 1, 4, "is no rule"),
+        ("more than 5 of 10 trials; at least 3 of 4 models", 10, 4, "is no rule"),
+    ],
+)
+def test_rules_that_are_none(words: str, trials: int, models: int, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_rule(words, trials=trials, models=models)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("words", ["at least 5 of 4 models", "more than 4 of 4 models", "fewer than 0 of 4 models"])
+def test_a_rule_that_can_never_hold_is_refused(words: str) -> None:
+    """No call could change its verdict, so a run under it would ask nothing and say nothing."""
+    with pytest.raises(InputError):
+        parse_rule(words, trials=1, models=4)
+
+
+@given(st.text(max_size=60))
+def test_no_words_crash_it(words: str) -> None:
+    with suppress(InputError):
+        assert parse_rule(words, trials=3, models=2).trials == 3
+
+
+@given(st.sampled_from(OPERATORS), st.integers(0, 10), st.sampled_from(OPERATORS), st.integers(0, 4))
+def test_what_signs_say_is_what_is_read(trial_op: str, trial_value: int, model_op: str, model_value: int) -> None:
+    words = f"{trial_op} {trial_value} of 10 trials, {model_op} {model_value} of 4 models"
+    try:
+        rule = parse_rule(words, trials=10, models=4)
+    except InputError:
+        always = {Cut(op=trial_op, value=trial_value).holds(n) for n in range(11)}  # type: ignore[arg-type]
+        ever = {Cut(op=model_op, value=model_value).holds(n) for n in range(5)}  # type: ignore[arg-type]
+        if 1 in (len(always), len(ever)):
+            return
+        raise
+    assert (rule.answers.op, rule.answers.value) == (trial_op, trial_value)
+    assert (rule.falls.op, rule.falls.value) == (model_op, model_value)

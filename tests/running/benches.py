@@ -1,0 +1,79 @@
+"""Small benchmarks to ask models about, and what their runs hold."""
+
+import io
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from PIL import Image
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.records import Choice, Item, Manifest, Response
+from eyetest.runs import read_responses
+
+
+def picture(number: int) -> bytes:
+    """One of many small pictures, of different sizes and formats."""
+    data = io.BytesIO()
+    image = Image.new("RGB", (5 + number % 7, 4 + number % 3), (number * 37 % 256, number * 91 % 256, 40))
+    image.save(data, ("PNG", "JPEG", "WEBP")[number % 3])
+    return data.getvalue()
+
+
+def make_bench(path: Path, items: int = 12, *, pictures: int = 4, golds: Sequence[int] = (0, 1, 2, 3)) -> Benchmark:
+    """Choice items in which every fourth or so shares its picture."""
+    with BenchmarkWriter(path, Manifest(name="small")) as writer:
+        for number in range(items):
+            gold = golds[number % len(golds)]
+            images = (writer.images.put(picture(number % pictures)),) if pictures else ()
+            choices = tuple(Choice(f"option {place}", place == gold) for place in range(4))
+            writer.add(
+                Item(id=f"q{number}", question=f"Which one is number {number}?", images=images, choices=choices)
+            )
+    return Benchmark(path)
+
+
+def stored(run: Path) -> list[Response]:
+    """Every response of a run, also those that were overwritten by a later one."""
+    return list(read_responses(run))
+
+
+def answers(run: Path) -> dict[str, str | None]:
+    """The text of each answered request."""
+    return {response.request: response.text for response in stored(run) if response.outcome != "failed"}
+
+
+def keys_in(responses: Sequence[Response]) -> list[str]:
+    """The server's own names for what it was asked, which it put into its answers."""
+    return [response.text.split()[-1] for response in responses if response.outcome != "failed" and response.text]
+
+
+def everything(run: Path) -> str:
+    """All that a run folder holds, decoded, with its file names."""
+    found = []
+    for path in sorted(run.rglob("*")):
+        if path.is_file():
+            found += [path.name, path.read_bytes().decode("latin-1")]
+        if path.suffix == ".parquet":
+            table = pq.read_table(path)
+            found.append(json.dumps(table.to_pylist(), ensure_ascii=False, default=str))
+            found.append(str(table.schema.metadata))
+    return "\n".join(found)
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    """Every file of a folder by the hash of its bytes, and when it was changed."""
+    return {
+        str(path.relative_to(folder)): f"{sha256(path.read_bytes()).hexdigest()} {path.stat().st_mtime_ns}"
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def manifest(run: Path) -> dict[str, Any]:
+    """``run.json``."""
+    found: dict[str, Any] = json.loads((run / "run.json").read_text())
+    return found

@@ -1,0 +1,105 @@
+"""Budgets stop a run cleanly, at the number they name."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from eyetest.running import Budget, Limits
+from tests.endpoint import Endpoint, faults
+from tests.running.benches import answers, make_bench, stored
+from tests.running.processes import Nursery
+
+
+def spec(endpoint: Endpoint) -> tuple[object, ...]:
+    return ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--backoff", 0.01)
+
+
+@pytest.mark.parametrize("most", [1, 10, 37, 90])
+def test_a_budget_of_calls_is_exact(tmp_path: Path, endpoint: Endpoint, nursery: Nursery, most: int) -> None:
+    make_bench(tmp_path / "b", 120)
+    endpoint.latency = 0.005
+    done = nursery.run(*spec(endpoint), "--max-calls", most)
+    assert done.code == 0, done.stderr
+    assert f"the limit of {most} calls is reached; {120 - most} calls are left" in done.stderr
+    assert endpoint.sent.total() == most
+    assert len(answers(tmp_path / "r")) == most
+    assert nursery.run(*spec(endpoint)).code == 0
+    assert set(endpoint.sent.values()) == {1}
+    assert len(answers(tmp_path / "r")) == 120
+
+
+def test_attempts_of_one_call_are_one_call(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 60)
+    endpoint.rule = faults(0.2, ("429", "500"))
+    assert nursery.run(*spec(endpoint), "--max-calls", 30).code == 0
+    assert len(endpoint.sent) == 30
+    assert len(stored(tmp_path / "r")) == 30
+
+
+def test_a_budget_that_is_enough_is_not_felt(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 20)
+    done = nursery.run(*spec(endpoint), "--max-calls", 20)
+    assert done.code == 0
+    assert "limit" not in done.stderr
+    assert len(answers(tmp_path / "r")) == 20
+
+
+def test_a_budget_of_tokens_is_never_overrun_by_more_than_the_answers_in_flight(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    """Each call takes 14 tokens by the server's count; about 30 of them fit."""
+    make_bench(tmp_path / "b", 200, pictures=0)
+    endpoint.latency = 0.005
+    done = nursery.run(*spec(endpoint), "--max-total-tokens", 420, "--concurrency", 2)
+    assert done.code == 0, done.stderr
+    assert "the limit of 420 tokens is reached" in done.stderr
+    asked = endpoint.sent.total()
+    assert 20 <= asked <= 30 + 2
+    assert len(answers(tmp_path / "r")) == asked, "what was sent is stored"
+    assert nursery.run(*spec(endpoint)).code == 0
+    assert set(endpoint.sent.values()) == {1}
+
+
+def test_a_budget_of_money(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 100, pictures=0)
+    models = tmp_path / "models.yaml"
+    models.write_text(f"m:\n  spec: openai:m@{endpoint.url}\n  price: {{input: 1000, output: 2000}}\n")
+    command = ("run", "b", "--models", models, "--to", "r", "--max-tokens", 5, "--concurrency", 4)
+    each = (11 * 1000 + 3 * 2000) / 1e6
+    done = nursery.run(*command, "--max-cost", 50 * each)
+    assert done.code == 0, done.stderr
+    assert "in money is reached" in done.stderr
+    asked = endpoint.sent.total()
+    assert 0 < asked * each <= 50 * each, "the budget is never overrun"
+    assert asked >= 25
+    assert len(answers(tmp_path / "r")) == asked
+    assert f"cost {asked * each:,.2f}" in done.stdout
+
+
+def test_a_budget_of_money_needs_prices(tmp_path: Path, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 2)
+    done = nursery.run("run", "b", "--model", "scripted:", "--to", "r", "--max-cost", 1)
+    assert done.code == 2
+    assert done.stderr.startswith("error: --max-cost needs prices")
+    assert not (tmp_path / "r").exists()
+
+
+def test_what_is_held_for_calls_in_flight_is_given_back() -> None:
+    budget = Budget(Limits(tokens=100, money=1.0))
+    assert budget.refuses(60, 0.6) == ""
+    assert "tokens" in budget.refuses(60, 0.1)
+    assert "money" in budget.refuses(10, 0.6)
+    budget.settle((60, 0.6), (20, 0.1))
+    assert budget.refuses(60, 0.6) == ""
+    assert (budget.tokens, budget.calls) == (20, 2)
+
+
+def test_the_budget_of_one_session_does_not_eat_that_of_the_next(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    make_bench(tmp_path / "b", 12)
+    for session in range(3):
+        assert nursery.run(*spec(endpoint), "--max-calls", 4).code == 0
+        assert endpoint.sent.total() == 4 * (session + 1)
+    assert Counter(row.outcome for row in stored(tmp_path / "r")) == {"answered": 12}

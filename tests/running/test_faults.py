@@ -1,0 +1,361 @@
+"""A server that fails in every way: each call ends answered or failed with a reason, and nothing else."""
+
+import re
+from collections import Counter
+from email.utils import formatdate
+from pathlib import Path
+from time import time
+
+import pytest
+
+from eyetest.runs import Run
+from tests.endpoint import FAULTS, Attempt, Endpoint, Reply, completion, failure, fault, faults
+from tests.running.benches import answers, make_bench, manifest, stored
+from tests.running.processes import Nursery
+
+QUICK = ("--backoff", 0.01, "--first-byte", 0.4, "--timeout", 3)
+
+
+def ask(endpoint: Endpoint, *more: object, to: str = "r") -> tuple[object, ...]:
+    return ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", to, *QUICK, *more)
+
+
+def test_five_percent_of_every_fault(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 300, pictures=20)
+    assert nursery.run(*ask(endpoint, to="clean")).code == 0
+    clean = answers(tmp_path / "clean")
+    endpoint.forget()
+    endpoint.rule = faults(0.05, (*FAULTS, "raw"))
+    done = nursery.run(*ask(endpoint, "--attempts", 12))
+    assert done.code == 0, done.stderr
+    rows = stored(tmp_path / "r")
+    assert len(rows) == len(clean) == 300
+    for row in rows:
+        assert (row.outcome, row.error, row.detail) == ("answered", "", ""), "twelve attempts are enough for all"
+    assert answers(tmp_path / "r") == clean
+    assert all(number == 1 for number in endpoint.answered.values())
+    assert endpoint.sent.total() == sum(row.attempts for row in rows), "no attempt is hidden"
+    told = Counter(dict(re.findall(r"(rate-limit|server|timeout|connection|garbage|empty) (\d+)", done.stdout)))
+    assert told.keys(), done.stdout
+
+
+def test_one_empty_answer_after_two_other_faults_is_asked_again(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    """Three empty answers are enough, but these were one empty answer and two attempts that said nothing of it."""
+    make_bench(tmp_path / "b", 2)
+    script = [fault("500"), fault("cut"), fault("empty"), None]
+    endpoint.rule = lambda attempt: script[attempt.number - 1]
+    assert nursery.run(*ask(endpoint)).code == 0
+    assert [(row.outcome, row.attempts) for row in stored(tmp_path / "r")] == [("answered", 4)] * 2
+
+
+def test_what_cannot_be_answered_ends_failed_with_a_reason(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    """Every seventh question meets one fault for ever; the others are answered as if nothing had been."""
+    make_bench(tmp_path / "b", 70)
+    kinds = (*FAULTS, "raw")
+
+    def rule(attempt: Attempt) -> Reply | None:
+        number = int(attempt.question.split("number ")[1].split("?")[0])
+        return fault(kinds[number // 7 % len(kinds)]) if number % 7 == 0 else None
+
+    endpoint.rule = rule
+    done = nursery.run(*ask(endpoint, "--attempts", 4))
+    assert done.code == 0, done.stderr
+    assert "10 calls failed" in done.stderr
+    rows = stored(tmp_path / "r")
+    assert Counter(row.outcome for row in rows) == {"answered": 60, "failed": 10}
+    failed = [row for row in rows if row.outcome == "failed"]
+    assert {row.error for row in failed} == {"rate-limit", "server", "timeout", "connection", "garbage", "empty"}
+    for row in failed:
+        assert row.text is None
+        assert row.detail
+        assert row.attempts == (3 if row.error == "empty" else 4)
+    again = nursery.run(*ask(endpoint))
+    assert again.code == 0
+    assert re.search(r"failed before +10 \(--retry-failed", again.stderr), again.stderr
+    assert endpoint.sent.total() == 60 + sum(row.attempts for row in failed), "failed calls are left alone"
+
+    endpoint.rule = lambda attempt: None
+    assert nursery.run(*ask(endpoint, "--retry-failed")).code == 0
+    assert set(endpoint.answered.values()) == {1}
+    outcomes = Run(tmp_path / "r").responses().column("outcome").to_pylist()
+    assert outcomes == ["answered"] * 70
+    assert set(Run(tmp_path / "r").outcomes().values()) == {""}
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(400, "bad-request"), (413, "too-large"), (422, "bad-request"), (405, "not-found")]
+)
+def test_a_question_that_is_refused_fails_at_once(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery, status: int, kind: str
+) -> None:
+    make_bench(tmp_path / "b", 6)
+    words = "the picture is too <large>\nfor \x1b[31mus"
+    endpoint.rule = lambda attempt: failure(status, words) if "number 3?" in attempt.question else None
+    done = nursery.run(*ask(endpoint))
+    assert done.code == 0, done.stderr
+    assert set(endpoint.sent.values()) == {1}
+    (failed,) = [row for row in stored(tmp_path / "r") if row.outcome == "failed"]
+    assert (failed.error, failed.attempts) == (kind, 1)
+    assert failed.detail == f"{status}: the picture is too <large> for \x1b[31mus"
+    told = nursery.run("status", "r").stdout
+    assert f"1 × {kind}: {status}: the picture is too <large>" in told
+    assert "\x1b[31mus" not in told
+
+
+@pytest.mark.parametrize(("status", "kind"), [(401, "auth"), (402, "auth"), (403, "auth"), (404, "not-found")])
+def test_locked_out_gives_the_model_up_until_it_is_mended(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery, status: int, kind: str
+) -> None:
+    make_bench(tmp_path / "b", 40)
+
+    def rule(attempt: Attempt) -> Reply | None:
+        right = attempt.headers.get("Authorization") == "Bearer right-key-0123456789"
+        return None if right else failure(status, "who are you?")
+
+    endpoint.rule = rule
+    endpoint.latency = 0.01
+    done = nursery.run(*ask(endpoint, "--concurrency", 4))
+    assert done.code == 2
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+    assert errors == [f"error: m was given up: {status}: who are you?"]
+    assert "Traceback" not in done.stderr
+    assert set(endpoint.sent.values()) == {1}, "a locked door is not knocked at twice"
+    first = stored(tmp_path / "r")
+    assert 1 <= len(first) == endpoint.sent.total() <= 4, "only what was in flight"
+    assert {(row.outcome, row.error, row.text) for row in first} == {("failed", kind, None)}
+
+    mended = nursery.run(*ask(endpoint), env={"EYETEST_API_KEY": "right-key-0123456789"})
+    assert mended.code == 0, mended.stderr
+    assert len(answers(tmp_path / "r")) == 40
+    assert set(Run(tmp_path / "r").outcomes().values()) == {""}
+
+
+def test_money_that_is_gone_is_not_a_rate_limit(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 30)
+    body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+    endpoint.rule = lambda attempt: Reply(429, body)
+    done = nursery.run(*ask(endpoint))
+    assert done.code == 2
+    assert "m was given up: 429: You exceeded your current quota" in done.stderr
+    assert set(endpoint.sent.values()) == {1}
+
+
+def test_nobody_there(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 30)
+    command = ("run", "b", "--to", "r", "--backoff", 0.01, "--attempts", 3)
+    done = nursery.run(*command, "--model", "m=openai:m@http://127.0.0.1:9/v1")
+    assert done.code == 2
+    assert "m was given up: cannot reach 127.0.0.1:9: " in done.stderr
+    assert "Traceback" not in done.stderr
+    mended = nursery.run(*command, "--model", f"m=openai:m@{endpoint.url}")
+    assert mended.code == 0, mended.stderr
+    assert len(answers(tmp_path / "r")) == 30, "the same model at another address asks all of it"
+
+
+def test_one_model_that_cannot_be_reached_does_not_hold_up_the_other(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    make_bench(tmp_path / "b", 60)
+    endpoint.rule = lambda attempt: failure(401, "no") if attempt.body["model"] == "locked" else None
+    models = ("--model", f"openai:locked@{endpoint.url}", "--model", f"openai:open@{endpoint.url}")
+    done = nursery.run("run", "b", "--to", "r", *QUICK, *models)
+    assert done.code == 2
+    assert Counter(row.outcome for row in stored(tmp_path / "r"))["answered"] == 60
+    assert "locked was given up" in done.stderr
+    assert "open was given up" not in done.stderr
+
+
+def test_a_model_that_wants_an_hour_is_given_up_and_the_other_finishes(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    """Calls that wait behind the long pause must go home, or the command stands there for the hour."""
+    make_bench(tmp_path / "b", 60)
+    slow = failure(429, "come back later", Retry_After="3600")
+    endpoint.rule = lambda attempt: slow if attempt.body["model"] == "slow" else None
+    models = ("--model", f"openai:slow@{endpoint.url}", "--model", f"openai:quick@{endpoint.url}")
+    process = nursery.start("run", "b", "--to", "r", *QUICK, *models)
+    ended = process.ends_within(20)
+    if not ended:
+        process.kill()
+    assert ended, "the run hangs behind a pause that nobody waits for"
+    assert process.code == 2
+    assert Counter(row.outcome for row in stored(tmp_path / "r"))["answered"] == 60
+    assert "slow was given up: it asks for a pause of 3,600 s: 429: come back later" in process.stderr
+
+
+def test_after_a_long_pause_the_same_command_asks_what_the_pause_cut_short(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    make_bench(tmp_path / "b", 30)
+    endpoint.rule = lambda attempt: failure(429, "come back tomorrow", Retry_After="86400")
+    done = nursery.run(*ask(endpoint))
+    assert done.code == 2
+    assert "The same command goes on from here" in done.stderr
+    endpoint.rule = lambda attempt: None
+    assert nursery.run(*ask(endpoint)).code == 0
+    assert len(answers(tmp_path / "r")) == 30, "it said that the same command goes on"
+
+
+@pytest.mark.parametrize("how", ["seconds", "date", "milliseconds"])
+def test_retry_after_is_honoured(tmp_path: Path, endpoint: Endpoint, nursery: Nursery, how: str) -> None:
+    make_bench(tmp_path / "b", 3)
+    came: dict[str, list[float]] = {}
+
+    def rule(attempt: Attempt) -> Reply | None:
+        came.setdefault(attempt.key, []).append(time())
+        if attempt.number > 1:
+            return None
+        headers = {
+            "seconds": {"Retry-After": "0.6"},
+            "milliseconds": {"retry-after-ms": "600", "Retry-After": "0"},
+            "date": {"Retry-After": formatdate(int(time()) + 2, usegmt=True)},
+        }[how]
+        return Reply(429, {"error": "slow down"}, headers)
+
+    endpoint.rule = rule
+    assert nursery.run(*ask(endpoint)).code == 0
+    for first, second in came.values():
+        assert second - first >= 0.59
+    assert len(came) == 3
+
+
+def test_a_server_that_pushes_back_sees_fewer_at_once(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    """It takes six at once, and says so with 429 and 503; the client has to find that out and stay near it."""
+    make_bench(tmp_path / "b", 240)
+    endpoint.latency = 0.02
+    refused = Counter[str]()
+    flying: list[int] = []
+
+    def rule(attempt: Attempt) -> Reply | None:
+        flying.append(endpoint.in_flight)
+        if endpoint.in_flight > 6:
+            refused[attempt.key] += 1
+            return failure(429 if int(attempt.key, 16) % 2 else 503, "too much")
+        return None
+
+    endpoint.rule = rule
+    done = nursery.run(*ask(endpoint, "--attempts", 30, "--concurrency", 64))
+    assert done.code == 0, done.stderr
+    assert len(answers(tmp_path / "r")) == 240
+    late = flying[len(flying) // 2 :]
+    assert endpoint.peak <= 32, "it backs off before it reaches what it may"
+    assert sum(late) / len(late) <= 9
+    assert max(late) >= 6, "and comes up again"
+    assert refused.total() < 240, "refusals are the exception"
+
+
+def test_concurrency_grows_to_what_is_allowed_and_no_further(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    make_bench(tmp_path / "b", 240)
+    endpoint.latency = 0.03
+    first: list[int] = []
+
+    def rule(attempt: Attempt) -> None:
+        if not endpoint.answered:
+            first.append(endpoint.in_flight)
+
+    endpoint.rule = rule
+    assert nursery.run(*ask(endpoint, "--concurrency", 20)).code == 0
+    assert endpoint.peak == 20
+    assert max(first) <= 8, "a run starts slowly"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"error": {"message": "boom"}}, "server"),
+        ({"choices": []}, "garbage"),
+        ({"choices": [{"message": None}]}, "garbage"),
+        ({"choices": [{"message": {"content": 7}}]}, "garbage"),
+        ([], "garbage"),
+        (b"", "garbage"),
+        (b"<html>busy</html>", "garbage"),
+        (b"\xff\xfe", "garbage"),
+        (b'{"choices": [{"message": {"content": "\\ud800 half a pair"}}]}', "garbage"),
+        (completion(None), "empty"),
+        (completion(" \n\t"), "empty"),
+        (completion([]), "empty"),  # type: ignore[arg-type]
+    ],
+    ids=str,
+)
+def test_a_200_that_is_no_answer(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery, body: object, kind: str
+) -> None:
+    make_bench(tmp_path / "b", 2)
+    endpoint.rule = lambda attempt: Reply(body=body) if "number 1?" in attempt.question else None
+    assert nursery.run(*ask(endpoint, "--attempts", 2)).code == 0
+    (failed,) = [row for row in stored(tmp_path / "r") if row.outcome == "failed"]
+    assert (failed.error, failed.text, failed.attempts) == (kind, None, 2)
+    assert failed.detail
+
+
+@pytest.mark.parametrize("tokens", [2**63, 2**64, 10**30, -5])
+def test_numbers_that_fit_no_column_do_not_spoil_the_folder(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery, tokens: int
+) -> None:
+    make_bench(tmp_path / "b", 4)
+    usage = {"prompt_tokens": tokens, "completion_tokens": tokens}
+    endpoint.rule = lambda attempt: (
+        Reply(body=completion("A", usage=usage)) if "number 1?" in attempt.question else None
+    )
+    done = nursery.run(*ask(endpoint, "--attempts", 2))
+    assert "Traceback" not in done.stderr
+    assert done.code == 0, done.stderr
+    status = nursery.run("status", "r", "--json")
+    assert status.code == 0, status.stderr
+    assert len(stored(tmp_path / "r")) == 4
+    assert nursery.run(*ask(endpoint)).code == 0, "and the run can be gone on with"
+
+
+def test_blocked_and_truncated_are_outcomes(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 4)
+    replies = [
+        Reply(body=completion("A half", finish_reason="length")),
+        Reply(body=completion("", finish_reason="content_filter")),
+        Reply(400, {"error": {"message": "filtered", "code": "content_filter"}}),
+        Reply(body=completion(None, message={"content": None, "refusal": "I will not"})),
+    ]
+    endpoint.rule = lambda attempt: replies[int(attempt.question.split("number ")[1].split("?")[0])]
+    assert nursery.run(*ask(endpoint)).code == 0
+    found = sorted((row.outcome, row.text or "") for row in stored(tmp_path / "r"))
+    assert found == [("answered", "I will not"), ("blocked", ""), ("blocked", ""), ("truncated", "A half")]
+    assert set(endpoint.sent.values()) == {1}
+    assert nursery.run(*ask(endpoint, "--retry-failed")).code == 0
+    assert endpoint.sent.total() == 4, "none of them is a failure"
+
+
+def test_a_picture_that_went_missing_fails_its_own_calls_only(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    bench = make_bench(tmp_path / "b", 8, pictures=4)
+    victim = bench["q1"].images[0]
+    next((tmp_path / "b").rglob(f"{victim.sha256}.*")).unlink()
+    done = nursery.run(*ask(endpoint))
+    assert done.code == 0, done.stderr
+    outcomes = Counter((row.outcome, row.error) for row in stored(tmp_path / "r"))
+    assert outcomes == {("answered", ""): 6, ("failed", "picture"): 2}
+    assert endpoint.sent.total() == 6
+
+
+def test_a_redirect_is_not_followed_with_the_key(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 2)
+    with Endpoint() as elsewhere:
+        to = f"{elsewhere.url}/chat/completions"
+        endpoint.rule = lambda attempt: Reply(307, b"moved", {"Location": to})
+        done = nursery.run(*ask(endpoint), env={"EYETEST_API_KEY": "sk-0123456789abcdef"})
+        assert elsewhere.sent.total() == 0
+    assert "Traceback" not in done.stderr
+    assert {row.outcome for row in stored(tmp_path / "r")} == {"failed"}
+
+
+def test_what_was_asked_is_written_down(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 3)
+    assert nursery.run(*ask(endpoint, "--seed", 7, "--temperature", 0.5, "--trials", 2)).code == 0
+    (step,) = manifest(tmp_path / "r")["steps"]
+    assert (step["seed"], step["planned"], step["requests"]) == (7, 6, 6)
+    assert sorted({attempt.body["seed"] for attempt in endpoint.attempts}) == [7, 8]

@@ -1,0 +1,114 @@
+"""Killed at any moment and started again, a run loses no answer and pays for none twice."""
+
+import random
+import time
+from collections import Counter
+from pathlib import Path
+
+from eyetest.runs import Run, read_responses
+from tests.endpoint import Endpoint, draw
+from tests.running.benches import answers, keys_in, make_bench, stored
+from tests.running.processes import Nursery, until
+
+KILLS = 20
+
+
+def test_kill_9_at_twenty_moments(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 400, pictures=30)
+    endpoint.latency = 0.02
+    command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--concurrency", 6, "--backoff", 0.01)
+    rng = random.Random(5)
+    may_come_again: Counter[str] = Counter()
+    kept: set[str] = set()
+    kills = moments_with_answers = 0
+    while kills < KILLS:
+        sent_before, known_before = endpoint.sent.copy(), len(kept)
+        process = nursery.start(*command)
+        if kills % 3 == 0:
+            time.sleep(rng.uniform(0, 0.25))
+        else:
+            # six fly at once, so the seventh is sent only after the first is stored
+            wanted = endpoint.sent.total() + rng.randrange(7, 18)
+            until(lambda wanted=wanted: endpoint.sent.total() >= wanted, "calls")  # type: ignore[misc]
+            time.sleep(rng.uniform(0, 0.02))
+        process.kill()
+        assert process.code == -9, process.stderr
+        kills += 1
+        until(lambda: endpoint.in_flight == 0, "the server to notice")
+        now = set(keys_in(list(read_responses(tmp_path / "r"))))
+        assert kept <= now, "what was stored once stays stored"
+        kept = now
+        in_this_session = endpoint.sent - sent_before
+        lost = {key for key in in_this_session if key not in kept}
+        assert len(lost) <= 6, "only calls in flight can be lost"
+        may_come_again.update(lost)
+        moments_with_answers += len(kept) > known_before
+    assert moments_with_answers >= 13, "the kills have to fall into the middle of the asking"
+    assert len(kept) < 400, "the last kill has to fall before the end"
+
+    done = nursery.run(*command)
+    assert done.code == 0, done.stderr
+    rows = stored(tmp_path / "r")
+    delivered = Counter(keys_in(rows))
+    assert len(rows) == len(delivered) == len({row.request for row in rows}) == 400
+    assert set(delivered.values()) == {1}, "every answer is in the journal exactly once"
+    assert set(endpoint.sent) == set(delivered)
+    for key, times in endpoint.sent.items():
+        assert times == 1 + may_come_again[key], "only what was in flight at a kill is sent again"
+
+    again = nursery.run(*command)
+    assert again.code == 0
+    assert endpoint.sent.total() == 400 + may_come_again.total(), "a complete run asks nothing"
+
+
+def test_the_answers_are_those_of_an_undisturbed_run(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 60)
+    endpoint.latency = 0.01
+    command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--concurrency", 4)
+    for number in range(3):
+        wanted = endpoint.sent.total() + 12
+        process = nursery.start(*command, "--to", "killed")
+        until(lambda wanted=wanted: endpoint.sent.total() >= wanted)  # type: ignore[misc]
+        time.sleep(0.02 * draw(number))
+        process.kill()
+    assert nursery.run(*command, "--to", "killed").code == 0
+    assert nursery.run(*command, "--to", "whole").code == 0
+    assert answers(tmp_path / "killed") == answers(tmp_path / "whole")
+    plans = [Run(tmp_path / name).plan().to_pylist() for name in ("killed", "whole")]
+    assert plans[0] == plans[1]
+
+
+def test_a_torn_last_line_is_skipped_told_and_asked_again(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    make_bench(tmp_path / "b", 5)
+    command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r")
+    assert nursery.run(*command, "--limit", 3).code == 0
+    whole = answers(tmp_path / "r")
+    journal = tmp_path / "r/journal/000002.jsonl"
+    journal.write_bytes(b'{"request":"' + b"0" * 32 + b'","outcome":"answered","text":"A. not')
+    assert answers(tmp_path / "r") == whole
+    status = nursery.run("status", "r")
+    assert status.code == 0
+    assert "1 journal lines were cut off by a kill" in status.stderr
+    assert nursery.run(*command).code == 0
+    assert len(answers(tmp_path / "r")) == 5
+    assert Run(tmp_path / "r").torn == 1, "told also after it was sealed"
+    assert len(endpoint.attempts) == 5
+
+
+def test_whole_lines_before_a_torn_one_are_kept(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 8)
+    endpoint.latency = 0.05
+    command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--concurrency", 1)
+    process = nursery.start(*command)
+    until(lambda: endpoint.answered.total() >= 3)
+    process.kill()
+    (segment,) = (tmp_path / "r/journal").glob("*.jsonl")
+    lines = segment.read_bytes().splitlines(keepends=True)
+    segment.write_bytes(b"".join(lines[:-1]) + lines[-1][:25])
+    before = len(answers(tmp_path / "r"))
+    assert before == len(lines) - 1
+    assert nursery.run(*command).code == 0
+    assert len(answers(tmp_path / "r")) == 8
+    assert Run(tmp_path / "r").torn == 1

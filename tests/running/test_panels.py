@@ -1,0 +1,413 @@
+"""Stopping early ends in the verdicts of the full run, and asks nothing that it could have left out."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError
+from eyetest.models import Call, CallError, parse_models
+from eyetest.records import (
+    Asked,
+    Choice,
+    Condition,
+    Item,
+    Manifest,
+    ModelEntry,
+    Prompt,
+    Request,
+    Response,
+    StoppingRule,
+    Tally,
+    parse_rule,
+)
+from eyetest.records.settings import Cut
+from eyetest.running import Asking, Limits, Panel, Plan, Progress, Runner, Session, execute, execute_panels
+from eyetest.runs import read_responses
+from tests.endpoint import draw as chance
+from tests.running.benches import make_bench
+
+OPERATORS = ("<", "<=", "==", ">=", ">")
+Table = list[list[bool | None]]
+"""By model and trial: whether it would hit; None where the call would fail."""
+
+
+def calls_of(table: Table) -> list[list[Call]]:
+    item = Item(id="i", question="?")
+    found = []
+    for model, row in enumerate(table):
+        calls = []
+        for trial in range(len(row)):
+            asked = Asked(item="i", model=f"m{model}", trial=trial)
+            calls.append(Call(asked, item, Request(model=f"m{model}", prompt=Prompt(())), f"{model}-{trial}"))
+        found.append(calls)
+    return found
+
+
+def truth(rule: StoppingRule, table: Table) -> bool | None:
+    """The verdict of the full run; None where failed calls leave it open."""
+    tallies = [
+        Tally(hits=sum(hit is True for hit in row), unknown=rule.trials - sum(hit is not None for hit in row))
+        for row in table
+    ]
+    return rule.verdict(tallies)
+
+
+def in_waves(rule: StoppingRule, table: Table) -> tuple[bool | None, list[str], list[list[str]]]:
+    panel = Panel(rule, calls_of(table))
+    waves = []
+    while wave := panel.wave():
+        waves.append([call.id for call in wave])
+        for call in wave:
+            panel.heard(call, table[int(call.asked.model[1:])][call.asked.trial])
+        assert len(waves) < 1_000
+    asked = [call for wave in waves for call in wave]
+    assert len(list(panel.unsent())) == sum(map(len, table)) - len(asked)
+    return panel.verdict, asked, waves
+
+
+def one_by_one(rule: StoppingRule, table: Table) -> list[str]:
+    """Ask a single call at a time, model after model, and look after each whether that was enough."""
+    heard: Table = [[] for _ in table]
+
+    def tally(row: Sequence[bool | None]) -> Tally:
+        known = [hit for hit in row if hit is not None]
+        return Tally(hits=sum(known), unknown=rule.trials - len(known))
+
+    asked: list[str] = []
+    for model, row in enumerate(table):
+        for trial, hit in enumerate(row):
+            if rule.verdict([tally(r) for r in heard]) is not None:
+                return asked
+            if rule.model_answers(tally(heard[model])) is not None:
+                break
+            asked.append(f"{model}-{trial}")
+            heard[model].append(hit)
+    return asked
+
+
+def oracle(rule: StoppingRule, table: Table) -> int:
+    """The fewest calls that certify the verdict, for somebody who knows all answers beforehand."""
+    best: dict[tuple[int, int], int] = {(0, 0): 0}
+    for row in table:
+        hits, misses = row.count(True), row.count(False)
+        prices: dict[str, int] = {"open": 0}
+        for some_hits in range(hits + 1):
+            for some_misses in range(misses + 1):
+                known = some_hits + some_misses
+                answers = rule.model_answers(Tally(hits=some_hits, unknown=rule.trials - known))
+                if answers is not None:
+                    name = "yes" if answers else "no"
+                    prices[name] = min(prices.get(name, known), known)
+        after: dict[tuple[int, int], int] = {}
+        for (yes, open_), cost in best.items():
+            for name, price in prices.items():
+                key = (yes + (name == "yes"), open_ + (name == "open"))
+                after[key] = min(after.get(key, cost + price), cost + price)
+        best = after
+    settled = [
+        cost
+        for (yes, open_), cost in best.items()
+        if len({rule.falls.holds(count) for count in range(yes, yes + open_ + 1)}) == 1
+    ]
+    return min(settled, default=sum(map(len, table)))
+
+
+def cuts(most: int) -> st.SearchStrategy[Cut]:
+    return st.builds(Cut, op=st.sampled_from(OPERATORS), value=st.integers(0, most))
+
+
+@st.composite
+def rules_and_tables(draw: st.DrawFn, failures: bool = True) -> tuple[StoppingRule, Table]:
+    trials, models = draw(st.integers(1, 6)), draw(st.integers(1, 5))
+    rule = StoppingRule(answers=draw(cuts(trials)), trials=trials, falls=draw(cuts(models)), models=models)
+    hit = st.sampled_from([True, False, None]) if failures else st.booleans()
+    table = draw(st.lists(st.lists(hit, min_size=trials, max_size=trials), min_size=models, max_size=models))
+    missing = draw(st.sets(st.integers(0, models - 1), max_size=1)) if failures else set[int]()
+    return rule, [[] if place in missing else row for place, row in enumerate(table)]
+
+
+@given(rules_and_tables())
+def test_the_verdict_is_that_of_the_full_run(case: tuple[StoppingRule, Table]) -> None:
+    rule, table = case
+    verdict, asked, _ = in_waves(rule, table)
+    assert len(set(asked)) == len(asked)
+    full = truth(rule, table)
+    assert verdict == full
+    if full is None:
+        decided = [rule.model_answers(tally_of(rule, row)) for row in table]
+        for model, row in enumerate(table):
+            if decided[model] is None:
+                assert {f"{model}-{trial}" for trial in range(len(row))} <= set(asked), "nothing was left untried"
+
+
+def tally_of(rule: StoppingRule, row: Sequence[bool | None]) -> Tally:
+    known = [hit for hit in row if hit is not None]
+    return Tally(hits=sum(known), unknown=rule.trials - len(known))
+
+
+@given(rules_and_tables())
+def test_no_wave_holds_a_call_that_asking_one_by_one_would_have_saved(case: tuple[StoppingRule, Table]) -> None:
+    rule, table = case
+    _, asked, waves = in_waves(rule, table)
+    assert sorted(asked) == sorted(one_by_one(rule, table))
+    assert len(waves) <= max(1, len(asked))
+
+
+@given(rules_and_tables(failures=False))
+def test_never_fewer_than_somebody_who_knows_all_answers(case: tuple[StoppingRule, Table]) -> None:
+    rule, table = case
+    assert oracle(rule, table) <= len(in_waves(rule, table)[1])
+
+
+def test_waves_are_as_large_as_they_can_be() -> None:
+    rule = parse_rule("more than 5 of 10 trials, at least 3 of 4 models", trials=10, models=4)
+    panel = Panel(rule, calls_of([[True] * 10] * 4))
+    assert [call.id for call in panel.wave()] == [f"{m}-{t}" for m in range(2) for t in range(5)]
+
+
+def simulated(items: int) -> dict[str, Table]:
+    """Four models of mixed skill, items of mixed difficulty, one call in fifty failed."""
+    found = {}
+    for number in range(items):
+        ease = chance("ease", number)
+        rows: Table = []
+        for model, skill in enumerate((0.9, 0.7, 0.5, 0.3)):
+            rate = min(0.97, max(0.03, skill + (ease - 0.5) * 1.2))
+            draws = [chance("hit", number, model, trial) for trial in range(10)]
+            fails = [chance("fail", number, model, trial) < 0.02 for trial in range(10)]
+            rows.append([None if fail else drawn < rate for drawn, fail in zip(draws, fails, strict=True)])
+        found[f"q{number}"] = rows
+    return found
+
+
+class TableModel:
+    """A model that says what a table tells it to."""
+
+    likelihoods = False
+
+    def __init__(
+        self, name: str, place: int, tables: dict[str, Table], lag: Callable[[], float] | None = None
+    ) -> None:
+        self.name, self.entry, self.settings = name, ModelEntry(spec=f"scripted:seed={place}"), {"place": place}
+        self._place, self._tables, self._lag = place, tables, lag
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def answer(self, call: Call) -> Response:
+        if self._lag:
+            await asyncio.sleep(self._lag())
+        hit = self._tables[call.asked.item][self._place][call.asked.trial]
+        if hit is None:
+            raise CallError("bad-request", "400: cannot")
+        return Response(request=call.id, outcome="answered", text="yes" if hit else "no")
+
+
+def says_yes(item: Item, condition: Condition, response: Response) -> bool | None:
+    return None if response.outcome == "failed" else response.text == "yes"
+
+
+def bare_bench(path: Path, items: int) -> Benchmark:
+    with BenchmarkWriter(path, Manifest(name="bare")) as writer:
+        for number in range(items):
+            writer.add(Item(id=f"q{number}", question=f"Is it {number}?", references=("yes",)))
+    return Benchmark(path)
+
+
+class Asker:
+    """Puts tables to the running room, and keeps what was stored."""
+
+    def __init__(self, bench: Benchmark, tables: dict[str, Table], rule: StoppingRule) -> None:
+        models = len(next(iter(tables.values())))
+        self.rule, self.tables = rule, tables
+        self.stored: dict[str, Response] = {}
+        self.log: list[str] = []
+        self.models = [TableModel(f"m{place}", place, tables) for place in range(models)]
+        self.plan = Plan(bench, self.models, (Condition(),), trials=rule.trials)
+
+    def run(self, *, after: int | None = None, limits: Limits | None = None, full: bool = False) -> Progress:
+        async def work() -> Progress:
+            def store(response: Response) -> None:
+                self.log.append(response.request)
+                self.stored[response.request] = response
+                if after is not None and len(self.log) >= after:
+                    runner.stop("enough")
+
+            runner = Runner(self.models, store, limits or Limits())
+            async with runner:
+                if full:
+                    await execute(self.plan, runner, set())
+                else:
+                    await execute_panels(self.plan, runner, self.rule, says_yes, dict(self.stored).get)
+            return runner.progress
+
+        return asyncio.run(work())
+
+    def verdicts(self) -> dict[str, bool | None]:
+        """What can be said from what is stored alone."""
+        found = {}
+        for item in self.plan.items():
+            heard: Table = [[] for _ in self.models]
+            for call in self.plan.calls(item, self.models):
+                assert isinstance(call, Call)
+                if call.id in self.stored:
+                    heard[int(call.asked.model[1:])].append(says_yes(item, Condition(), self.stored[call.id]))
+            found[item.id] = self.rule.verdict([tally_of(self.rule, row) for row in heard])
+        return found
+
+
+MMSTAR = "more than 5 of 10 trials, at least 3 of 4 models"
+
+
+def test_a_thousand_items_of_four_models_and_ten_trials(tmp_path: Path, record_property: Any) -> None:
+    tables = simulated(1_000)
+    rule = parse_rule(MMSTAR, trials=10, models=4)
+    asker = Asker(bare_bench(tmp_path / "b", 1_000), tables, rule)
+    progress = asker.run()
+    assert asker.verdicts() == {name: truth(rule, table) for name, table in tables.items()}
+    asked = len(asker.log)
+    saved = 1 - asked / 40_000
+    fewest = sum(oracle(rule, table) for table in tables.values())
+    ceiling = 1 - fewest / 40_000
+    record_property("saved", saved)
+    record_property("ceiling", ceiling)
+    print(f"saved {saved:.1%}, an oracle saves {ceiling:.1%}, share of the ceiling {saved / ceiling:.1%}")
+    assert len(set(asker.log)) == asked
+    assert sum(len(one_by_one(rule, table)) for table in tables.values()) == asked
+    assert saved >= 0.35
+    settled = [table for table in tables.values() if truth(rule, table) is not None]
+    assert progress.saved == sum(40 - len(one_by_one(rule, table)) for table in settled)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_interrupted_run_asks_the_same_calls_as_an_uninterrupted_one(tmp_path: Path, seed: int) -> None:
+    tables = simulated(40)
+    rule = parse_rule(MMSTAR, trials=10, models=4)
+    bench = bare_bench(tmp_path / "b", 40)
+    whole = Asker(bench, tables, rule)
+    whole.run()
+    broken = Asker(bench, tables, rule)
+    sessions = 0
+    while True:
+        before = len(broken.log)
+        broken.run(after=before + 1 + int(200 * chance(seed, sessions)))
+        sessions += 1
+        if len(broken.log) == before:
+            break
+    assert sessions >= 4
+    assert len(broken.log) == len(set(broken.log))
+    assert set(broken.log) == set(whole.log)
+    assert broken.verdicts() == whole.verdicts()
+
+
+def test_when_the_answers_come_does_not_matter(tmp_path: Path) -> None:
+    tables = simulated(25)
+    rule = parse_rule(MMSTAR, trials=10, models=4)
+    bench = bare_bench(tmp_path / "b", 25)
+    asked = []
+    for seed in range(3):
+        asker = Asker(bench, tables, rule)
+        for model in asker.models:
+            lags = iter(chance(seed, model.name, count) * 0.003 for count in range(100_000))
+            model._lag = lags.__next__
+        asker.run(limits=Limits(concurrency=1 + 30 * seed))
+        asked.append(set(asker.log))
+    assert asked[0] == asked[1] == asked[2]
+
+
+def test_a_full_run_needs_no_more(tmp_path: Path) -> None:
+    tables = simulated(10)
+    rule = parse_rule(MMSTAR, trials=10, models=4)
+    asker = Asker(bare_bench(tmp_path / "b", 10), tables, rule)
+    asker.run(full=True)
+    assert len(asker.log) == 400
+    asker.run()
+    assert len(asker.log) == 400, "everything was there"
+    assert asker.verdicts() == {name: truth(rule, table) for name, table in tables.items()}
+
+
+def test_what_was_stored_before_is_not_counted_as_saved(tmp_path: Path) -> None:
+    tables: dict[str, Table] = {"q0": [[True] * 10] * 4}
+    rule = parse_rule(MMSTAR, trials=10, models=4)
+    asker = Asker(bare_bench(tmp_path / "b", 1), tables, rule)
+    asker.run(full=True)
+    assert asker.run().saved == 0, "all forty were paid for"
+
+
+def test_items_that_share_a_request_are_judged_each_by_its_own_gold(tmp_path: Path) -> None:
+    """Two items that differ only in which choice is right give the same prompt: one answer, two judgements."""
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="twins")) as writer:
+        for name, gold in (("first", 0), ("second", 1)):
+            choices = tuple(Choice(text, place == gold) for place, text in enumerate(("left", "right")))
+            writer.add(Item(id=name, question="Where is it?", choices=choices))
+    bench = Benchmark(tmp_path / "b")
+    answered: list[str] = []
+    judged: list[tuple[str, bool]] = []
+
+    class Left(TableModel):
+        async def answer(self, call: Call) -> Response:
+            answered.append(call.asked.model)
+            return Response(request=call.id, outcome="answered", text="A")
+
+    def hit(item: Item, condition: Condition, response: Response) -> bool:
+        judged.append((item.id, 0 in item.gold))
+        return judged[-1][1]
+
+    models = [Left(name, place, {}) for place, name in enumerate(("m0", "m1"))]
+    rule = parse_rule("at least 1 of 2 models", trials=1, models=2)
+
+    async def work() -> None:
+        async with Runner(models, lambda response: None) as runner:
+            await execute_panels(Plan(bench, models, (Condition(),)), runner, rule, hit, lambda request: None)
+
+    asyncio.run(work())
+    assert Counter(answered) == {"m0": 1, "m1": 1}, "the second item is missed by the first model, so both are asked"
+    assert sorted(set(judged)) == [("first", True), ("second", False)]
+
+
+def test_a_whole_session_under_a_rule(tmp_path: Path) -> None:
+    """With scripted models and a folder: stop, go on, compare with the full run."""
+    bench = make_bench(tmp_path / "b", 30)
+    words = "more than 2 of 4 trials, at least 2 of 3 models"
+    specs = parse_models(
+        [f"m{n}=scripted:right={right},fail=0.1,seed={n}" for n, right in enumerate((0.9, 0.5, 0.2))]
+    )
+
+    def right(item: Item, condition: Condition, response: Response) -> bool | None:
+        return None if response.outcome == "failed" else response.text == "ABCD"[item.gold[0]]
+
+    limits = Limits(backoff=0.0)
+    plain = Asking(trials=4, sampling={"temperature": 1}, limits=limits)
+    stopping = Asking(trials=4, sampling={"temperature": 1}, limits=limits, stop=words)
+    Session(bench, specs, plain).run(tmp_path / "full")
+    progress = Session(bench, specs, stopping, hit=right).run(tmp_path / "stopped")
+    full = {response.request: response.text for response in read_responses(tmp_path / "full")}
+    stopped = {response.request: response.text for response in read_responses(tmp_path / "stopped")}
+    assert stopped.items() <= full.items()
+    assert len(full) == 360
+    assert progress.saved == 360 - len(stopped) > 100
+    assert progress.left == 0
+    few = Asking(
+        trials=4, sampling={"temperature": 1}, limits=Limits(backoff=0.0, calls=45, concurrency=7), stop=words
+    )
+    for _ in range(20):
+        if not Session(bench, specs, few, hit=right).run(tmp_path / "pieces").done:
+            break
+    pieces = {response.request for response in read_responses(tmp_path / "pieces")}
+    assert pieces == stopped.keys()
+    assert len(list(read_responses(tmp_path / "pieces"))) == len(pieces)
+
+
+def test_a_rule_that_does_not_fit_the_run_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b", 2)
+    asking = Asking(trials=3, stop="more than 5 of 10 trials")
+    with pytest.raises(InputError, match="the run has 3 trials, not 10"):
+        Session(bench, parse_models(["scripted:"]), asking, hit=says_yes)

@@ -1,0 +1,1 @@
+"""Runs on disk, and answers on their way in and out."""

@@ -1,0 +1,259 @@
+"""Bad input gets one clear line and exit code 2; a new run is not begun, and a run that is there stays as it was."""
+
+import os
+import random
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.runs.conftest import Eyetest
+from tests.runs.written import content, jsonl, separated, xlsx
+
+GOOD: dict[str, object] = {"item": "1", "model": "m", "text": "A"}
+Make = Callable[[Path], Path]
+
+
+def written(name: str, data: str | bytes) -> Make:
+    def make(folder: Path) -> Path:
+        (folder / name).write_bytes(data.encode() if isinstance(data, str) else data)
+        return folder / name
+
+    return make
+
+
+def rows(*found: dict[str, object]) -> Make:
+    return lambda folder: jsonl(folder / "a.jsonl", *found)
+
+
+def after_good(**values: object) -> Make:
+    return rows(GOOD, {"item": "2", "model": "m", "text": "B"} | values)
+
+
+def parquet(**columns: list[object]) -> Make:
+    def make(folder: Path) -> Path:
+        pq.write_table(pa.table(columns), folder / "a.parquet")
+        return folder / "a.parquet"
+
+    return make
+
+
+def cut_parquet(folder: Path) -> Path:
+    path = parquet(item=["1"] * 99, model=["m"] * 99, text=["A"] * 99)(folder)
+    path.write_bytes(path.read_bytes()[:-40])
+    return path
+
+
+def spoilt_parquet(folder: Path) -> Path:
+    """Whole at its ends, with a page in the middle overwritten."""
+    path = parquet(item=[str(n) for n in range(5000)], model=["m"] * 5000, text=[str(n) for n in range(5000)])(folder)
+    data = bytearray(path.read_bytes())
+    data[200:2000] = random.Random(7).randbytes(1800)
+    path.write_bytes(bytes(data))
+    return path
+
+
+def twins(folder: Path) -> Path:
+    table = pa.Table.from_arrays([pa.array(["1"])] * 4, names=["item", "model", "text", "text"])
+    pq.write_table(table, folder / "a.parquet")
+    return folder / "a.parquet"
+
+
+def zipped(folder: Path) -> Path:
+    with zipfile.ZipFile(folder / "a.xlsx", "w") as file:
+        file.writestr("hello.txt", "no workbook")
+    return folder / "a.xlsx"
+
+
+def chart_only(folder: Path) -> Path:
+    book = openpyxl.Workbook()
+    book.create_chartsheet()
+    book.remove(book.worksheets[0])
+    book.save(folder / "a.xlsx")
+    return folder / "a.xlsx"
+
+
+def folder_named_csv(folder: Path) -> Path:
+    (folder / "a.csv").mkdir()
+    return folder / "a.csv"
+
+
+FILES: dict[str, tuple[Make, str]] = {
+    "missing": (lambda folder: folder / "gone.csv", "gone.csv is no file"),
+    "a folder": (folder_named_csv, "a.csv is a folder"),
+    "another ending": (written("a.txt", "x"), "answers are read from .parquet, .jsonl"),
+    "empty CSV": (written("a.csv", ""), "a.csv is empty"),
+    "header alone": (written("a.csv", "item,model,text\n"), "a.csv holds no answers"),
+    "empty JSON Lines": (written("a.jsonl", "\n\n"), "a.jsonl holds no answers"),
+    "an empty list": (written("a.json", "[]"), "a.json holds no answers"),
+    "a number": (written("a.json", "7"), "expected a list of objects"),
+    "a list of numbers": (written("a.json", "[1]"), "expected a list of objects"),
+    "numbers under keys": (written("a.json", '{"a": 1}'), "expected a list of objects"),
+    "half a JSON": (written("a.json", '[{"item": 1}'), "a.json is not JSON"),
+    "half a line": (
+        written("a.jsonl", '{"item": "1", "model": "m", "text": "A"}\n{"it'),
+        "a.jsonl line 2 is not JSON",
+    ),
+    "a line that is no object": (written("a.jsonl", "[1]\n"), "line 1: found [1] (list), expected an object"),
+    "deep JSON": (written("a.jsonl", "[" * 200_000), "line 1 is nested too deeply"),
+    "deep JSON with NaN": (written("a.jsonl", '{"a": NaN, "b": ' + "[" * 200_000), "a.jsonl line 1 is"),
+    "not UTF-8 line": (written("a.jsonl", b'{"item": "caf\xe9"}'), "line 1 is not UTF-8"),
+    "not UTF-8 CSV": (written("a.csv", b"item,model,text\n1,m,caf\xe9\n"), "a.csv cannot be read"),
+    "UTF-16 CSV": (written("a.csv", "item,model,text\n".encode("utf-16")), "a.csv cannot be read"),
+    "too few cells": (written("a.csv", "item,model,text\n1,m,A\n2,m\n"), "a.csv row 2: 2 cells under 3 columns"),
+    "open quote": (
+        written("a.tsv", 'item\tmodel\ttext\n1\tm\tA\n2\tm\t"B\n3\tm\tC\n'),
+        "a.tsv row 2: the quotes are wrong",
+    ),
+    "two columns of a name": (written("a.csv", "item,text,text\n1,A,B\n"), "several columns are called 'text'"),
+    "two columns of a name in Parquet": (twins, "several columns are called 'text'"),
+    "two columns of a name in Excel": (
+        lambda folder: xlsx(folder / "a.xlsx", ["item", "text", "text"], [1, "A", "B"]),
+        "several columns are called 'text'",
+    ),
+    "cells beyond the header": (
+        lambda folder: xlsx(folder / "a.xlsx", ["item", "model", "text"], [1, "m", "A"], [2, "m", "B", "C"]),
+        "a.xlsx row 2: there is more than the 3 columns",
+    ),
+    "text named Parquet": (written("a.parquet", "hello"), "a.parquet cannot be read"),
+    "empty Parquet": (written("a.parquet", ""), "a.parquet cannot be read"),
+    "cut Parquet": (cut_parquet, "a.parquet cannot be read"),
+    "spoilt Parquet": (spoilt_parquet, "a.parquet cannot be read"),
+    "text named Excel": (written("a.xlsx", "hello"), "a.xlsx is no Excel file"),
+    "zip named Excel": (zipped, "a.xlsx is no Excel file"),
+    "charts alone": (chart_only, "a.xlsx is no Excel file"),
+    "no item column": (
+        rows({"id": 1, "model": "m", "text": "A"}),
+        "row 1: no column for the item among id, model, text",
+    ),
+    "no model column": (rows({"item": 1, "text": "A"}), "no column for the model among item, text; say --model NAME"),
+    "no answer column": (rows({"item": 1, "model": "m", "said": "A"}), "no column for the text of an answer"),
+    "empty item": (after_good(item=""), "row 2: neither item nor model may be empty"),
+    "blank item": (after_good(item=" \u3000"), "row 2: neither item nor model may be empty"),
+    "null model": (after_good(model=None), "row 2: neither item nor model may be empty"),
+    "NaN item": (after_good(item=float("nan")), "row 2: neither item nor model may be empty"),
+    "list for an item": (after_good(item=["1"]), "a.jsonl row 2: item: found ['1'] (list), expected text"),
+    "list for a model": (after_good(model=["1"]), "a.jsonl row 2: model: found ['1'] (list), expected text"),
+    "object for a text": (after_good(text={"a": 1}), "a.jsonl row 2: text: found {'a': 1} (dict), expected text"),
+    "list for a sight": (after_good(sight=["image"]), "a.jsonl row 2: sight: found ['image'] (list)"),
+    "list for a trial": (after_good(trial=[1]), "a.jsonl row 2: trial: found [1] (list)"),
+    "object for a score": (after_good(given={"a": 1}), "a.jsonl row 2: found {'a': 1} (dict)"),
+    "bytes for a text": (parquet(item=["1"], model=["m"], text=[b"\xff"]), "row 1: text: found b'\\xff' (bytes)"),
+    "unknown sight": (after_good(sight="seen"), "row 2: sight: found 'seen', expected one of image, blind"),
+    "unknown ask": (after_good(ask="pot"), "rename it with --map-values 'ask=pot>direct'"),
+    "unknown outcome": (after_good(outcome="ok"), "row 2: outcome: found 'ok', expected one of answered"),
+    "a setting for a trial": (after_good(trial="cot"), "row 2: trial: found 'cot', expected a whole number from 0"),
+    "half a trial": (after_good(trial=1.5), "row 2: trial: found 1.5 (float), expected a whole number"),
+    "negative trial": (after_good(trial=-1), "row 2: trial: found -1 (int), expected a whole number"),
+    "endless trial": (after_good(trial=10**30), "row 2: trial: found 1000000"),
+    "true trial": (after_good(trial=True), "row 2: trial: found True (bool)"),
+    "score above 1": (after_good(given=2), "row 2: given: found 2 (int), expected a score from 0 to 1"),
+    "percent": (after_good(given="73%"), "row 2: given: found '73%'"),
+    "endless score": (after_good(given=float("inf")), "row 2: given: found inf (float)"),
+    "duplicate": (rows(GOOD, GOOD), "row 2: item '1' was answered by 'm' under the same condition in row 1 already"),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+@pytest.mark.parametrize("there", [False, True], ids=["new", "there"])
+def test_files(tmp_path: Path, eyetest: Eyetest, case: str, there: bool) -> None:
+    make, message = FILES[case]
+    source, run = tmp_path / "source", tmp_path / "run"
+    source.mkdir()
+    if there:
+        before_path = jsonl(tmp_path / "before.jsonl", GOOD | {"text": "before"})
+        eyetest("import-answers", before_path, "--to", run).fine()
+    before = content(run)
+    line = eyetest("import-answers", make(source), "--to", run, "--overwrite").refused()
+    assert message in line
+    assert content(run) == before
+    assert run.exists() == there
+    assert {path.name for path in tmp_path.iterdir()} <= {"source", "before.jsonl", "run"}
+
+
+OPTIONS: list[tuple[list[str], str]] = [
+    (["--map", "itme=id"], '--map: no field "itme"; did you mean "item"?'),
+    (["--map", "item"], "--map takes NAME=VALUE pairs, such as item=item_id"),
+    (["--map", "item=itm"], 'a.jsonl row 1: no column "itm"; did you mean "item"?'),
+    (["--map", "item=item+nothing"], 'no column "nothing"'),
+    (["--map", "item=item,item=text"], "--map: item is said twice, differently"),
+    (["--map-values", "sight"], "--map-values takes FIELD=VALUE>OURS"),
+    (["--map-values", "sight=text"], "--map-values takes FIELD=VALUE>OURS"),
+    (["--map-values", "sgiht=text>blind"], 'no field "sgiht"; did you mean "sight"?'),
+    (["--map-values", "sight=text>blnd"], '--map-values sight: no sight "blnd"; did you mean "blind"?'),
+    (["--map-values", "sight=text>blind,image"], '"image" has no >'),
+    (["--map-values", "sight=gone:text>blind"], 'no column "gone"'),
+    (["--map", "sight=item", "--map-values", "sight=text:a>blind"], "sight is said twice, differently"),
+    (["--set", "sight=blnd"], '--set sight: no sight "blnd"; did you mean "blind"?'),
+    (["--set", "colour=red"], '--set: no field "colour"'),
+    (["--set", "trial=x"], "trial: found 'x', expected a whole number"),
+    (["--set", "sight=blind", "--map", "sight=item"], "--set sight: sight is mapped to a column as well"),
+    (["--set", "sight=blind,sight=image"], "--set: sight is said twice"),
+    (["--where", "colour=red"], 'no column "colour"'),
+    (["--where", "item"], "--where takes NAME=VALUE pairs"),
+    (["--where", "item=9"], "all 1 rows were left out by --where or --map-values"),
+    (["--map-values", "item=1>"], "all 1 rows were left out by --where or --map-values"),
+    (["--model", ""], "--model: the name is empty"),
+    (["--model", "x", "--map", "model=item"], "--model: --map or --set says who answered as well"),
+    (["--matrix", "items"], '--matrix: rows are items or models, not "items"; did you mean "item"?'),
+    (["--header", "(?P<item>.*)"], "--header is about a matrix"),
+    (["--matrix", "item", "--header", "("], "--header: '(' is no pattern"),
+    (["--matrix", "item", "--header", ".*"], "--header needs named groups"),
+    (["--matrix", "item", "--header", "(?P<model>x+)"], "--header: the column 'model' does not fit the pattern"),
+    (["--matrix", "item"], "a.jsonl row 1, column 'model': given: found 'm', expected a score from 0 to 1"),
+    (["--matrix", "item", "--map", "item=itme"], 'a.jsonl row 1: no column "itme"; did you mean "item"?'),
+    (["--matrix", "item", "--map", "item=item+text"], "the rows of a matrix are named by one column"),
+    (["--bench", "gone"], "gone does not exist"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), OPTIONS, ids=[" ".join(options) for options, _ in OPTIONS])
+def test_options(tmp_path: Path, eyetest: Eyetest, options: list[str], message: str) -> None:
+    path = jsonl(tmp_path / "a.jsonl", GOOD)
+    assert message in eyetest("import-answers", path, "--to", tmp_path / "run", *options).refused()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_places_that_are_no_runs(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = jsonl(tmp_path / "a.jsonl", GOOD)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/thesis.tex").write_text("years of work")
+    assert "is a file; a run is a folder" in eyetest("import-answers", path, "--to", path).refused()
+    assert (
+        '"thesis.tex", which is not part of a run'
+        in eyetest("import-answers", path, "--to", tmp_path / "full").refused()
+    )
+    assert "a.jsonl" in eyetest("import-answers", path, "--to", path / "run").refused()
+    assert content(tmp_path) == {"a.jsonl": path.read_bytes(), "full/thesis.tex": b"years of work"}
+
+
+def test_a_missing_parent_is_made_only_for_good_input(tmp_path: Path, eyetest: Eyetest) -> None:
+    bad = jsonl(tmp_path / "bad.jsonl", GOOD, GOOD)
+    eyetest("import-answers", bad, "--to", tmp_path / "a/b/run").refused()
+    assert not (tmp_path / "a").exists()
+    eyetest("import-answers", jsonl(tmp_path / "a.jsonl", GOOD), "--to", tmp_path / "a/b/run").fine()
+    assert (tmp_path / "a/b/run/run.json").is_file()
+
+
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    """A file name and a model's name of any bytes; run.json is text all the same."""
+    path = separated(Path(os.fsdecode(os.fsencode(tmp_path) + b"/p\xff.csv")), ["item", "text"], ["1", "A"])
+    run = tmp_path / "run"
+    command: list[str | Path] = [
+        sys.executable,
+        "-c",
+        "from eyetest.cli import main; main()",
+        "import-answers",
+        path,
+        "--to",
+        run,
+    ]
+    done = subprocess.run([*command, "--model", os.fsdecode(b"m\xff")], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (run / "run.json").read_text().isascii()

@@ -1,0 +1,253 @@
+"""Answers come in from each tool's own files, as that tool writes them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from eyetest.records import Answer, columns
+from eyetest.runs import Run, open_answers
+from tests.conftest import ROOT
+from tests.runs.conftest import Eyetest
+from tests.runs.written import API_FAILURE, REQUEST_FAILED, answers, jsonl, separated, texts, xlsx
+
+CELL = 32_767
+VLMEVALKIT = ("index", "question", "A", "B", "answer", "category", "prediction")
+EXPECTED: dict[str, tuple[str | None, str]] = {
+    "1": ("None", "answered"),
+    "2": ("NA", "answered"),
+    "3": (None, "failed"),
+    "4": ("", "answered"),
+    "1000005": ("B", "answered"),
+}
+
+
+def vlmevalkit_rows() -> list[tuple[Any, ...]]:
+    said = {1: "None", 2: "NA", 3: API_FAILURE, 4: "", 1_000_005: "B"}
+    return [(index, "What?", "None", "NA", "A", "nan", text) for index, text in said.items()]
+
+
+def outcomes(run: Path) -> dict[str, tuple[str | None, str]]:
+    return {answer.item: (answer.text, answer.outcome) for answer in answers(run)}
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".tsv", ".json"])
+def test_vlmevalkit(tmp_path: Path, eyetest: Eyetest, suffix: str) -> None:
+    path = tmp_path / f"gpt_MMBench{suffix}"
+    if suffix == ".xlsx":
+        xlsx(path, VLMEVALKIT, *vlmevalkit_rows())
+    elif suffix == ".tsv":
+        separated(path, VLMEVALKIT, *vlmevalkit_rows())
+    else:
+        path.write_text(json.dumps([dict(zip(VLMEVALKIT, row, strict=True)) for row in vlmevalkit_rows()], indent=4))
+    said = eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "gpt, the 4th").fine()
+    assert outcomes(tmp_path / "run") == EXPECTED
+    assert "5 answers of 1 models (4 answered, 1 failed)" in said
+    assert {answer.model for answer in answers(tmp_path / "run")} == {"gpt, the 4th"}
+    assert {answer.sight for answer in answers(tmp_path / "run")} == {"image"}
+
+
+def test_a_benchmark_column_of_ours_by_chance_is_not_the_answer(tmp_path: Path, eyetest: Eyetest) -> None:
+    """A VLMEvalKit benchmark may have a column called text or item; the answer is still in ``prediction``."""
+    path = separated(tmp_path / "p.tsv", ["index", "text", "item", "prediction"], ["7", "a passage", "spoon", "B"])
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "m").fine()
+    assert texts(tmp_path / "run") == {"7": "B"}
+
+
+@pytest.mark.parametrize(
+    ("length", "outcome"), [(CELL - 1, "answered"), (CELL, "truncated"), (CELL + 9, "truncated")]
+)
+def test_a_full_excel_cell_was_cut_off(tmp_path: Path, eyetest: Eyetest, length: int, outcome: str) -> None:
+    text = "x" * length + "Answer: B"
+    cut = text[:length]
+    path = xlsx(tmp_path / "p.xlsx", ["index", "prediction"], [1, cut])
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "m").fine()
+    (answer,) = answers(tmp_path / "run")
+    assert (answer.outcome, answer.text) == (outcome, cut[:CELL])
+
+
+def test_a_cell_that_excel_itself_cut_counts_its_own_way(tmp_path: Path, eyetest: Eyetest) -> None:
+    """Excel counts a character beyond the basic plane as two."""
+    path = xlsx(tmp_path / "p.xlsx", ["index", "prediction"], [1, "𝜋" * (CELL // 2)], [2, "𝜋" * (CELL // 2 - 1)])
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "m").fine()
+    assert [answer.outcome for answer in answers(tmp_path / "run")] == ["truncated", "answered"]
+
+
+def test_a_long_text_is_whole_where_the_format_has_no_limit(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = separated(tmp_path / "p.tsv", ["index", "prediction"], ["1", "x" * CELL])
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "m").fine()
+    assert [answer.outcome for answer in answers(tmp_path / "run")] == ["answered"]
+
+
+def test_excel_keeps_what_looks_like_a_formula_or_a_number(tmp_path: Path, eyetest: Eyetest) -> None:
+    rows = [(1, "=5+7"), (2, 12), (3, 0.5), (4, "007"), (5, "= x"), (6.0, True)]
+    path = xlsx(tmp_path / "p.xlsx", ["index", "prediction"], *rows)
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "m").fine()
+    assert texts(tmp_path / "run") == {"1": "=5+7", "2": "12", "3": "0.5", "4": "007", "5": "= x", "6": "True"}
+
+
+def test_excel_matrix_with_an_empty_corner(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = xlsx(tmp_path / "m.xlsx", [None, "cat", "dog"], ["q1", 1, 0], ["q2", None, 1])
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--matrix", "item").fine()
+    found = {(answer.item, answer.model): answer.given for answer in answers(tmp_path / "run")}
+    assert found == {("q1", "cat"): 1, ("q1", "dog"): 0, ("q2", "dog"): 1}
+
+
+def lmms(doc_id: object, **values: object) -> dict[str, object]:
+    return {"doc_id": doc_id, "target": "B", "input": "What?", **values}
+
+
+def test_lmms_eval_samples(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = jsonl(
+        tmp_path / "20260801_samples_mmstar.jsonl",
+        lmms(0, resps=[["The answer is B"]], filtered_resps=["B"], exact_match=1.0),
+        lmms(1, filtered_resps=["C"], exact_match=0.0),
+        lmms(2, resps=[[REQUEST_FAILED]], filtered_resps=["D"], exact_match=0.0),
+        lmms(3, resps=[], filtered_resps=[["A"]], exact_match=float("nan")),
+        lmms(4, resps=[[""]], filtered_resps=[""], exact_match=0.0),
+        lmms(5, resps=[[]], filtered_resps=[], exact_match=0.0),
+        lmms(6, resps=[["half a pair \ud83d"]], filtered_resps=["x"], exact_match=0.0),
+    )
+    options = ("--to", tmp_path / "run", "--model", "llava")
+    eyetest("import-answers", path, *options, "--map", "given=exact_match").fine()
+    assert [(answer.item, answer.text, answer.outcome, answer.given) for answer in answers(tmp_path / "run")] == [
+        ("0", "The answer is B", "answered", 1.0),
+        ("1", "C", "answered", 0.0),
+        ("2", None, "failed", 0.0),
+        ("3", "A", "answered", None),
+        ("4", "", "answered", 0.0),
+        ("5", None, "answered", 0.0),
+        ("6", "half a pair \ufffd", "answered", 0.0),
+    ]
+
+
+def test_lmms_eval_repeats_are_trials(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = jsonl(tmp_path / "s.jsonl", lmms(0, resps=[["A", "B", REQUEST_FAILED]]), lmms(1, resps=[["C", "C", "D"]]))
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "m").fine()
+    found = [(answer.item, answer.trial, answer.text) for answer in answers(tmp_path / "run")]
+    assert found == [("0", 0, "A"), ("0", 1, "B"), ("0", 2, None), ("1", 0, "C"), ("1", 1, "C"), ("1", 2, "D")]
+
+
+def test_lmms_eval_likelihoods_are_no_texts(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = jsonl(tmp_path / "s.jsonl", lmms(0, resps=[[[-1.5, False]], [[-0.2, True]]], acc=1.0))
+    options = ("--to", tmp_path / "run", "--model", "m")
+    assert "row 1: resps: found likelihoods" in eyetest("import-answers", path, *options).refused()
+    eyetest("import-answers", path, *options, "--map", "given=acc").fine()
+    (answer,) = answers(tmp_path / "run")
+    assert (answer.text, answer.given, answer.method) == (None, 1.0, "likelihood")
+
+
+def bench(folder: Path) -> Path:
+    items = ({"id": f"q{n}", "question": "What?", "options": ["a", "b"], "answer": "A"} for n in (5, 3, 9))
+    return jsonl(folder / "bench.jsonl", *items)
+
+
+def test_lmms_eval_positions_are_the_benchmarks(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = jsonl(tmp_path / "s.jsonl", lmms(2, filtered_resps=["c"]), lmms(0, filtered_resps=["a"]))
+    options = ("--to", tmp_path / "run", "--model", "m", "--bench", bench(tmp_path))
+    eyetest("import-answers", path, *options).fine()
+    assert texts(tmp_path / "run") == {"q9": "c", "q5": "a"}
+    about = Run(tmp_path / "run").manifest.benchmark
+    assert about is not None
+    assert about.items == 3
+
+
+@pytest.mark.parametrize("position", [3, -1, True, "0", None, 1.0])
+def test_lmms_eval_positions_outside_the_benchmark(tmp_path: Path, eyetest: Eyetest, position: object) -> None:
+    """A negative position must not count from the end."""
+    path = jsonl(tmp_path / "s.jsonl", lmms(0, filtered_resps=["a"]), lmms(position, filtered_resps=["c"]))
+    done = eyetest("import-answers", path, "--to", tmp_path / "r", "--model", "m", "--bench", bench(tmp_path))
+    assert "s.jsonl row 2: doc_id" in done.refused()
+    assert not (tmp_path / "r").exists()
+
+
+def test_unknown_items_are_left_out_and_told(tmp_path: Path, eyetest: Eyetest) -> None:
+    rows = [{"item": name, "model": "m", "text": "A"} for name in ("q3", "q4", "q5", "zz")]
+    path = jsonl(tmp_path / "a.jsonl", *rows)
+    said = eyetest("import-answers", path, "--to", tmp_path / "run", "--bench", bench(tmp_path)).fine()
+    assert "2 answers to items that are not in the benchmark were left out: 'q4', 'zz'" in said
+    assert set(texts(tmp_path / "run")) == {"q3", "q5"}
+    path = jsonl(tmp_path / "b.jsonl", *rows[1::2])
+    done = eyetest("import-answers", path, "--to", tmp_path / "other", "--bench", bench(tmp_path))
+    assert "none of its items is in the benchmark; the first are 'q4', 'zz'" in done.refused()
+    assert not (tmp_path / "other").exists()
+
+
+OWN = [
+    Answer(item="1", model="m", sight="blind", ask="cot", shots="two", template=2, order=9, marks="digit", trial=3),
+    Answer(item="1", model="m", text="B", method="likelihood"),
+    Answer(item="2", model="m", text="", outcome="blocked"),
+    Answer(item="2", model="n", text=None, given=0.25),
+    Answer(item="3", model="n", text=REQUEST_FAILED, outcome="answered"),
+]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_our_own_tables_need_no_mapping(tmp_path: Path, eyetest: Eyetest, suffix: str) -> None:
+    path = tmp_path / f"answers{suffix}"
+    rows = [msgspec.to_builtins(answer) for answer in OWN]
+    if suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        jsonl(path, *rows)
+    eyetest("import-answers", path, "--to", tmp_path / "run").fine()
+    assert answers(tmp_path / "run") == OWN == list(open_answers(path))
+
+
+def test_the_contracts_example(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = ROOT / "tests/fixtures/contracts/answers.jsonl"
+    eyetest("import-answers", path, "--to", tmp_path / "run").fine()
+    assert [answer.outcome for answer in answers(tmp_path / "run")] == ["answered", "answered", "failed"]
+    assert [answer.given for answer in answers(tmp_path / "run")] == [None, 1.0, None]
+
+
+def test_a_null_is_no_answer_and_an_empty_text_is_one(tmp_path: Path, eyetest: Eyetest) -> None:
+    """Where nothing was recorded nothing may be counted as wrong; a model that said nothing did say it."""
+    table = pa.table(
+        {"item": ["1", "2", "3"], "model": ["m"] * 3, "text": [None, "", "B"], "given": [None, None, 0.0]}
+    )
+    pq.write_table(table, tmp_path / "a.parquet")
+    eyetest("import-answers", tmp_path / "a.parquet", "--to", tmp_path / "run").fine()
+    assert outcomes(tmp_path / "run") == {"1": (None, "failed"), "2": ("", "answered"), "3": ("B", "answered")}
+
+
+def test_verdicts_alone_are_marked_as_given(tmp_path: Path, eyetest: Eyetest) -> None:
+    words = ["1", "0", "True", "false", "0.5", "NA", "right", "WRONG", "1.0"]
+    path = separated(tmp_path / "v.csv", ["item", "model", "given"], *([n, "m", w] for n, w in enumerate(words)))
+    said = eyetest("import-answers", path, "--to", tmp_path / "run").fine()
+    found = answers(tmp_path / "run")
+    assert [answer.given for answer in found] == [1, 0, 1, 0, 0.5, None, 1, 0, 1]
+    assert {answer.text for answer in found} == {None}
+    assert [answer.item for answer in found if answer.outcome == "failed"] == ["5"]
+    assert "8 of them verdicts only" in said
+
+
+def test_other_tools_json_and_objects_under_keys(tmp_path: Path, eyetest: Eyetest) -> None:
+    """MathVista's own results: objects under the item's id, with NaN as Python writes it."""
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps({"1": {"response": "B", "score": float("nan")}, "2": {"response": "C", "score": 1}}))
+    options = ("--map", "item=key,text=response,given=score", "--model", "m")
+    eyetest("import-answers", path, "--to", tmp_path / "run", *options).fine()
+    assert [(answer.item, answer.text, answer.given) for answer in answers(tmp_path / "run")] == [
+        ("1", "B", None),
+        ("2", "C", 1.0),
+    ]
+
+
+def test_byte_order_marks_are_no_part_of_a_name(tmp_path: Path, eyetest: Eyetest) -> None:
+    for name, data in {
+        "a.csv": "item,model,text\n1,m,x\n",
+        "a.jsonl": '{"item": "1", "model": "m", "text": "x"}',
+    }.items():
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + data.encode())
+        eyetest("import-answers", tmp_path / name, "--to", tmp_path / f"run-{name}").fine()
+        assert texts(tmp_path / f"run-{name}") == {"1": "x"}
+
+
+def test_the_answers_columns_are_the_contracts() -> None:
+    listed = "item model sight ask shots template order marks method trial text outcome given"
+    assert columns(Answer) == tuple(listed.split())

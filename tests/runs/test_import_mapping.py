@@ -1,0 +1,233 @@
+"""What the user says about a table: columns, values, constants, rows, matrices."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from eyetest.records import Answer
+from tests.runs.conftest import Eyetest
+from tests.runs.written import answers, jsonl, separated, texts
+
+HEADER = ("item_id", "name", "setting", "condition", "trial", "raw_output", "ok")
+ROWS = (
+    ("1", "gpt", "zero-shot", "text", "0", "A", "1"),
+    ("1", "gpt", "2-shot-cot", "image", "1", "B", "0"),
+    ("1", "gpt", "2-shot-pot", "image", "2", "print(7)", ""),
+    ("2", "gpt", "zero-shot", "text", "0", "C", "0"),
+)
+COLUMNS = "item=item_id,text=raw_output"
+SIGHT = "sight=condition:text>blind,image>image"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A long table in somebody else's words."""
+    return separated(tmp_path / "p.csv", HEADER, *ROWS)
+
+
+def test_the_briefs_own_words(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    """``trial`` is a prompt setting here: it has our name, and must be told not to be a repeat."""
+    ask = "ask=setting:zero-shot>direct,2-shot-cot>cot,2-shot-pot>"
+    shots = "shots=setting:zero-shot>none,2-shot-cot>two"
+    options = ("--map", f"{COLUMNS},model=name,given=ok", "--map-values", SIGHT, "--map-values", ask)
+    said = eyetest(
+        "import-answers", table, "--to", tmp_path / "run", *options, "--map-values", shots, "--set", "trial=0"
+    ).fine()
+    assert answers(tmp_path / "run") == [
+        Answer(item="1", model="gpt", sight="blind", text="A", given=1.0),
+        Answer(item="1", model="gpt", sight="image", ask="cot", shots="two", text="B", given=0.0),
+        Answer(item="2", model="gpt", sight="blind", text="C", given=0.0),
+    ]
+    assert "1 rows were left out by --where or --map-values" in said
+
+
+def test_joined_columns(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    eyetest("import-answers", table, "--to", tmp_path / "run", "--map", f"{COLUMNS},model=name+setting").fine()
+    counts = Counter(answer.model for answer in answers(tmp_path / "run"))
+    assert counts == {"gpt zero-shot": 2, "gpt 2-shot-cot": 1, "gpt 2-shot-pot": 1}
+    assert [answer.trial for answer in answers(tmp_path / "run")] == [0, 1, 2, 0]
+
+
+def test_an_empty_part_leaves_no_trace_in_a_joined_name(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = jsonl(
+        tmp_path / "a.jsonl",
+        {"item": 1, "m": "gpt", "augment": None, "text": "A"},
+        {"item": 1, "m": "gpt", "augment": "ocr", "text": "B"},
+    )
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--map", "model=m+augment").fine()
+    assert [answer.model for answer in answers(tmp_path / "run")] == ["gpt", "gpt ocr"]
+
+
+@pytest.mark.parametrize("absent", [None, "", float("nan")])
+def test_values_with_brackets_and_empty_ones(tmp_path: Path, eyetest: Eyetest, absent: object) -> None:
+    seen = [absent, "<no_image>", "<no_question>", "<a>b>"]
+    path = jsonl(
+        tmp_path / "a.jsonl", *({"item": n, "model": "m", "saw": s, "text": "A"} for n, s in enumerate(seen))
+    )
+    rule = "sight=saw:<no_image>>blind, <no_question>>no-question,<a>b>>nothing, >grey"
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--map-values", rule).fine()
+    assert [answer.sight for answer in answers(tmp_path / "run")] == ["grey", "blind", "no-question", "nothing"]
+
+
+def test_an_empty_cell_means_the_default(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = separated(tmp_path / "a.csv", ["item", "model", "sight", "trial", "text"], ["1", "m", "", "", "A"])
+    eyetest("import-answers", path, "--to", tmp_path / "run").fine()
+    assert answers(tmp_path / "run") == [Answer(item="1", model="m", text="A")]
+
+
+def test_values_mapped_to_nothing_leave_their_rows_out(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    options = ("--map", f"{COLUMNS},model=name", "--map-values", "item=2>", "--map-values", "sight=condition:text>")
+    eyetest("import-answers", table, "--to", tmp_path / "run", *options).fine()
+    assert [answer.text for answer in answers(tmp_path / "run")] == ["B", "print(7)"]
+
+
+def test_where_takes_any_of_a_columns_values_and_all_of_the_columns(
+    table: Path, tmp_path: Path, eyetest: Eyetest
+) -> None:
+    options = ("--map", f"{COLUMNS},model=name", "--where", "setting=zero-shot", "--where", "setting=2-shot-cot")
+    said = eyetest("import-answers", table, "--to", tmp_path / "a", *options).fine()
+    assert [answer.text for answer in answers(tmp_path / "a")] == ["A", "B", "C"]
+    assert "1 rows were left out" in said
+    eyetest("import-answers", table, "--to", tmp_path / "b", *options, "--where", "item_id=1,trial=0").fine()
+    assert [answer.text for answer in answers(tmp_path / "b")] == ["A"]
+
+
+def test_where_compares_numbers_by_what_they_are_called(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = jsonl(tmp_path / "a.jsonl", *({"item": n, "model": "m", "t": n, "text": "A"} for n in (0, 1.0, 2)))
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--where", "t=1").fine()
+    assert texts(tmp_path / "run") == {"1": "A"}
+
+
+def test_set_wins_over_a_column_of_that_name(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    options = ("--map", f"{COLUMNS},model=name+setting", "--set", "trial=4,sight=grey")
+    eyetest("import-answers", table, "--to", tmp_path / "run", *options).fine()
+    assert {(answer.trial, answer.sight) for answer in answers(tmp_path / "run")} == {(4, "grey")}
+
+
+def test_a_name_is_the_same_whatever_its_type(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = jsonl(
+        tmp_path / "a.jsonl",
+        *({"item": v, "model": "m", "text": 5.0, "trial": t} for t, v in enumerate((7, 7.0, "7"))),
+    )
+    eyetest("import-answers", path, "--to", tmp_path / "run").fine()
+    assert [(answer.item, answer.text) for answer in answers(tmp_path / "run")] == [("7", "5.0")] * 3
+
+
+def test_rows_need_not_have_the_same_columns(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = jsonl(
+        tmp_path / "a.jsonl",
+        {"item": "1", "model": "m", "text": "A", "given": 1},
+        {"text": "B", "item": "2", "model": "m"},
+        {"item": "3", "model": "m", "given": 0},
+        {"item": "4", "model": "m"},
+    )
+    eyetest("import-answers", path, "--to", tmp_path / "run").fine()
+    found = [(answer.text, answer.given, answer.outcome) for answer in answers(tmp_path / "run")]
+    assert found == [("A", 1, "answered"), ("B", None, "answered"), (None, 0, "answered"), (None, None, "failed")]
+
+
+def test_duplicates_are_refused_with_both_rows(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    options = ("--map", f"{COLUMNS},model=name", "--set", "trial=0")
+    line = eyetest("import-answers", table, "--to", tmp_path / "run", *options).refused()
+    assert "p.csv row 3: item '1' was answered by 'gpt'" not in line
+    assert "p.csv row 2: item '1' was answered by 'gpt' under the same condition in row 1 already" in line
+    assert not (tmp_path / "run").exists()
+
+
+def test_row_numbers_are_the_files_own(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"item": 1, "model": "m", "text": "A"}\n\n\n{"item": 1, "model": "m", "text": "B"}\n')
+    assert "a.jsonl row 4: item '1'" in eyetest("import-answers", path, "--to", tmp_path / "run").refused()
+
+
+def test_number_trials(tmp_path: Path, eyetest: Eyetest) -> None:
+    """Repeats count on from the trial that they have; one that says its trial itself keeps it."""
+    rows = [("a", 0), ("a", 0), ("b", 0), ("a", 2), ("a", 0), ("a", 0)]
+    path = jsonl(
+        tmp_path / "a.jsonl", *({"item": i, "model": "m", "trial": t, "text": n} for n, (i, t) in enumerate(rows))
+    )
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--number-trials").fine()
+    found = [(answer.item, answer.trial, answer.text) for answer in answers(tmp_path / "run")]
+    assert found == [("a", 0, "0"), ("a", 1, "1"), ("b", 0, "2"), ("a", 2, "3"), ("a", 3, "4"), ("a", 4, "5")]
+    assert (
+        "6 of them were there already"
+        in eyetest("import-answers", path, "--to", tmp_path / "run", "--number-trials").fine()
+    )
+
+
+def test_matrix_of_items(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = separated(
+        tmp_path / "m.csv", ["sha", "cat", "dog"], ["q1", "1", "0"], ["q2", "", "nan"], ["q3", "0.0", "1.0"]
+    )
+    said = eyetest("import-answers", path, "--to", tmp_path / "run", "--matrix", "item").fine()
+    assert "4 answers of 2 models (4 answered, 4 of them verdicts only)" in said
+    assert {(a.item, a.model): (a.given, a.text) for a in answers(tmp_path / "run")} == {
+        ("q1", "cat"): (1.0, None),
+        ("q1", "dog"): (0.0, None),
+        ("q3", "cat"): (0.0, None),
+        ("q3", "dog"): (1.0, None),
+    }
+
+
+MMMU = r"(?P<sight><no_\w+>)?(?P<item>.+)"
+MMMU_SIGHTS = "sight=<no_image>>blind,<no_question>>no-question,<no_info>>nothing"
+
+
+def test_matrix_of_models_with_a_header(tmp_path: Path, eyetest: Eyetest) -> None:
+    header = ["", "<no_image>q_1", "<no_question>q_1", "<no_info>q_1", "q_1"]
+    path = separated(tmp_path / "m.csv", header, ["gpt", 0, 1, 0, 1], ["llava", 1, 0, 1, ""])
+    options = ("--matrix", "model", "--header", MMMU, "--map-values", MMMU_SIGHTS)
+    eyetest("import-answers", path, "--to", tmp_path / "run", *options).fine()
+    found = [(answer.model, answer.item, answer.sight, answer.given) for answer in answers(tmp_path / "run")]
+    assert found == [
+        ("gpt", "q_1", "blind", 0),
+        ("gpt", "q_1", "no-question", 1),
+        ("gpt", "q_1", "nothing", 0),
+        ("gpt", "q_1", "image", 1),
+        ("llava", "q_1", "blind", 1),
+        ("llava", "q_1", "no-question", 0),
+        ("llava", "q_1", "nothing", 1),
+    ]
+
+
+PIPES = r"(?P<condition>[^|]+)\|(?P<name>[^|]+)\|(?P<setting>[^|]+)(\|(?P<augment>.+))?"
+
+
+def test_a_headers_groups_are_columns_like_any_other(tmp_path: Path, eyetest: Eyetest) -> None:
+    header = ["item_id", "text|gpt|zero-shot", "caption|gpt|cot|ocr", "caption|gpt|pot|ocr", "image|bard|zero-shot"]
+    path = separated(tmp_path / "m.csv", header, ["1", 0, 1, 0, 1])
+    options = ("--matrix", "item", "--header", PIPES, "--map", "model=name+augment")
+    values = ("--map-values", "sight=condition:text>blind", "--map-values", "ask=setting:zero-shot>direct,pot>")
+    eyetest("import-answers", path, "--to", tmp_path / "run", *options, *values).fine()
+    assert answers(tmp_path / "run") == [
+        Answer(item="1", model="gpt", sight="blind", given=0.0),
+        Answer(item="1", model="gpt ocr", sight="caption", ask="cot", given=1.0),
+        Answer(item="1", model="bard", given=1.0),
+    ]
+    eyetest("import-answers", path, "--to", tmp_path / "some", *options, *values[:2], "--where", "setting=cot").fine()
+    assert [answer.model for answer in answers(tmp_path / "some")] == ["gpt ocr"]
+
+
+def test_a_matrix_whose_names_are_not_in_its_first_column(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = separated(tmp_path / "m.csv", ["cat", "dog", "id"], ["1", "0", "q1"])
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--matrix", "item", "--map", "item=id").fine()
+    assert {(a.item, a.model): a.given for a in answers(tmp_path / "run")} == {("q1", "cat"): 1, ("q1", "dog"): 0}
+
+
+def test_a_matrixs_row_may_not_come_twice(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = separated(tmp_path / "m.csv", ["id", "cat"], ["q1", "1"], ["q1", "0"])
+    line = eyetest("import-answers", path, "--to", tmp_path / "run", "--matrix", "item").refused()
+    assert "m.csv row 2, column 'cat': item 'q1' was answered by 'cat'" in line
+    assert "in row 1, column 'cat' already" in line
+
+
+def test_names_that_look_joined_are_not_confused(tmp_path: Path, eyetest: Eyetest) -> None:
+    """Ids are made of lengths as well, so that no separator inside a name makes two keys one."""
+    path = jsonl(
+        tmp_path / "a.jsonl",
+        {"item": "a\x1fb", "model": "c", "text": "A"},
+        {"item": "a", "model": "b\x1fc", "text": "B"},
+    )
+    eyetest("import-answers", path, "--to", tmp_path / "run").fine()
+    assert [answer.text for answer in answers(tmp_path / "run")] == ["A", "B"]

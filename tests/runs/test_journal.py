@@ -1,0 +1,206 @@
+"""The journal: a line on disk before anybody hears of it, sealed into Parquet, read at any time."""
+
+import errno
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyetest.records import Likelihood, Response
+from eyetest.runs import Journal, StoredResponses, read_responses, responses_table
+from eyetest.runs import journal as journal_module
+from eyetest.runs.journal import JournalError, read_segment, seal, sealed, segment, segment_numbers
+from eyetest.runs.stored import stored_outcomes, torn_lines
+
+FULL = Response(
+    request="ab" * 16,
+    outcome="truncated",
+    text="é𝜋\n\r\x00\u2028 B",
+    thinking="let me\nsee",
+    error="length",
+    detail="max_tokens was reached",
+    finish="length",
+    tokens_in=1234,
+    tokens_out=0,
+    seconds=1.25,
+    attempts=3,
+    time=1.75e9,
+    likelihoods=(Likelihood("B", -0.5, (("A", -1.5), ("\n", -9.0))), Likelihood("", -1e-9)),
+    candidates=(-0.25, -7.5, 0.0),
+    given=0.5,
+)
+SPARE = Response(request="cd" * 16, outcome="answered", text=None)
+
+
+def numbered(number: int, text: str = "A") -> Response:
+    return Response(request=f"{number:032x}", outcome="answered", text=text)
+
+
+def lines(*responses: Response) -> bytes:
+    return b"".join(msgspec.json.encode(response) + b"\n" for response in responses)
+
+
+def test_every_field_comes_back_from_the_open_and_from_the_sealed_segment(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.append(FULL)
+    journal.append(SPARE)
+    assert segment(tmp_path, 1).read_bytes() == lines(FULL, SPARE), "on disk before the next line of the caller"
+    assert list(read_responses(tmp_path)) == [FULL, SPARE]
+    journal.close()
+    assert not segment(tmp_path, 1).exists()
+    assert sealed(tmp_path, 1).exists()
+    assert list(read_responses(tmp_path)) == [FULL, SPARE]
+
+
+def test_the_example_above_has_every_field() -> None:
+    empty = Response(request="", outcome="answered")
+    assert [name for name in Response.__struct_fields__ if getattr(FULL, name) == getattr(empty, name)] == []
+
+
+_text = st.text(max_size=20)
+_number = st.floats(allow_nan=False, allow_infinity=False)
+_response = st.builds(
+    Response,
+    request=st.binary(min_size=16, max_size=16).map(bytes.hex),
+    outcome=st.sampled_from(["answered", "truncated", "blocked", "failed"]),
+    text=st.none() | _text,
+    thinking=_text,
+    error=_text,
+    detail=_text,
+    finish=_text,
+    tokens_in=st.none() | st.integers(0, 2**40),
+    tokens_out=st.none() | st.integers(0, 2**40),
+    seconds=_number,
+    attempts=st.integers(0, 99),
+    time=_number,
+    likelihoods=st.lists(
+        st.builds(Likelihood, _text, _number, st.lists(st.tuples(_text, _number), max_size=2).map(tuple)), max_size=2
+    ).map(tuple),
+    candidates=st.lists(_number, max_size=3).map(tuple),
+    given=st.none() | st.floats(0, 1),
+)
+
+
+@settings(max_examples=60)
+@given(found=st.lists(_response, min_size=1, max_size=4))
+def test_sealing_changes_nothing(tmp_path_factory: pytest.TempPathFactory, found: list[Response]) -> None:
+    folder = tmp_path_factory.mktemp("run")
+    for part in ("journal", "responses"):
+        (folder / part).mkdir()
+    segment(folder, 1).write_bytes(lines(*found))
+    assert read_segment(segment(folder, 1)) == (found, 0)
+    seal(folder, 1)
+    assert list(read_responses(folder)) == found
+
+
+def test_full_segments_are_sealed_while_writing_goes_on(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, rows_a_segment=3)
+    for number in range(10):
+        journal.append(numbered(number))
+        assert len(list(read_responses(tmp_path))) == number + 1
+    journal.close()
+    assert segment_numbers(tmp_path) == {1, 2, 3, 4}
+    assert list((tmp_path / "journal").iterdir()) == []
+    assert list(read_responses(tmp_path)) == [numbered(number) for number in range(10)]
+
+
+def test_a_large_answer_ends_its_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_module, "_BYTES_A_SEGMENT", 1000)
+    journal = Journal(tmp_path)
+    for number in range(3):
+        journal.append(numbered(number, "x" * 2000))
+    journal.close()
+    assert segment_numbers(tmp_path) == {1, 2, 3}
+
+
+def test_what_a_dead_writer_left_is_sealed_and_never_appended_to(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()
+    segment(tmp_path, 4).write_bytes(lines(numbered(1), numbered(2)) + b'{"request": "to')
+    assert [response.request for response in read_responses(tmp_path)] == [f"{n:032x}" for n in (1, 2)]
+    assert torn_lines(tmp_path) == 1
+    journal = Journal(tmp_path)
+    journal.append(numbered(3))
+    journal.close()
+    assert segment_numbers(tmp_path) == {4, 5}
+    assert not segment(tmp_path, 4).exists()
+    assert list(read_responses(tmp_path)) == [numbered(number) for number in (1, 2, 3)]
+    assert torn_lines(tmp_path) == 1, "it is remembered that something was lost"
+
+
+def test_a_segment_that_holds_only_a_torn_line_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()
+    segment(tmp_path, 1).write_bytes(b'{"reque')
+    Journal(tmp_path).close()
+    assert segment(tmp_path, 1).read_bytes() == b'{"reque'
+    assert torn_lines(tmp_path) == 1
+    assert list(read_responses(tmp_path)) == []
+
+
+def test_an_empty_segment_goes_away(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()
+    segment(tmp_path, 1).touch()
+    Journal(tmp_path).close()
+    assert segment_numbers(tmp_path) == set()
+
+
+def test_a_death_between_sealing_and_removing(tmp_path: Path) -> None:
+    """Both are there; the sealed one counts, and the next writer removes the other."""
+    journal = Journal(tmp_path)
+    journal.append(numbered(1))
+    journal.close()
+    segment(tmp_path, 1).write_bytes(lines(numbered(1)))
+    assert list(read_responses(tmp_path)) == [numbered(1)]
+    Journal(tmp_path).close()
+    assert not segment(tmp_path, 1).exists()
+    assert list(read_responses(tmp_path)) == [numbered(1)]
+
+
+def test_the_last_response_to_a_request_counts(tmp_path: Path) -> None:
+    again = [
+        Response(request="aa" * 16, outcome="failed", error="timeout"),
+        Response(request="bb" * 16, outcome="failed", error=""),
+        Response(request="aa" * 16, outcome="answered", text="B"),
+    ]
+    for response in again:
+        journal = Journal(tmp_path)
+        journal.append(response)
+        journal.close()
+    assert stored_outcomes(tmp_path) == {b"\xaa" * 16: "", b"\xbb" * 16: "failed"}
+    table = responses_table(tmp_path)
+    assert dict(zip(*(table.column(n).to_pylist() for n in ("request", "outcome")), strict=True)) == {
+        "aa" * 16: "answered",
+        "bb" * 16: "failed",
+    }
+    stored = StoredResponses(tmp_path, {b"\xaa" * 16})
+    assert stored.get("aa" * 16) == again[2]
+    assert stored.get("bb" * 16) is None
+    assert stored.get("cc" * 16) is None
+
+
+def test_a_run_that_has_asked_nothing(tmp_path: Path) -> None:
+    assert list(read_responses(tmp_path)) == []
+    assert len(responses_table(tmp_path)) == 0
+    assert stored_outcomes(tmp_path) == {}
+
+
+def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = Journal(tmp_path)
+    journal.append(numbered(1))
+    real = os.write
+
+    def full(file: int, data: bytes) -> int:
+        if len(data) > 20:
+            return real(file, data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(JournalError, match="the journal cannot be written: no space left on device"):
+            journal.append(numbered(2))
+    assert segment(tmp_path, 1).read_bytes() == lines(numbered(1))
+    journal.append(numbered(3))
+    journal.close()
+    assert list(read_responses(tmp_path)) == [numbered(1), numbered(3)]

@@ -1,0 +1,103 @@
+"""The plan: what is planned anew replaces its row, the rest stays."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from eyetest.records import Asked, Planned, columns
+from eyetest.runs.plan import PLAN, PlanWriter, plan_table, read_plan
+
+
+def write(folder: Path, *rows: tuple[Asked, str]) -> None:
+    with PlanWriter(folder) as plan:
+        for asked, request in rows:
+            plan.add(asked, request)
+    assert plan.rows == len(rows)
+
+
+def asked(item: str, **values: object) -> Asked:
+    return Asked(item=item, model="m", **values)  # type: ignore[arg-type]
+
+
+def requests(folder: Path) -> dict[tuple[str, str, int], str]:
+    return {(row.item, row.sight, row.trial): row.request for row in read_plan(folder)}
+
+
+def fail(folder: Path) -> None:
+    with PlanWriter(folder) as plan:
+        plan.add(asked("2"), "bb")
+        raise KeyError
+
+
+def test_a_run_without_a_plan(tmp_path: Path) -> None:
+    assert list(read_plan(tmp_path)) == []
+    assert plan_table(tmp_path).column_names == list(columns(Planned))
+
+
+def test_rows_come_back_whole_and_in_order(tmp_path: Path) -> None:
+    first = Asked(
+        item="1\n\u2028é𝜋", model="m", sight="caption", ask="cot", shots="two", template=3, order=2**62, marks="digit"
+    )
+    second = Asked(item="1", model="", method="likelihood", trial=9)
+    write(tmp_path, (first, "aa"), (second, "bb"))
+    rows = list(read_plan(tmp_path))
+    names = columns(Asked)
+    assert [[getattr(row, name) for name in names] for row in rows] == [
+        [getattr(row, name) for name in names] for row in (first, second)
+    ]
+    assert [row.request for row in rows] == ["aa", "bb"]
+
+
+def test_a_row_is_replaced_by_its_whole_key(tmp_path: Path) -> None:
+    rows = [(asked("1"), "aa"), (asked("1", sight="blind"), "bb"), (asked("1", trial=1), "cc"), (asked("2"), "dd")]
+    write(tmp_path, *rows)
+    write(tmp_path, (asked("1", sight="blind"), "new"), (asked("3"), "ee"))
+    assert requests(tmp_path) == {
+        ("1", "image", 0): "aa",
+        ("1", "blind", 0): "new",
+        ("1", "image", 1): "cc",
+        ("2", "image", 0): "dd",
+        ("3", "image", 0): "ee",
+    }
+    assert len(plan_table(tmp_path)) == 5
+
+
+def test_what_stays_keeps_its_order(tmp_path: Path) -> None:
+    """Many rows, because a join of many rows is done by several threads."""
+    many = [(asked(f"{n:05d}"), f"{n:032x}") for n in range(50_000)]
+    write(tmp_path, *many)
+    write(tmp_path, (asked("00007"), "ff"))
+    items = [row.item for row in read_plan(tmp_path)]
+    assert len(items) == 50_000
+    assert set(items) == {f"{n:05d}" for n in range(50_000)}
+    assert items == [f"{n:05d}" for n in range(50_000) if n != 7] + ["00007"]
+
+
+def test_a_failed_writer_leaves_the_old_plan(tmp_path: Path) -> None:
+    write(tmp_path, (asked("1"), "aa"))
+    before = (tmp_path / PLAN).read_bytes()
+    with pytest.raises(KeyError):
+        fail(tmp_path)
+    assert (tmp_path / PLAN).read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [PLAN]
+
+
+def test_a_first_writer_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyError):
+        fail(tmp_path / "new/run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_plan_takes_nothing_away(tmp_path: Path) -> None:
+    write(tmp_path, (asked("1"), "aa"))
+    write(tmp_path)
+    assert requests(tmp_path) == {("1", "image", 0): "aa"}
+
+
+def test_any_parquet_reader_reads_it(tmp_path: Path) -> None:
+    write(tmp_path, *((asked(str(n)), f"{n:x}") for n in range(45_001)))
+    table = pq.read_table(tmp_path / PLAN)
+    assert table.column_names == list(columns(Planned))
+    assert table.column("item").to_pylist() == [str(n) for n in range(45_001)]
+    assert table.schema.metadata[b"version"] == b"1"

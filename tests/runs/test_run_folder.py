@@ -1,0 +1,134 @@
+"""The run folder: one writer, any number of readers, and damage that is said in one line."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.records import Asked, ModelEntry, Response, RunBenchmark, RunStep
+from eyetest.runs import Run, RunWriter, is_run
+from tests.runs.conftest import Eyetest
+from tests.runs.written import jsonl
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run with one answer."""
+    with RunWriter(tmp_path / "run") as run:
+        with run.planning() as plan:
+            plan.add(Asked(item="1", model="m"), "aa")
+            plan.add(Asked(item="2", model="m"), "bb")
+        run.record(RunStep(what="run", seed=7), {"m": ModelEntry(spec="scripted:x")}, RunBenchmark(name="b", items=2))
+        run.journal.append(Response(request="aa", outcome="answered", text="B"))
+    return tmp_path / "run"
+
+
+def test_what_was_written_is_read(folder: Path) -> None:
+    run = Run(folder)
+    assert (run.manifest.steps[0].seed, run.manifest.steps[0].what) == (7, "run")
+    assert run.manifest.steps[0].time
+    assert run.manifest.models["m"].spec == "scripted:x"
+    assert len(run.plan()) == 2
+    assert run.responses().column("text").to_pylist() == ["B"]
+    assert run.outcomes() == {b"\xaa": ""}
+    assert run.writer is None
+    assert run.torn == 0
+
+
+def test_steps_and_models_are_added_to(folder: Path) -> None:
+    with RunWriter(folder) as run:
+        run.record(RunStep(what="more"), {"n": ModelEntry(spec="scripted:y")})
+        run.amend(saved=3)
+    manifest = Run(folder).manifest
+    assert [step.what for step in manifest.steps] == ["run", "more"]
+    assert [step.saved for step in manifest.steps] == [0, 3]
+    assert list(manifest.models) == ["m", "n"]
+    assert manifest.benchmark == RunBenchmark(name="b", items=2)
+
+
+DAMAGE: dict[str, bytes] = {
+    "empty": b"",
+    "cut": b'{"benchmark": {"name": "b"',
+    "not UTF-8": b'{"benchmark": {"name": "\xff"}}',
+    "no object": b"[]",
+    "of another version": b'{"run_version": 1, "colour": "red"}',
+    "wrong type": b'{"steps": [{"what": 7}]}',
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+@pytest.mark.parametrize("command", ["status", "export-answers", "import-answers"])
+def test_a_damaged_manifest_is_one_line(folder: Path, eyetest: Eyetest, kind: str, command: str) -> None:
+    (folder / "run.json").write_bytes(DAMAGE[kind])
+    table = jsonl(folder.parent / "a.jsonl", {"item": "1", "model": "m", "text": "A"})
+    arguments: dict[str, tuple[object, ...]] = {
+        "status": (folder,),
+        "export-answers": (folder, "--to", folder.parent / "out.csv"),
+        "import-answers": (table, "--to", folder),
+    }
+    assert "run.json is damaged: " in eyetest(command, *arguments[command]).refused()
+    assert (folder / "run.json").read_bytes() == DAMAGE[kind]
+
+
+def test_status_counts_what_is_there(folder: Path, eyetest: Eyetest) -> None:
+    state = json.loads(eyetest("status", folder, "--json").out)
+    assert state["planned"] == 2
+    assert state["groups"] == [
+        {"model": "m", "sight": "image", "ask": "direct", "planned": 2, "answered": 1, "open": 1}
+    ]
+    assert state["writer"] is None
+
+
+def test_what_is_no_run(tmp_path: Path) -> None:
+    assert not is_run(tmp_path)
+    with pytest.raises(InputError, match=r"is no run folder \(it has no run\.json\)"):
+        Run(tmp_path)
+
+
+def test_a_second_writer_is_refused_and_told_who_writes(folder: Path) -> None:
+    with RunWriter(folder):
+        with pytest.raises(InputError, match=f"is being written by process {os.getpid()}"), RunWriter(folder):
+            pytest.fail("two writers")
+        assert Run(folder).writer == os.getpid()
+    assert Run(folder).writer is None
+    with RunWriter(folder):
+        pass
+
+
+def test_a_killed_writer_holds_no_lock_and_loses_no_line(folder: Path) -> None:
+    code = (
+        "import os, signal, sys; from pathlib import Path; from eyetest.records import Response\n"
+        "from eyetest.runs import RunWriter\n"
+        "with RunWriter(Path(sys.argv[1])) as run:\n"
+        "    run.journal.append(Response(request='bb', outcome='answered', text='C'))\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, folder], check=False, timeout=60)
+    assert done.returncode == -9
+    assert Run(folder).writer is None
+    assert sorted(Run(folder).responses().column("text").to_pylist()) == ["B", "C"]
+    with RunWriter(folder):
+        pass
+    assert list((folder / "journal").iterdir()) == []
+    assert sorted(Run(folder).responses().column("text").to_pylist()) == ["B", "C"]
+
+
+def test_another_benchmark_is_refused(folder: Path) -> None:
+    with RunWriter(folder) as run:
+        run.record(RunStep(what="x"), {}, RunBenchmark(name="b", fingerprint="1", items=2))
+        run.check_benchmark(RunBenchmark(name="b", fingerprint="1"))
+        with pytest.raises(InputError, match=r'another benchmark or another version of it \("b", 2 items\)'):
+            run.check_benchmark(RunBenchmark(name="b", fingerprint="2"))
+
+
+def test_a_folder_of_somebody_elses_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r'holds "notes\.txt", which is not part of a run'):
+        RunWriter(tmp_path)
+    with pytest.raises(InputError, match="is a file; a run is a folder"):
+        RunWriter(tmp_path / "notes.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

@@ -1,0 +1,53 @@
+"""Files of answers as other tools write them, and runs as one can compare them."""
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+
+from eyetest.records import Answer
+from eyetest.runs import read_answers
+
+API_FAILURE = "Failed to obtain answer via API."
+REQUEST_FAILED = "[REQUEST_FAILED after 5 retries]"
+
+
+def jsonl(path: Path, *rows: Mapping[str, Any]) -> Path:
+    """Python's own JSON, as lmms-eval logs it."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def separated(path: Path, header: Sequence[str], *rows: Sequence[Any]) -> Path:
+    """Every field quoted, as VLMEvalKit does in TSV."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",", quoting=csv.QUOTE_ALL)
+        writer.writerows([header, *rows])
+    return path
+
+
+def xlsx(path: Path, header: Sequence[str | None], *rows: Sequence[Any]) -> Path:
+    """As pandas writes it, so that a text beginning with = is a formula and a long one is cut."""
+    book = openpyxl.Workbook()
+    for row in (header, *rows):
+        book.active.append(list(row))
+    book.save(path)
+    return path
+
+
+def answers(folder: Path) -> list[Answer]:
+    """All answers of a run."""
+    return list(read_answers(folder))
+
+
+def texts(folder: Path) -> dict[str, str | None]:
+    """What was said, by item."""
+    return {answer.item: answer.text for answer in read_answers(folder)}
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder, byte for byte."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}

@@ -1,0 +1,86 @@
+"""Words that announce an answer and what stands behind them."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from eyetest.scoring.rules.parts import gates
+from eyetest.scoring.rules.parts.case import Case
+from eyetest.scoring.rules.parts.content import Content, exactly, read_content
+from eyetest.scoring.rules.parts.cues import ANSWER_IS, BAD, CHOOSES, FOREIGN, PAST, clause_start
+from eyetest.scoring.rules.parts.statement import FIRM, Statement, better
+
+_MOST = 8
+"""No sentence announces more answers than this; of a reply that repeats itself the last ones are enough."""
+_NEAR = 40
+"""What somebody chooses stands right behind the verb."""
+
+
+def announced(case: Case, start: int, end: int) -> Statement | None:
+    """``the answer is B``, ``I choose B``, in several languages: the last one of the sentence."""
+    words = case.words(start, end)
+    best: Statement | None = None
+    if not words.isdisjoint(gates.ANSWER) or not (words.isdisjoint(gates.THING) or words.isdisjoint(gates.BETTER)):
+        for cue in _last(ANSWER_IS.finditer(case.text, start, end)):
+            if not _is_past(case.text, start, cue.start(), cue["gap"]):
+                best = better(best, _behind(case, cue.end(), end, "stated"))
+    if not words.isdisjoint(gates.CHOOSE):
+        best = _chosen(case, start, end, best)
+    if not words.isdisjoint(gates.FOREIGN_CUE):
+        for cue in _last(FOREIGN.finditer(case.text, start, end)):
+            best = better(best, _behind(case, cue.end(), end, "stated"))
+    return best
+
+
+def _last(cues: Iterator[re.Match[str]]) -> list[re.Match[str]]:
+    return list(cues)[-_MOST:]
+
+
+def _chosen(case: Case, start: int, end: int, best: Statement | None) -> Statement | None:
+    text = case.text
+    for cue in _last(CHOOSES.finditer(text, start, end)):
+        if PAST.search(text, clause_start(text, max(start, cue.start() - 60), cue.end()), cue.end()):
+            best = better(best, _taken_back(case, cue.end(), end))
+            continue
+        chosen = _behind(case, cue.end(), end, "choice")
+        if chosen and chosen.content.start - cue.end() < _NEAR:
+            best = better(best, chosen)
+    return best
+
+
+def _behind(case: Case, at: int, end: int, cue: str) -> Statement | None:
+    end = _on_next_line(case, at, end)
+    line = case.text.find("\n", end - 1)
+    line = len(case.text) if line < 0 else line
+    if line > end and (exact := exactly(case.text[at:line], case.offer)) is not None:
+        return Statement(Content("one", (exact,), at, line, "text"), FIRM, cue)
+    content = read_content(case.text, at, end, case.offer)
+    if content and content.what == "refused" and cue != "stated":
+        return None
+    return Statement(content, FIRM, cue) if content else None
+
+
+def _on_next_line(case: Case, at: int, end: int) -> int:
+    """Where the announced words end: on the next line that says something if the cue ends its own."""
+    if case.text[at:end].strip(" \n:\"'>-–—=.,"):
+        return end
+    following = bisect_left(case.sentences, (end - 1, 0))
+    for start, stop in case.sentences[following : following + 3]:
+        if stop > end and case.text[start:stop].strip(" \n.:-"):
+            return stop
+    return end
+
+
+def _taken_back(case: Case, at: int, end: int) -> Statement | None:
+    """``many would say B, that's not correct``."""
+    content = read_content(case.text, at, end, case.offer)
+    if content and content.what == "one" and BAD.search(case.text, content.end, end):
+        return Statement(Content("dropped", content.places, content.start, content.end, "mark"), FIRM, "choice")
+    return None
+
+
+def _is_past(text: str, start: int, at: int, gap: str) -> bool:
+    """Whether the announcement is about an earlier, a foreign or a supposed answer."""
+    if PAST.search(text, clause_start(text, max(start, at - 30), at), at):
+        return True
+    return bool(PAST.search(gap)) and "not" not in gap.lower().split()

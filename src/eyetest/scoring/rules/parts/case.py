@@ -1,0 +1,113 @@
+"""A reply on the table: its clean text, cut into sentences, and the question's options."""
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from eyetest.scoring.rules.parts import gates
+from eyetest.scoring.rules.parts.cleaning import Body
+from eyetest.scoring.rules.parts.offer import Offer
+from eyetest.scoring.rules.reading import Kind, Reading
+
+_END = re.compile(r"[\n.!?;。！？；।]+[\"')\]]{0,3}")
+_HARD = frozenset("\n。！？；।")
+LONGEST_SENTENCE = 2_000
+"""Beyond this it is no sentence, and work that is done for each pair of its words would not end."""
+_WORDS = re.compile(r"[a-z']+|[=\-]")
+_STARTLED = re.compile(
+    r"\s{1,3}(?:wait|no|nope|hmm|actually|sorry|oh|oops|hold on|hang on|let me|on second|but|however|scratch|"
+    r"correction|edit|i made|i was|that is wrong|that's wrong)\b",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(r"\d\s{1,3}[A-Za-z]$")
+_ABBREVIATED = gates.words("St Mt Dr Mr Mrs Ms vs Fig fig No Eq approx etc ca cf al U.S i.e e.g z.B d.h")
+
+
+def _goes_on(text: str, start: int, at: int) -> bool:
+    """Whether a point stands behind a mark, a number or an abbreviation rather than at the end of a sentence."""
+    word = text[max(start, text.rfind(" ", start, at) + 1, text.rfind("\n", start, at) + 1) : at].lstrip("([\"'")
+    if len(word) < 2 and (_STARTLED.match(text, at + 1) or _UNIT.search(text, max(start, at - 6), at)):
+        return False
+    return len(word) < 2 or (len(word) == 2 and word.isdigit()) or word in _ABBREVIATED
+
+
+def _pieces(start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A sentence, cut up if it is longer than any sentence is."""
+    while end - start > LONGEST_SENTENCE:
+        yield start, start + LONGEST_SENTENCE
+        start += LONGEST_SENTENCE
+    yield start, end
+
+
+class Case:
+    """What the rules are handed, so that no rule looks for the same thing twice."""
+
+    def __init__(self, body: Body, offer: Offer) -> None:
+        self.body, self.offer, self.text = body, offer, body.text
+        self.dropped: set[int] = set()
+        self.off_list = False
+        self._words: dict[int, set[str]] = {}
+        self._promising: dict[int, bool] = {}
+
+    @cached_property
+    def sentences(self) -> list[tuple[int, int]]:
+        """Where sentences and lines begin and end. The point behind a mark or a number ends none."""
+        text, start = self.text, 0
+        found: list[tuple[int, int]] = []
+        for stop in _END.finditer(text):
+            at, end = stop.span()
+            soft = end < len(text) and not text[end].isspace() and _HARD.isdisjoint(stop.group())
+            if soft or (text[at] == "." and end - at == 1 and _goes_on(text, start, at)):
+                continue
+            if end - start > 8 or text[start:end].strip():
+                found.extend(_pieces(start, end))
+            start = end
+        if text[start:].strip():
+            found.extend(_pieces(start, len(text)))
+        return found
+
+    def words(self, start: int, end: int) -> set[str]:
+        """The words of a sentence in lower case, with stand-ins for what is not English (see ``gates``)."""
+        found = self._words.get(start)
+        if found is None:
+            text = self.text[start:end].lower()
+            found = self._words[start] = set(_WORDS.findall(text))
+            if not text.isascii():
+                found.add(gates.FOREIGN)
+            if "n't" in text:
+                found.add(gates.NEGATION)
+        return found
+
+    @cached_property
+    def all_words(self) -> set[str]:
+        """The words of all sentences, for what need not be looked for at all."""
+        return set().union(*(self.words(*sentence) for sentence in self.sentences))
+
+    def promising(self, start: int, end: int) -> bool:
+        """Whether a sentence can name an option at all: by a mark, or by a word with which an option begins."""
+        found = self._promising.get(start)
+        if found is None:
+            words = self.words(start, end)
+            found = self._promising[start] = (
+                self.offer.unspelt
+                or gates.FOREIGN in words
+                or not words.isdisjoint(self.offer.first_words)
+                or self.offer.maybe_mark.search(self.text, start, end) is not None
+            )
+        return found
+
+    @cached_property
+    def cut_off(self) -> bool:
+        """Whether the reply stops in the middle of a sentence."""
+        tail = self.text.rstrip()[-1:]
+        return bool(tail) and (tail.isalnum() or tail in ",:(=+-[{/") and len(self.text) > 60
+
+    def chosen(self, place: int, rule: str, start: int, end: int) -> Reading:
+        """The reading that an option was chosen; a mark that is not on offer chooses nothing."""
+        if place < 0:
+            return Reading("unparsed", None, rule, self.body.span(start, end), "mark not on offer")
+        return Reading("chosen", place, rule, self.body.span(start, end))
+
+    def nothing(self, kind: Kind, rule: str, why: str, span: tuple[int, int] | None = None) -> Reading:
+        """The reading that no single option was chosen."""
+        return Reading(kind, None, rule, self.body.span(*span) if span else None, why)

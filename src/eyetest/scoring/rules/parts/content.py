@@ -1,0 +1,233 @@
+"""What stands behind words that announce an answer: a mark, a list of marks, an option's text."""
+
+import re
+from typing import Literal
+
+import msgspec
+from rapidfuzz.distance import Levenshtein
+
+from eyetest.scoring.rules.parts.marks import Found, mark_at
+from eyetest.scoring.rules.parts.mentions import groups
+from eyetest.scoring.rules.parts.offer import Offer, spoken_fraction, value
+from eyetest.scoring.rules.parts.tokens import words
+
+_NOT = re.compile(
+    r"\s{0,4}(?:n't|not|never|neither|nor|nicht|kein\w{0,2}|pas|niet|не|不是|nie|não|non)\b", re.IGNORECASE
+)
+_SEPARATES = re.compile(r"\s{0,20}(?:[.):,;\-–—=(]|is\b)?\s{0,20}(?:i\.e\.,?\s{0,3}|namely\s{0,3})?[\"'(]{0,3}")
+_CLAUSE_END = re.compile(r"[\n;]|[.,!?)](?=\s|$)|\s[-–—(]|。|，|$")
+_FIRST_TO_TENTH = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_ORDINALS = {word: place for place, word in enumerate(_FIRST_TO_TENTH)}
+_ORDINAL = re.compile(
+    rf"(?:the\s)?({'|'.join(_ORDINALS)}|last)\s(?:option|choice|answer|alternative)\b", re.IGNORECASE
+)
+_BESIDE = re.compile(r"\s{0,4}[(\[]\s{0,3}(?:option\s|answer\s)?([A-Z])\s{0,3}[)\]]", re.IGNORECASE)
+_CANNOT = re.compile(
+    r"(?:\(?(?:it\s)?(?:cannot|can't|can not|could not|unable|impossible|unknown|undetermined|indeterminate|"
+    r"not (?:possible|determinable|enough|answerable)|insufficient|i cannot|i can't|i don't|"
+    r"without (?:the|an|more|seeing|access)|need more)\b|n/a\b)",
+    re.IGNORECASE,
+)
+_NONE = re.compile(
+    r"(?:none\b|no option|no correct|nothing\b|not (?:listed|among|provided|given|available|in the|present|"
+    r"included|one of|any of|on the list|here)|(?:is )?missing from|keine\b|aucune?\b|ningun[oa]\b)"
+    r"(?!\s{1,3}other than)",
+    re.IGNORECASE,
+)
+_GLUED = re.compile(r"\(?([A-Z]{2,6})\)?(?=[\s.]{0,6}$|\s{0,3}\n)")
+_SLIP_LENGTH = 5
+_FAR = 90
+_REACH = 400
+"""So many characters behind an announcement are looked at, and three times the longest option."""
+
+What = Literal["one", "many", "dropped", "nothing", "refused"]
+
+
+class Content(msgspec.Struct):
+    """What an announcement announces; -1 stands for a mark that is not on offer."""
+
+    what: What
+    places: tuple[int, ...]
+    start: int
+    end: int
+    by: str
+
+
+def read_content(text: str, at: int, end: int, offer: Offer) -> Content | None:
+    """Read what follows an announcement, up to the end of its sentence: the first reader that finds something."""
+    while at < end and text[at] in " \n:\"'>-–—=":
+        at += 1
+    end = min(end, at + 3 * offer.longest + _REACH)
+    if at >= end:
+        return None
+    for reader in _READERS:
+        if content := reader(text, at, end, offer):
+            return content
+    return None
+
+
+def _all_of_it(text: str, at: int, end: int, offer: Offer) -> Content | None:
+    """All that follows is an option's text."""
+    if _is_mark(text[at:end]) or (exact := exactly(text[at:end], offer)) is None:
+        return None
+    return Content("one", (exact,), at, end, "text")
+
+
+def _no_option(text: str, at: int, end: int, offer: Offer) -> Content | None:
+    """A refusal, none of the options, or what is ruled out."""
+    if refusal := _CANNOT.match(text, at, end):
+        return Content("refused", (), at, refusal.end(), "words")
+    if none := _NONE.match(text, at, end):
+        colon = text[max(0, at - 24) : at].rstrip(" \"'\n").endswith(":")
+        return Content("nothing", (), at, none.end(), "colon" if colon else "words")
+    if negation := _NOT.match(text, at, end):
+        inner = read_content(text, negation.end(), end, offer)
+        places = inner.places if inner and inner.what in ("one", "many") else ()
+        return Content("dropped", places, at, inner.end if inner else negation.end(), "negation")
+    return None
+
+
+def _clause(text: str, at: int, end: int, offer: Offer) -> Content | None:
+    """The first clause is an option's text; another option's mark in brackets behind it contradicts it."""
+    clause = _first_clause(text, at, end)
+    if len(clause) < 3 or _is_mark(clause) or (exact := exactly(clause, offer)) is None:
+        return None
+    stop = at + len(clause)
+    beside = _BESIDE.match(text, stop, end)
+    marked = offer.place(beside[1]) if beside else None
+    if marked is not None and marked not in (exact, -1):
+        return Content("many", (exact, marked), at, stop, "mark and text")
+    return Content("one", (exact,), at, stop, "text")
+
+
+def _ordinal(text: str, at: int, end: int, offer: Offer) -> Content | None:
+    """``the second option``."""
+    found = _ORDINAL.match(text, at, end)
+    place = _ORDINALS.get(found[1].lower(), offer.count - 1) if found else offer.count
+    return Content("one", (place,), found.start(1), found.end(), "ordinal") if found and place < offer.count else None
+
+
+def _mark(text: str, at: int, end: int, offer: Offer) -> Content | None:
+    found = mark_at(text, at, end, offer)
+    return _marked(text, found, end, offer) if found else None
+
+
+def _glued(text: str, at: int, end: int, offer: Offer) -> Content | None:
+    """``Answer: AF``: several marks written as one word."""
+    found = _GLUED.match(text, at, end)
+    places = tuple(place for mark in found[1] if (place := offer.place(mark)) is not None) if found else ()
+    if not found or len(places) < len(found[1]) or min(places) < 0 or list(places) != sorted(set(places)):
+        return None
+    return Content("many", places, at, found.end(1), "marks")
+
+
+def _mention(text: str, at: int, end: int, offer: Offer) -> Content | None:
+    """The first option that is named not too far behind the announcement, exactly or nearly."""
+    clause = _first_clause(text, at, end)
+    if (exact := exactly(clause, offer)) is not None:
+        return Content("one", (exact,), at, at + len(clause), "text")
+    for group in groups(text, at, end, offer):
+        if group.start - at > _FAR:
+            break
+        if group.stance == "taken":
+            what: What = "one" if len(group.places) == 1 else "many"
+            return Content(what, group.places, group.start, group.end, "text")
+    near = nearly(clause, offer)
+    return None if near is None else Content("one", (near,), at, at + len(clause), "near text")
+
+
+def _first_clause(text: str, at: int, end: int) -> str:
+    stop = _CLAUSE_END.search(text, at, end)
+    return text[at : stop.start() if stop else end]
+
+
+_READERS = (_all_of_it, _no_option, _clause, _ordinal, _mark, _glued, _mention)
+
+
+def _is_mark(text: str) -> bool:
+    return len(text.strip(" .()[]\"'\n,:")) == 1
+
+
+def _marked(text: str, found: Found, end: int, offer: Offer) -> Content:
+    """A mark; ambiguous if several are listed, or if another option's text stands beside it."""
+    if len(found.places) > 1:
+        listed = exactly(text[found.start : end].split("\n", maxsplit=1)[0], offer)
+        if listed is not None:
+            return Content("one", (listed,), found.start, end, "text")
+        return Content("many", found.places, found.start, found.end, "marks")
+    place = found.places[0]
+    beside = contradiction(text, found.end, end, place, offer)
+    if beside is not None:
+        if not found.dressed and text[found.start] == "A" and text[found.end : found.end + 1] == " ":
+            return Content("one", (beside,), found.start, end, "text")
+        return Content("many", (place, beside), found.start, end, "mark and text")
+    return Content("one", (place,), found.start, found.end, "mark")
+
+
+def contradiction(text: str, at: int, end: int, place: int, offer: Offer) -> int | None:
+    """The option whose whole text stands beside the mark of another one."""
+    separated = _SEPARATES.match(text, at, end)
+    at = separated.end() if separated else at
+    line_end = text.find("\n", at, end)
+    line = text[at : end if line_end < 0 else line_end]
+    if place < 0 or not line.strip():
+        return None
+    own = offer.words[place]
+    for rest in (line, _up_to_stop(line)):
+        beside = exactly(rest, offer)
+        if beside is not None:
+            return None if beside == place or offer.words[beside] == own or len(rest.strip(" .)\"'")) < 2 else beside
+    return None
+
+
+def _up_to_stop(line: str) -> str:
+    return _first_clause(line, 0, len(line))
+
+
+def exactly(text: str, offer: Offer) -> int | None:
+    """The option that a text is, in spite of case, articles, punctuation, plural and the way numbers are written."""
+    if len(text) > 3 * offer.longest + 60:
+        return None
+    tokens = words(text)
+    if not tokens:
+        return None
+    place = offer.exact.get(tokens)
+    if place is None and (amount := value(tokens)):
+        place = offer.values.get(amount)
+    if place is None and tokens == ("one",):
+        place = offer.exact.get(("1",))
+    if place is None and (fraction := spoken_fraction(text)):
+        place = offer.exact.get(fraction)
+        if place is None and (amount := value(fraction)):
+            place = offer.values.get(amount)
+    return place
+
+
+def nearly(text: str, offer: Offer) -> int | None:
+    """The one option that a text is but for a slip, another order of words, or a part left out."""
+    if len(text) > 2 * offer.longest + 40:
+        return None
+    tokens = words(text)
+    if not tokens:
+        return None
+    joined = " ".join(tokens)
+    order = sorted(tokens)
+    reordered = [place for place, option in enumerate(offer.words) if len(option) > 1 and sorted(option) == order]
+    if len(reordered) == 1:
+        return reordered[0]
+    slips = [
+        place
+        for place, option in enumerate(offer.words)
+        if len(joined) >= _SLIP_LENGTH
+        and not any(c.isdigit() for c in joined)
+        and Levenshtein.distance(joined, " ".join(option), score_cutoff=1) <= 1
+    ]
+    if len(slips) == 1:
+        return slips[0]
+    size = len(tokens)
+    parts = [
+        place
+        for place, option in enumerate(offer.words)
+        if len(joined) > 2 and any(option[n : n + size] == tokens for n in range(len(option) - size + 1))
+    ]
+    return parts[0] if len(parts) == 1 else None

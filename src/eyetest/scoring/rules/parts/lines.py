@@ -1,0 +1,131 @@
+"""Answers that stand where answers stand: below a heading, alone on a line, on the last line, on the first one."""
+
+import re
+
+from eyetest.scoring.rules.parts.case import Case
+from eyetest.scoring.rules.parts.content import contradiction, exactly, read_content
+from eyetest.scoring.rules.parts.cues import HEADING
+from eyetest.scoring.rules.parts.marks import Found, mark_at
+from eyetest.scoring.rules.parts.mentions import lists_inline
+from eyetest.scoring.rules.parts.statement import FIRM, Statement
+from eyetest.scoring.rules.parts.whole import BARE, LISTED
+from eyetest.scoring.rules.reading import Reading
+
+_LONGEST_HEADING = 60
+_LONGEST_MARK_LINE = 40
+_EXPLAINS = re.compile(
+    r"\b(?:explanation|why|because|reason\w{0,4}|here's|rationale|let's|other options|justification)\b", re.IGNORECASE
+)
+_SAYS_MORE = re.compile(
+    r"\s{1,3}(?:is|are|was|can|could|does|do|would|has|have|should|might|may|seems|appears|isn't|doesn't|can't|"
+    r"cannot|ist|est)\b",
+    re.IGNORECASE,
+)
+_SEPARATED = re.compile(r"\s{0,3}(?:[).:,\]]|[-–—]\s|$|\(|\s{3}|because|since)")
+_FORMULA = re.compile(r"\s{0,3}\.?\s{0,3}[=+*/^]")
+_LIST_GOES_ON = (".", ",", ";", "-", "–", "—", "(")
+
+
+def headed(case: Case) -> Statement | None:
+    """What stands below the last heading that says ``Answer``."""
+    last = None
+    for n, (start, end) in enumerate(case.sentences[:-1]):
+        if end - start < _LONGEST_HEADING and HEADING.fullmatch(case.text, start, end):
+            last = case.sentences[n + 1]
+    content = read_content(case.text, *last, case.offer) if last else None
+    return Statement(content, FIRM, "heading") if content and content.what not in ("dropped", "nothing") else None
+
+
+def last_line(case: Case) -> Reading | None:
+    """A mark, alone or with its own text, on the last line of several."""
+    text = case.text.rstrip()
+    start = text.rfind("\n") + 1
+    if not start or len(text) - start > _longest(case) or _in_list(text[:start]):
+        return None
+    marked = mark_at(text, start, len(text), case.offer)
+    if marked and _with_own_text(case, marked, len(text)):
+        return case.chosen(marked.places[0], "last line", marked.start, marked.end)
+    line = text[start:]
+    found = BARE.match(line) if len(line) <= _LONGEST_MARK_LINE else None
+    place = case.offer.place(found[1]) if found else None
+    if not found or place is None or place < 0 or (found[1] == "I" and len(line.strip()) > 3):
+        return None
+    if found[1].isdigit() and not line.strip().strip(".").isdigit():
+        return None
+    return case.chosen(place, "last line", start + found.start(1), start + found.end(1))
+
+
+def alone_on_line(case: Case, n: int) -> Reading | None:
+    """A mark, or a mark with its own text, alone on a line that the line before announces with a colon."""
+    start, end = case.sentences[n]
+    text = case.text
+    if not n or end - start > _longest(case) or not text[slice(*case.sentences[n - 1])].rstrip().endswith(":"):
+        return None
+    found = mark_at(text, start, end, case.offer)
+    if not found or len(found.places) > 1 or found.places[0] < 0 or _next_follows(text, end, found.places[0]):
+        return None
+    alone = not text[found.end : end].strip(" .):\n")
+    if not alone and not _with_own_text(case, found, end):
+        return None
+    return case.chosen(found.places[0], "alone on its line", found.start, found.end)
+
+
+def first_line(case: Case) -> Reading | None:
+    """``B`` or ``B. text`` on the first line, explained below, unless it begins a walk through the options."""
+    text = case.text
+    start = len(text) - len(text.lstrip())
+    stop = text.find("\n", start)
+    end = len(text) if stop < 0 else stop
+    found = mark_at(text, start, end, case.offer)
+    if not found or found.start - start > 20:
+        return None
+    if len(found.places) > 1:
+        rest = text[found.end : end].strip(" .!)")
+        if rest and not text[found.end : end].lstrip().startswith(_LIST_GOES_ON):
+            return None
+        return case.nothing("ambiguous", "first line", "several marks", (found.start, found.end))
+    if not _answers_first(case, found, start, end):
+        return None
+    if contradiction(text, found.end, end, found.places[0], case.offer) is not None:
+        return case.nothing("ambiguous", "first line", "mark and text contradict", (found.start, end))
+    return case.chosen(found.places[0], "first line", found.start, found.end)
+
+
+def _answers_first(case: Case, found: Found, start: int, end: int) -> bool:
+    """Whether a mark at the very beginning is the answer, not a word, a formula or the first item of a list."""
+    text, place = case.text, found.places[0]
+    rest = text[found.end : end]
+    if _SAYS_MORE.match(rest) or _FORMULA.match(rest):
+        return False
+    if place == 0 and (lists_inline(text, start, end) or (rest.strip(" .):") and _opens_list(text, end))):
+        return False
+    return found.dressed or bool(_SEPARATED.match(rest)) or not rest.strip() or _with_own_text(case, found, end)
+
+
+def _with_own_text(case: Case, found: Found, end: int) -> bool:
+    rest = case.text[found.end : end].strip(" .):\n")
+    return bool(rest) and len(found.places) == 1 and exactly(rest, case.offer) == found.places[0]
+
+
+def _longest(case: Case) -> int:
+    return 3 * case.offer.longest + 40
+
+
+def _opens_list(text: str, end: int) -> bool:
+    """Whether the next mark that begins a line is the second one, with no word of explanation between."""
+    following = LISTED.search(text, end)
+    if not following or following[1].upper() not in ("B", "2"):
+        return False
+    return not _EXPLAINS.search(text, end, following.start())
+
+
+def _next_follows(text: str, at: int, place: int) -> bool:
+    """Whether the next line carries the next mark."""
+    following = LISTED.match(text, max(0, at - 1)) or LISTED.match(text, at)
+    return following is not None and following[1].upper() in (chr(ord("B") + place), str(place + 2))
+
+
+def _in_list(text: str) -> bool:
+    """Whether the line before is an item of a list, so that a lone mark is the next one, cut off."""
+    line = text.rstrip().rpartition("\n")[2]
+    return len(line) > 6 and LISTED.match("\n" + line) is not None

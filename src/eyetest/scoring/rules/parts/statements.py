@@ -1,0 +1,131 @@
+"""All statements of a reply weighed: the last firm one, unless a correction or a retraction follows."""
+
+from eyetest.scoring.rules.parts import gates
+from eyetest.scoring.rules.parts.case import Case
+from eyetest.scoring.rules.parts.content import Content
+from eyetest.scoring.rules.parts.cues import CORRECTS, retracts
+from eyetest.scoring.rules.parts.lines import alone_on_line, first_line, headed, last_line
+from eyetest.scoring.rules.parts.mentions import groups
+from eyetest.scoring.rules.parts.stated import statement
+from eyetest.scoring.rules.parts.statement import FIRM, WEAK, Statement
+from eyetest.scoring.rules.parts.structured import structured
+from eyetest.scoring.rules.reading import Reading
+
+
+def stated(case: Case) -> Reading | None:
+    """What the reply states, read from its end: the last commitment wins."""
+    return last_line(case) or _Weighing(case).decide()
+
+
+class _Weighing:
+    """Goes through the sentences backwards and remembers what later ones said.
+
+    A firm statement decides. A weak one decides if nothing firmer comes before it, or if a correction stands between
+    the two. What is taken back later is gone.
+    """
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.placed = [found for found in (structured(case), headed(case)) if found]
+        self.weak: Statement | None = None
+        self.corrected = self.retracted = False
+
+    def decide(self) -> Reading | None:
+        case = self.case
+        for n in range(len(case.sentences) - 1, -1, -1):
+            if reading := self._placed(n) or self._said(n):
+                return reading
+            self._remember(n)
+        if self.weak:
+            return self._reading(self.weak)
+        if case.off_list:
+            return case.nothing("unparsed", "stated", "none of the options")
+        return None
+
+    def _placed(self, n: int) -> Reading | None:
+        """What stands in a box, below a heading or alone on its line."""
+        start, end = self.case.sentences[n]
+        for found in self.placed:
+            if start <= found.content.start < end:
+                return self._reading(found)
+        return alone_on_line(self.case, n)
+
+    def _said(self, n: int) -> Reading | None:
+        case, (start, end) = self.case, self.case.sentences[n]
+        if n == 0 and case.offer.lettered and not self.weak and (opening := first_line(case)):
+            return opening
+        found = statement(case, start, end)
+        if n == 0 and (found is None or found.firm < FIRM or found.drops) and (opening := self._opening(found)):
+            return opening
+        if found is None:
+            return None
+        if found.content.what == "nothing" and found.content.by != "colon":
+            case.off_list = True
+        elif found.drops:
+            case.dropped.update(place for place in found.content.places if place >= 0)
+        elif found.firm >= FIRM:
+            return self._firm(found)
+        else:
+            self.weak = self.weak or found
+        return None
+
+    def _firm(self, found: Statement) -> Reading:
+        if self.weak and self.corrected:
+            return self._reading(self.weak)
+        if self.retracted:
+            return self.case.nothing("unparsed", "retraction", "taken back")
+        opening = first_line(self.case) if found.cue in _LOOSER and not self.corrected else None
+        mended = opening and CORRECTS.search(self.case.text, 0, found.content.start)
+        return opening if opening and not mended else self._reading(found)
+
+    def _opening(self, found: Statement | None) -> Reading | None:
+        """The answer on the first line, unless something behind it mends or retracts it."""
+        case = self.case
+        opening = first_line(case)
+        if opening is None:
+            return None
+        later = self.weak or (found if found and not found.drops else None)
+        mended = self.corrected or CORRECTS.search(case.text, *case.sentences[0])
+        if self.retracted and not self.weak:
+            return case.nothing("unparsed", "retraction", "taken back")
+        return None if mended and later else opening
+
+    def _remember(self, n: int) -> None:
+        """Whether this sentence corrects or retracts what stands before it."""
+        case, (start, end) = self.case, self.case.sentences[n]
+        words = case.words(start, end)
+        if not words.isdisjoint(gates.CORRECT) and CORRECTS.search(case.text, start, end):
+            self.weak = self.weak or _corrected_text(case, n)
+            self.corrected = True
+        if not self.weak and not words.isdisjoint(gates.RETRACT) and retracts(case.text, start, end):
+            self.retracted = True
+
+    def _reading(self, found: Statement) -> Reading:
+        case, content = self.case, found.content
+        span = (content.start, content.end)
+        if content.what == "many":
+            why = "mark and text contradict" if content.by == "mark and text" else "several options"
+            return case.nothing("ambiguous", found.cue, why, span)
+        if content.what == "refused":
+            return case.nothing("refused", found.cue, "declines", span)
+        if content.what == "nothing":
+            return case.nothing("unparsed", found.cue, "none of the options", span)
+        if content.what == "dropped":
+            return case.nothing("unparsed", found.cue, "only rules out", span)
+        return case.chosen(content.places[0], found.cue, *span)
+
+
+def _corrected_text(case: Case, n: int) -> Statement | None:
+    """The option that is named last in or shortly behind a sentence that corrects."""
+    for start, end in reversed(case.sentences[n : n + _REACH]):
+        taken = [group for group in groups(case.text, start, end, case.offer) if group.stance == "taken"]
+        if taken and len(taken[-1].places) == 1:
+            last = taken[-1]
+            return Statement(Content("one", last.places, last.start, last.end, "text"), WEAK, "correction")
+    return None
+
+
+_LOOSER = ("verdict", "choice")
+"""Cues that may also speak of something else; an answer on the first line outranks them."""
+_REACH = 12
+"""A correction names the new answer within so many sentences."""

@@ -1,0 +1,129 @@
+"""Marks as the subject of a verdict: ``B is correct``, ``A and C are wrong``, ``only D fits``."""
+
+import re
+
+from eyetest.scoring.rules.parts import gates
+from eyetest.scoring.rules.parts.case import Case
+from eyetest.scoring.rules.parts.content import Content, exactly
+from eyetest.scoring.rules.parts.cues import BAD
+from eyetest.scoring.rules.parts.marks import NOUN, Found, mark_at
+from eyetest.scoring.rules.parts.mentions import named
+from eyetest.scoring.rules.parts.statement import FIRM, WEAK, Statement, better, by_mark
+
+_VERDICT = re.compile(
+    r"\s{0,3}[)\]\"']{0,3}\s{0,3}(?:\([^()\n]{0,80}\)|,[^,\n]{1,60},|[-–:.]\s{1,3}(?P<aside>[^\n]{1,100}?)|"
+    r"[-–:]\s{0,2}[^.\n]{1,60}?)?\s{0,3}"
+    r"(?P<verb>is|are|seems?|appears?|must|would|should|has|looks|remains?|fits?|matches|ist|sind|est|sont|es|são|"
+    r"son|è|jest|wäre|稳|是|は|이|가|正确|만)"
+    r"(?P<between>(?:\s{1,3}(?:the|an?|not|n't|be|been|to|clearly|most|more|likely|probably|therefore|thus|"
+    r"definitely|indeed|also|all|both|only|best|very|one|of|in|fact|very|quite|obviously|certainly|actually|hence|"
+    r"still|never|neither|nor|probably|then|our|my|that|which|is|so|less|considered|overall|your|good|single|a|i|"
+    r"think|closest|correct|right|ruled|out|die|der|das|nicht|la|le|une?|pas|les|deux|no|el|likely|far|wholly|"
+    r"completely|partially|partly|simply|clear|too|plausible|potential|logical|valid|reasonable|"
+    r"final)){0,6}?)\s{0,3}\b(?P<word>correct(?:ly)?|right|best|answers?|true|closest|match(?:es)?|only|wrong|"
+    r"incorrect|false|"
+    r"left|fits?|likely|plausible|appropriate|accurate|possible|remain\w{0,3}|suitable|one|excluded|eliminated|out|"
+    r"impossible|invalid|well|perfectly|"
+    r"richtig|korrekt|falsch|correcte?s?|bonnes?|possibles?|juste|fausse?s?|correct[ao]s?|incorrect[ao]s?|certa|"
+    r"giusta|sbagliata|right|prawidłowa|"
+    r"正确|错误|ruled out|stimmt|solution|choice|option)\b",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(
+    r"\((?:[A-Za-z]|\d{1,2})\)|(?<![\w'])(?:[A-Z](?![\w'])|(?:[a-z]|\d{1,2})(?=\)?\s(?:is|are|ist|est|seems|fits|must)\b))"
+)
+_NOUN_BEFORE = re.compile(rf"{NOUN}\s{{1,4}}$", re.IGNORECASE)
+_LABELS = gates.words(
+    "figure fig point graph vitamin plan type group school bank machine project bus plate class section part "
+    "line angle side vertex node case box cell company country curve diagram picture image panel phase region "
+    "set site stage step structure table triangle vessel segment circle member switch ray position row column "
+    "level house city town person player team island area layer lamp object circuit circuits hepatitis factor "
+    "hemophilia solution bond stock fund asset portfolio street car train road sample product model force "
+    "block state patient process species letter event sequence protein chart map schema"
+)
+"""What a letter names when it follows one of these: point B, vitamin C."""
+_NO_VERDICT = re.compile(r"\s{1,3}(?:side|hand|of|angle|triangle|-)", re.IGNORECASE)
+_DOUBTED = re.compile(
+    r"\b(?:don't|not|doubt|hardly|doesn't)\s(?:\w+\s){0,2}?(?:think|believe|agree|mean|say|"
+    r"that)?\s?(?:that\s)?(?:option\s)?\(?$",
+    re.IGNORECASE,
+)
+_FITS = re.compile(
+    r"\)?\s(?:fits?|match(?:es)?|works|it is)\b(?:\s(?:best|well|perfectly|here|the (?:image|picture|description|"
+    r"data|graph)))?\s{0,3}(?:[.,!\n]|$)",
+    re.IGNORECASE,
+)
+_CJK_VERDICT = re.compile(
+    r"([A-Z])\s?(?:项|选项|番|が|は|번이|번|가|이)?\s?(?:是|为)?\s?(?:(?P<bad>错|不正确|不对|不符)|正确|对的|"
+    r"正しい|正解|맞|정답|라고|이라고|입니다|です|だと思)"
+)
+_LAST_WORD = re.compile(r"([A-Za-z]+)\s{1,3}$")
+_UNIT = re.compile(r"\d\s{0,3}$")
+_ONLY_IF = re.compile(r"\s{1,3}(?:only )?(?:if|when|unless)\b")
+_IF = re.compile(r"\b(?:if|whether|unless|only if|when)\b", re.IGNORECASE)
+_NONE_OF = re.compile(
+    r"\b(?:none of (?:[\w\-]{1,12} ){0,4}?|(?:neither|not|nor)\s(?:options\s)?)[\"'(]?$", re.IGNORECASE
+)
+_LOOSE = ("left", "right", "one", "only")
+_REACH = 160
+
+
+def judged(case: Case, start: int, end: int) -> Statement | None:
+    """The last verdict of a sentence; what it drops never hides what it takes."""
+    words = case.words(start, end)
+    if words.isdisjoint(gates.VERDICT) or not case.offer.maybe_mark.search(case.text, start, end):
+        return None
+    text = case.text
+    last = _cjk(case, start, end) if gates.FOREIGN in words else None
+    at = start
+    while subject := _SUBJECT.search(text, at, end):
+        at = subject.end()
+        lead = _LAST_WORD.search(text, max(start, subject.start() - 16), subject.start())
+        unit = _UNIT.search(text, max(start, subject.start() - 4), subject.start())
+        if (unit or (lead and lead[1].lower() in _LABELS)) and "(" not in subject.group():
+            continue
+        noun = _NOUN_BEFORE.search(text, max(start, subject.start() - 24), subject.start())
+        first = noun.start() if noun else subject.start()
+        found = mark_at(text, first, min(end, first + 4 * _REACH), case.offer)
+        if found:
+            at = max(at, found.end)
+            last = better(last, _verdict(case, (start, end), found))
+    return last
+
+
+def _verdict(case: Case, sentence: tuple[int, int], found: Found) -> Statement | None:
+    text, (start, end) = case.text, sentence
+    if case.offer.lettered and (inside := _inside_option(case, start, end, found.start)):
+        return Statement(inside, WEAK, "verdict")
+    doubted = _DOUBTED.search(text, max(start, found.start - 40), found.start)
+    verdict = _VERDICT.match(text, found.end, min(end, found.end + _REACH))
+    if not verdict:
+        return by_mark(found, WEAK, "verdict") if not doubted and _FITS.match(text, found.end, end) else None
+    if verdict["aside"] and exactly(verdict["aside"], case.offer) not in found.places:
+        return None
+    loose = verdict["word"].lower() in _LOOSE and _NO_VERDICT.match(text, verdict.end(), end)
+    supposed = _ONLY_IF.match(text, verdict.end()) or _IF.search(text, max(start, found.start - 30), found.start)
+    if loose or supposed:
+        return None
+    bad = doubted or BAD.search(verdict["between"]) or BAD.search(verdict["word"])
+    if bad or _NONE_OF.search(text, max(start, found.start - 50), found.start):
+        return Statement(Content("dropped", found.places, found.start, found.end, "mark"), FIRM, "verdict")
+    return by_mark(found, FIRM, "verdict")
+
+
+def _cjk(case: Case, start: int, end: int) -> Statement | None:
+    found = _CJK_VERDICT.search(case.text, start, end)
+    place = case.offer.place(found[1]) if found else None
+    if not found or place is None:
+        return None
+    return Statement(
+        Content("dropped" if found["bad"] else "one", (place,), found.start(1), found.end(1), "mark"), FIRM, "verdict"
+    )
+
+
+def _inside_option(case: Case, start: int, end: int, at: int) -> Content | None:
+    """The option whose text a mark is part of, as in ``Only B and C are correct``."""
+    for one in named(case.text, start, end, case.offer):
+        if not one.marked and one.start <= at < one.end:
+            return Content("one", one.places, one.start, one.end, "text")
+    return None

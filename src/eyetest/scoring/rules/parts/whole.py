@@ -1,0 +1,146 @@
+"""Replies that are an answer from end to end: a bare mark, an option's text, a mark with its text."""
+
+import re
+
+from eyetest.scoring.rules.parts.case import Case
+from eyetest.scoring.rules.parts.content import exactly, nearly
+from eyetest.scoring.rules.parts.marks import NOUN, mark_at
+from eyetest.scoring.rules.parts.refusals import EMPTY_WORDS, FAILURE, FAILURE_SIGNS
+from eyetest.scoring.rules.reading import Reading
+
+BARE = re.compile(
+    rf"[\s\W]{{0,40}}?(?:(?:the\s)?{NOUN}\s{{0,3}}(?:is\s)?[:\s]{{0,3}})?[\s\W]{{0,20}}?([A-Za-z]|"
+    rf"\d{{1,2}})[\s.,;:!)\]}}>\"'*`|。．、]{{0,40}}$",
+    re.IGNORECASE,
+)
+LISTED = re.compile(r"(?:^|\n)[\s>\-•]{0,10}(?:option\s)?[(\[]?([A-Za-z]|\d{1,2})[).:\]]{1,2}\s", re.IGNORECASE)
+_ONLY_MARKS = re.compile(r"(?<!\w)(?:[A-Z]|[a-z](?=[).\n,]|$)|\d{1,2})(?!\w)")
+_SHORT = 200
+_NEARLY_SHORT = 300
+_HEAD = 200
+_MARK_ROOM = 20
+_LONGEST_ECHO = 6_000
+_ECHO_LINES = 6
+_ANSWERS = re.compile(r"\banswer\s{0,3}(?::|is)\s{0,3}\w", re.IGNORECASE)
+_ECHO = re.compile(
+    r"\b(?:answer with|please (?:answer|select|choose|pick)|choose (?:one of|the (?:correct|best|right))|"
+    r"select (?:one|the correct)|"
+    r"from the given choices)",
+    re.IGNORECASE,
+)
+
+
+def nothing_there(case: Case) -> Reading | None:
+    """Empty, or thinking that never came to an end."""
+    if case.text.strip():
+        return None
+    return case.nothing("unparsed", "nothing there", case.body.why or "empty")
+
+
+def bare_mark(case: Case) -> Reading | None:
+    """Nothing but a mark, or the same mark again and again."""
+    if len(case.text) > _SHORT:
+        return None
+    found = BARE.match(case.text)
+    place = case.offer.place(found[1]) if found else None
+    if not found or place is None:
+        return _only_marks(case)
+    if place < 0 and (found[1].islower() or exactly(case.text, case.offer) is not None):
+        return None
+    if case.text[: found.start(1)].strip() in ("-", "+"):
+        return None
+    return case.chosen(place, "bare mark", found.start(1), found.end(1))
+
+
+def _only_marks(case: Case) -> Reading | None:
+    """``A, B`` or a mark said again and again."""
+    text = case.text
+    if _ONLY_MARKS.sub("", text).strip(" .,;:()[]\n\"'/&"):
+        return None
+    marks = _ONLY_MARKS.findall(text)
+    places = [place for mark in dict.fromkeys(marks) if (place := case.offer.place(mark)) is not None and place >= 0]
+    if len(places) < len(set(marks)) or len(marks) < 2 or exactly(text, case.offer) is not None:
+        return None
+    if _labels_letter(case, marks):
+        return None
+    at = text.index(marks[0])
+    if len(set(places)) > 1:
+        return case.nothing("ambiguous", "bare mark", "several marks", (at, len(text.rstrip())))
+    return case.chosen(places[0], "bare mark", at, at + len(marks[0]))
+
+
+def _labels_letter(case: Case, marks: list[str]) -> bool:
+    """``C) A`` where the options are letters themselves."""
+    return (
+        len(marks) == 2
+        and (marks[1].lower(),) in case.offer.exact
+        and bool(re.match(r"\W{0,6}\w{1,2}\s{0,3}[).:\]]", case.text))
+    )
+
+
+def whole_text(case: Case) -> Reading | None:
+    """The reply is an option's text."""
+    text = case.text.strip()
+    if (place := exactly(text, case.offer)) is None:
+        if len(text) > _NEARLY_SHORT or "\n" in text:
+            return None
+        if _starts_with_mark(case) or (place := nearly(text.rstrip(".!"), case.offer)) is None:
+            return None
+    at = case.text.index(text)
+    return case.chosen(place, "whole text", at, at + len(text))
+
+
+def mark_and_text(case: Case) -> Reading | None:
+    """The reply is a mark and that option's text; with another option's text it contradicts itself."""
+    text = case.text
+    stop = len(text.rstrip())
+    if stop > 2 * case.offer.longest + _MARK_ROOM or "\n" in text[:stop].lstrip():
+        return None
+    found = mark_at(text, 0, stop, case.offer)
+    if (
+        not found
+        or len(found.places) > 1
+        or not (found.dressed or text[found.end] in ".:,)-–" if found.end < stop else False)
+    ):
+        return None
+    told = exactly(text[found.end : stop].lstrip(" .):,-–"), case.offer)
+    if told is None or told != found.places[0]:
+        return None
+    return case.chosen(told, "mark and text", found.start, stop)
+
+
+def _starts_with_mark(case: Case) -> bool:
+    found = mark_at(case.text, 0, len(case.text), case.offer)
+    return bool(found and (found.dressed or case.text[found.end : found.end + 1] in ".:,)-"))
+
+
+def failure(case: Case) -> Reading | None:
+    """An error message that landed in the text."""
+    head = case.body.raw[:_HEAD].lower()
+    signs = any(sign in head for sign in FAILURE_SIGNS)
+    if head.strip(" .[]'\"\n") in EMPTY_WORDS or (signs and FAILURE.match(case.body.raw)):
+        return case.nothing("unparsed", "failure", "error message")
+    return None
+
+
+def echo(case: Case) -> Reading | None:
+    """The question, the options or the instruction quoted back and nothing else."""
+    text = case.text
+    if len(text) < _SHORT and _ECHO.search(text) and not _ANSWERS.search(text):
+        return case.nothing("unparsed", "echo", "only repeats the instruction")
+    if len(text) <= _LONGEST_ECHO and _repeats_options(case):
+        return case.nothing("unparsed", "echo", "only repeats the options")
+    return None
+
+
+def _repeats_options(case: Case) -> bool:
+    """Whether the reply ends with the list of options, each mark once, nearly each with an option's own text."""
+    lines = [line for line in case.text.split("\n") if line.strip()]
+    items = [item for line in lines if (item := LISTED.match("\n" + line))]
+    marks = {item[1].upper() for item in items}
+    if len(marks) < min(case.offer.count, 3) or len(items) > len(marks) or len(lines) > len(marks) + _ECHO_LINES:
+        return False
+    if not LISTED.match("\n" + lines[-1]):
+        return False
+    own = sum(exactly(item.string[item.end() :], case.offer) is not None for item in items)
+    return own >= len(marks) - 1

@@ -1,0 +1,90 @@
+"""What the tools of today read out of the same replies."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.records import letter
+from eyetest.scoring.rules import RULE_SETS, read_choice
+from eyetest.scoring.rules.reading import Reply
+
+ANIMALS = ("cat", "dog", "bird", "fish")
+LONG = "The correct answer is D. It lives in water, while A, B and C are land animals."
+GUESS = "guess"
+
+
+def told(text: str, rules: str) -> str:
+    """A letter, ``guess`` where that tool would draw at random, or the kind of reading."""
+    reading = read_choice(text, ANIMALS, rules)
+    if reading.index is not None:
+        return letter(reading.index)
+    return GUESS if reading.would_guess else reading.kind
+
+
+@pytest.mark.parametrize(
+    ("text", "vlmevalkit", "lmms_eval", "right"),
+    [
+        ("b", GUESS, GUESS, "B"),
+        ("A dog", "A", "A", "B"),
+        ("The answer is not B", "B", "B", "unparsed"),
+        (LONG, "D", "C", "D"),
+        ("\\boxed{B}", "B", GUESS, "B"),
+        ("<answer>B</answer>", GUESS, GUESS, "B"),
+        ("It is in the USA and so on", GUESS, "A", "unparsed"),
+        ("[REQUEST_FAILED after 5 retries]", GUESS, "D", "unparsed"),
+    ],
+)
+def test_the_table_of_mistakes(text: str, vlmevalkit: str, lmms_eval: str, right: str) -> None:
+    assert told(text, "vlmevalkit") == vlmevalkit
+    assert told(text, "lmms-eval") == lmms_eval
+    assert told(text, "eyetest") == right
+
+
+def test_refusal_strings_of_vlmevalkit() -> None:
+    assert told("I can't process this file.", "vlmevalkit") == "refused"
+    assert told("Failed to obtain answer via API. A", "vlmevalkit") == GUESS
+
+
+@pytest.mark.parametrize(
+    ("text", "place"), [("b) dog", 1), ("(C)", 2), ("Option D", 3), ("The answer is a", 0), ("It is B", None)]
+)
+def test_mmstar_looks_at_four_places(text: str, place: int | None) -> None:
+    reading = read_choice(text, ANIMALS, "mmstar")
+
+    assert reading.index == place
+    assert not reading.would_guess
+
+
+def test_a_tie_between_letters_goes_to_the_last() -> None:
+    assert told("(A) or maybe (B), certainly not (C)", "mmmu") == "C"
+    assert told("(A)\nAnswer: B", "mmmu") == "B"
+    assert told("(A)\nAnswer: B", "lmms-eval") == "A"
+
+
+def test_rule_sets_are_found_by_name_and_carry_a_version() -> None:
+    assert set(RULE_SETS) == {"eyetest", "vlmevalkit", "lmms-eval", "mmmu", "mmstar"}
+    assert all(rules.version.startswith(f"{name}/") and rules.summary for name, rules in RULE_SETS.items())
+    with pytest.raises(InputError, match="did you mean"):
+        read_choice("A", ANIMALS, "vlmevalkits")
+
+
+def test_the_published_parser_is_reproduced_on_every_reply(shared: Path) -> None:
+    """53,630 replies of 31 runs; the four runs of the release were shown the released options."""
+    folder = shared / "data" / "mmmu_pro"
+    items = {item["id"]: item for item in map(json.loads, (folder / "items.jsonl").read_text("utf-8").splitlines())}
+    columns = ["item_id", "model", "variant", "raw_output", "derived_official_rule"]
+    table = pq.read_table(folder / "predictions.parquet", columns=columns)
+    read = RULE_SETS["mmmu"].read
+    wrong = []
+    for item, model, variant, text, official in zip(*(table[name].to_pylist() for name in columns), strict=True):
+        released = "options10_final" if "release" in model else "options10"
+        options = tuple(items[item]["options" if variant == "standard4" else released])
+        index = read(Reply(text or "", options)).index
+        if (None if index is None else letter(index)) != official:
+            wrong.append((item, model, variant))
+
+    assert table.num_rows == 53_630
+    assert not wrong

@@ -79,7 +79,7 @@ def _sibling(target: Path) -> Iterator[Path]:
     made = [folder for folder in target.parents if not folder.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(target)
+        sweep(target)
         sibling, lock = _make_locked(target)
     except OSError as error:
         raise InputError(f"cannot write {target}: {(error.strerror or str(error)).lower()}") from None
@@ -104,7 +104,7 @@ def _make_locked(target: Path) -> tuple[Path, int]:
         os.close(lock)
 
 
-def _sweep(target: Path) -> None:
+def sweep(target: Path) -> None:
     """Remove what killed writers of the same target left behind: siblings that nobody holds a lock on."""
     for sibling in target.parent.iterdir():
         if sibling.name.startswith(_prefix(target)):

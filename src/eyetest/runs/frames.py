@@ -17,7 +17,7 @@ def answers_frame(folder: Path) -> pl.LazyFrame:
     """One row an answer, lazily: the plan's columns, then what was said. What was not asked yet is not there."""
     plan = pl.scan_parquet(folder / PLAN).with_columns(pl.col(_FEW).cast(pl.Categorical))
     said = responses_frame(folder).with_columns(pl.col("outcome").cast(pl.Categorical))
-    return plan.join(said, on="request", how="inner")
+    return plan.join(said, on="request", how="inner", maintain_order="left")
 
 
 def responses_frame(folder: Path) -> pl.LazyFrame:

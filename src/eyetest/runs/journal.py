@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from eyetest.errors import EyetestError
 from eyetest.records import Response
-from eyetest.replacing import replacing_file
+from eyetest.replacing import replacing_file, sweep
 from eyetest.runs import responsetable
 from eyetest.tables import read_parquet
 
@@ -128,7 +128,9 @@ def segment_numbers(folder: Path) -> set[int]:
 def seal(folder: Path, number: int) -> None:
     """Turn a segment that nobody writes to any more into Parquet."""
     path = segment(folder, number)
-    if not sealed(folder, number).exists():
+    if sealed(folder, number).exists():
+        sweep(sealed(folder, number))
+    else:
         responses, torn = read_segment(path)
         if responses:
             table = responsetable.to_table(responses).replace_schema_metadata({"torn": str(torn)})

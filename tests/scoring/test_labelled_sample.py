@@ -1,0 +1,72 @@
+"""Our rules on real replies that were labelled twice, independently, without sight of any rule or its output.
+
+300 rows were drawn at random (seed 20261115) from those rows of MMMU-Pro's published predictions on which our rules
+and MMMU's differ. ``mmmu_pro_labels.csv`` names a row by its position there and holds both labels: the letter of the
+option as shown, or refused, ambiguous, unparsed. No text is kept here.
+"""
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from eyetest import read_choice
+from eyetest.records import letter
+
+LABELS = Path(__file__).parent / "replies" / "mmmu_pro_labels.csv"
+LEAST_RIGHT = 0.98
+LEAST_KAPPA = 0.9
+
+
+def labels() -> list[dict[str, str]]:
+    with LABELS.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def kappa(pairs: list[tuple[str, str]]) -> float:
+    """Cohen's: how much more two labellings agree than their habits alone would make them."""
+    agreed = sum(a == b for a, b in pairs) / len(pairs)
+    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    by_chance = sum(first[label] * second[label] for label in first) / len(pairs) ** 2
+    return (agreed - by_chance) / (1 - by_chance)
+
+
+def test_the_two_labellings_agree() -> None:
+    pairs = [(row["first"], row["second"]) for row in labels()]
+    assert len(pairs) == 300
+    assert kappa(pairs) >= LEAST_KAPPA
+
+
+@pytest.fixture(scope="module")
+def replies(shared: Path) -> dict[int, tuple[str, list[str]]]:
+    folder = shared / "data/mmmu_pro"
+    items = {item["id"]: item for item in map(json.loads, (folder / "items.jsonl").read_text().splitlines())}
+    table: list[dict[str, Any]] = pq.read_table(folder / "predictions.parquet").to_pylist()
+    found = {}
+    for label in labels():
+        row = table[int(label["row"])]
+        options = items[row["item_id"]]["options" if row["variant"] == "standard4" else "options10"]
+        found[int(label["row"])] = (row["raw_output"] or "", options)
+    return found
+
+
+def reading(reply: str, options: list[str], rules: str) -> str:
+    found = read_choice(reply, options, rules)
+    return found.kind if found.index is None else letter(found.index)
+
+
+def test_our_rules_read_them_as_labelled(replies: dict[int, tuple[str, list[str]]]) -> None:
+    agreed = {int(row["row"]): row["first"] for row in labels() if row["first"] == row["second"]}
+    right = dict.fromkeys(("eyetest", "mmmu"), 0)
+    wrong = []
+    for row, label in agreed.items():
+        for rules in right:
+            right[rules] += reading(*replies[row], rules) == label
+        if reading(*replies[row], "eyetest") != label:
+            wrong.append((row, label))
+    assert right["eyetest"] / len(agreed) >= LEAST_RIGHT, f"{right} of {len(agreed)}; wrong: {wrong}"
+    assert right["mmmu"] < right["eyetest"]

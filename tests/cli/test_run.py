@@ -48,7 +48,7 @@ def test_ctrl_c_once_lets_calls_in_flight_finish(
     assert process.code == 130, process.stderr
     assert endpoint.sent.total() == 5, "no new call is made"
     assert sorted(keys_in(stored(tmp_path / "r"))) == sorted(endpoint.sent)
-    assert "stopped by you; 55 calls are left. The same command goes on from here." in process.stderr
+    assert "stopped by you; 55 calls left. The same command goes on from here." in process.stderr
     assert "Traceback" not in process.stderr
     assert nursery.run(*ask(endpoint)).code == 0
     assert set(endpoint.sent.values()) == {1}
@@ -219,7 +219,7 @@ def test_items_that_lead_to_the_same_request_are_asked_once(
     done = nursery.run(*ask(endpoint, "--sight", "nothing"))
     assert done.code == 0, done.stderr
     assert endpoint.sent.total() == 1
-    assert re.search(r"the same request +9 rows of the plan share one", done.stderr)
+    assert re.search(r"sent once +9 more rows need no call", done.stderr)
     assert len(Run(tmp_path / "r").plan()) == 10
     (group,) = json.loads(nursery.run("status", "r", "--json").stdout)["groups"]
     assert group["answered"] == 10
@@ -320,6 +320,6 @@ def test_bad_words_get_one_line_and_make_nothing(
 def test_trials_at_temperature_zero_are_remarked_upon(tmp_path: Path, nursery: Nursery) -> None:
     make_bench(tmp_path / "b", 2)
     cold = nursery.run("run", "b", "--model", "scripted:", "--to", "cold", "--trials", 2)
-    assert "2 trials at temperature 0 ask the same thing again" in cold.stderr
+    assert "2 trials at temperature 0 ask scripted: the same again" in cold.stderr
     warm = nursery.run("run", "b", "--model", "scripted:", "--to", "warm", "--trials", 2, "--temperature", 0.7)
     assert "temperature" not in warm.stderr

@@ -192,6 +192,8 @@ class TableModel:
 
     likelihoods = False
 
+    knows_items = False
+
     def __init__(
         self, name: str, place: int, tables: dict[str, Table], lag: Callable[[], float] | None = None
     ) -> None:

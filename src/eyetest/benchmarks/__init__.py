@@ -1,6 +1,6 @@
 """Where items live: benchmark folders, and other tools' files as a way in and out."""
 
-from eyetest.benchmarks.folder import Benchmark, BenchmarkWriter, is_benchmark
+from eyetest.benchmarks.folder import Benchmark, BenchmarkWriter, copy_without_pictures, is_benchmark
 from eyetest.benchmarks.formats import FORMATS
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.opening import Import, Skipped, export_benchmark, import_benchmark, open_benchmark
@@ -15,6 +15,7 @@ __all__ = [
     "Import",
     "ReadOptions",
     "Skipped",
+    "copy_without_pictures",
     "export_benchmark",
     "import_benchmark",
     "is_benchmark",

@@ -5,6 +5,7 @@ when somebody looks, so a benchmark may be far larger than memory.
 """
 
 import hashlib
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -133,6 +134,13 @@ class Benchmark:
             if len(self) <= 20
             else nearest(item_id, ids).partition("known:")[0] or (f"the first is {short(ids[0])}")
         )
+
+
+def copy_without_pictures(benchmark: Benchmark, to: Path) -> None:
+    """Keep a benchmark's items somewhere else: what was asked stays known when the benchmark moves or changes."""
+    with replacing_folder(to) as place:
+        for name in (MANIFEST, _ITEMS):
+            shutil.copyfile(benchmark.path / name, place / name)
 
 
 class BenchmarkWriter:

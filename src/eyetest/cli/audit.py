@@ -18,12 +18,12 @@ from eyetest.errors import InputError
 from eyetest.probes import PROBES, Probe, Subject
 from eyetest.probes.audit import Audit, run_audit
 from eyetest.probes.subject import load_thresholds
-from eyetest.probes.words import counted, listed
 from eyetest.records import Finding, Severity, Verdict
 from eyetest.replacing import refuse_to_lose
 from eyetest.reports import write_audit_page
 from eyetest.reports.wording import odds
 from eyetest.tables import write_records
+from eyetest.wording import counted, listed
 
 _MARKS: dict[Severity, tuple[str, str]] = {
     "bad": ("✘", "bold red"),

@@ -10,6 +10,7 @@ from eyetest.errors import InputError, nearest, short
 from eyetest.records import Condition
 from eyetest.records.condition import Ask, Marks, Method, Shots, Sight
 
+Said = str | list[str] | None
 _PANEL = "How the question is put"
 _MAX_DIGITS = 18
 """Longer numbers do not fit the columns that hold templates and orders."""
@@ -19,18 +20,18 @@ def _option(name: str, about: str, metavar: str) -> Any:
     return typer.Option(f"--{name}", metavar=metavar, help=about, rich_help_panel=_PANEL)
 
 
-SightOption = Annotated[str | None, _option("sight", f"What is seen: {', '.join(get_args(Sight))}.", "NAME")]
+SightOption = Annotated[list[str] | None, _option("sight", f"What is seen: {', '.join(get_args(Sight))}.", "NAME")]
 AskOption = Annotated[
-    str | None, _option("ask", "direct, cot (reason first) or ocr (write out the question first).", "NAME")
+    list[str] | None, _option("ask", "direct, cot (reason first) or ocr (write out the question first).", "NAME")
 ]
 ShotsOption = Annotated[
-    str | None, _option("shots", "Examples before the question: none, format (one) or two.", "NAME")
+    list[str] | None, _option("shots", "Examples before the question: none, format (one) or two.", "NAME")
 ]
-TemplateOption = Annotated[str | None, _option("template", "Which of the equivalent instructions, from 0.", "N")]
-OrderOption = Annotated[str | None, _option("order", "Seed of the option order; 0 is as written.", "SEED")]
-MarksOption = Annotated[str | None, _option("marks", "How options are marked: upper, lower or digit.", "NAME")]
+TemplateOption = Annotated[list[str] | None, _option("template", "Which of the six instructions, from 0.", "N")]
+OrderOption = Annotated[list[str] | None, _option("order", "Seed of the option order; 0 is as written.", "SEED")]
+MarksOption = Annotated[list[str] | None, _option("marks", "How options are marked: upper, lower or digit.", "NAME")]
 MethodOption = Annotated[
-    str | None, _option("method", "generate, or likelihood (options are weighed, not shown).", "NAME")
+    list[str] | None, _option("method", "generate, or likelihood (options are weighed, not shown).", "NAME")
 ]
 
 PrefillOption = Annotated[
@@ -39,13 +40,13 @@ PrefillOption = Annotated[
 
 
 def one_condition(
-    sight: str | None = None,
-    ask: str | None = None,
-    shots: str | None = None,
-    template: str | None = None,
-    order: str | None = None,
-    marks: str | None = None,
-    method: str | None = None,
+    sight: Said = None,
+    ask: Said = None,
+    shots: Said = None,
+    template: Said = None,
+    order: Said = None,
+    marks: Said = None,
+    method: Said = None,
 ) -> Condition:
     """The condition that a user's words mean; what is not said is as usual."""
     said = _said(sight, ask, shots, template, order, marks, method)
@@ -53,13 +54,13 @@ def one_condition(
 
 
 def conditions(
-    sight: str | None = None,
-    ask: str | None = None,
-    shots: str | None = None,
-    template: str | None = None,
-    order: str | None = None,
-    marks: str | None = None,
-    method: str | None = None,
+    sight: Said = None,
+    ask: Said = None,
+    shots: Said = None,
+    template: Said = None,
+    order: Said = None,
+    marks: Said = None,
+    method: Said = None,
 ) -> tuple[Condition, ...]:
     """Every combination of what the lists name: ``image,blind`` with ``0,7`` makes four. None comes twice."""
     said = _said(sight, ask, shots, template, order, marks, method)
@@ -70,8 +71,10 @@ def conditions(
     return tuple(Condition(**dict(zip(axes, point, strict=True))) for point in product(*axes.values()))
 
 
-def _said(*words: str | None) -> dict[str, str]:
-    return {axis: word for axis, word in zip(_READERS, words, strict=True) if word is not None}
+def _said(*words: Said) -> dict[str, str]:
+    """What was said of each axis; an option that is repeated is a list like one with commas."""
+    given = {axis: said for axis, said in zip(_READERS, words, strict=True) if said}
+    return {axis: said if isinstance(said, str) else ",".join(said) for axis, said in given.items()}
 
 
 def _one_of(known: Iterable[str]) -> Callable[[str, str], str]:

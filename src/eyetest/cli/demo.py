@@ -14,8 +14,8 @@ from eyetest.curate import repair_benchmark
 from eyetest.errors import ExportError
 from eyetest.probes import PROBES, Subject
 from eyetest.probes.audit import Audit, run_audit
-from eyetest.probes.words import counted
 from eyetest.reports import write_audit_page
+from eyetest.wording import counted
 from eyetest.world import draw_benchmark, spoil_benchmark
 
 _ITEMS = 160

@@ -8,13 +8,14 @@ from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.text import Text
 
+from eyetest.cli.read import marked
 from eyetest.cli.score import BenchOption, MetricOption, RunArgument, find_benchmark
 from eyetest.cli.show import item_panel, sent
 from eyetest.cli.terminal import out, print_json, safe
-from eyetest.errors import InputError, nearest
+from eyetest.errors import InputError, nearest, short
 from eyetest.prompts import CannotApply, build
 from eyetest.records import Asked, Condition, Item
-from eyetest.runs import Run, read_responses
+from eyetest.runs import Run, StoredResponses
 from eyetest.scoring import Said, Scored, Scorer
 
 _SHOWN = 10
@@ -33,19 +34,17 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for another program, all of it.")] = False,
 ) -> None:
     """Show an item, what was sent of it, what each model said, how that is read, by which rule, and its score."""
+    scorer = Scorer(rules, metric)
     found = Run(run)
     item = (benchmark := find_benchmark(found, bench))[item_id]
     rows = _asked(found, item_id, model, sight)
-    wanted = {row["request"] for row in rows}
-    said = {r.request: r for r in read_responses(found.path) if r.request in wanted}
-    scorer = Scorer(rules, metric)
+    said = StoredResponses(found.path, {bytes.fromhex(row["request"]) for row in rows})
     cases = []
     for row in rows:
         asked = Asked(**{name: row[name] for name in Asked.__struct_fields__})
         response = said.get(row["request"])
         if response is not None:
-            facts = Said(response.outcome, response.text, response.given, response.candidates)
-            cases.append((asked, response, scorer.score(item, asked.condition, facts)))
+            cases.append((asked, response, scorer.score(item, asked.condition, Said.by(response))))
     if as_json:
         print_json([{"asked": asked, "response": answer, "scored": scored} for asked, answer, scored in cases])
         return
@@ -67,7 +66,7 @@ def _asked(run: Run, item_id: str, model: str | None, sight: str | None) -> list
     assert isinstance(plan, pl.DataFrame)
     rows = plan.filter(pl.col("item") == item_id)
     if rows.is_empty():
-        raise InputError(f"{run.path} asked nothing about item {item_id}")
+        raise InputError(f"{run.path} asked nothing about item {short(item_id)}")
     for name, value in (("model", model), ("sight", sight)):
         if value is not None:
             known = rows.get_column(name).unique().to_list()
@@ -88,13 +87,12 @@ def _case(asked: Asked, text: str | None, detail: str, scored: Scored) -> Panel:
     title = f"{asked.model} · {asked.sight}, {asked.ask}, trial {asked.trial}"
     parts: list[RenderableType] = []
     if text:
-        start, end = scored.span or (0, 0)
-        parts.append(Text.assemble(safe(text[:start]), (safe(text[start:end]), "reverse"), safe(text[end:])))
+        parts.append(marked(text, scored.span))
     elif detail:
         parts.append(Text(safe(detail), "red"))
     kind = scored.reading or "not read"
     reading = f"{kind} {scored.choice or ''}".strip()
-    by = ", ".join(filter(None, (scored.rule, scored.why)))
+    by = safe(", ".join(filter(None, (scored.rule, scored.why))))
     worth = "no score" if scored.score is None else f"{scored.metric} {scored.score:g}"
     parts.append(
         Text.assemble("→ ", (reading, _COLOURS.get(kind, "dim")), (f"  {by}", "dim") if by else "", f"  {worth}")

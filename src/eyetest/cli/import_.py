@@ -27,7 +27,7 @@ def import_(
         bool, typer.Option("--skip-bad", help="Leave bad items out and list them in DIR/skipped.jsonl.")
     ] = False,
     overwrite: options.OverwriteOption = False,
-    name: Annotated[str, typer.Option(help="Its name.  [default: the file's]", rich_help_panel=_ABOUT)] = "",
+    name: Annotated[str, typer.Option(help="Its name. (default: the file's)", rich_help_panel=_ABOUT)] = "",
     version: Annotated[str, typer.Option(help="Its version.", rich_help_panel=_ABOUT)] = "1",
     licence: Annotated[str, typer.Option(help="Under what licence.", rich_help_panel=_ABOUT)] = "",
     origin: Annotated[str, typer.Option("--source", help="Where it is from.", rich_help_panel=_ABOUT)] = "",

@@ -6,11 +6,12 @@ from typing import Annotated
 import msgspec
 import typer
 
-from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks import Benchmark, copy_without_pictures
 from eyetest.cli import options
 from eyetest.cli.terminal import note, out, safe
 from eyetest.errors import InputError, nearest, short
 from eyetest.records import RunBenchmark
+from eyetest.runs import BENCHMARK
 from eyetest.runs.importing import FieldMap, Source, import_answers, parse_field_map
 
 _ROWS = ("item", "model")
@@ -98,6 +99,8 @@ def import_answers_(
         known=[item.id for item in benchmark] if benchmark else None,
         overwrite=overwrite,
     )
+    if benchmark and not (to / BENCHMARK).exists():
+        copy_without_pictures(benchmark, to / BENCHMARK)
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in brought.outcomes.most_common())
     verdicts = f", {brought.given:,} of them verdicts only" if brought.given else ""
     out.print(

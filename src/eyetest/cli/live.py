@@ -50,9 +50,10 @@ def _every(seconds: float, look: Callable[[], None]) -> Iterator[None]:
         thread.join()
 
 
-def line(progress: Progress) -> str:
-    """The state of a run in one line."""
+def line(progress: Progress, *, over: bool = False) -> str:
+    """The state of a run in one line; nobody waits any more when it is over."""
     parts = [f"{progress.done:,} of {progress.to_ask:,} calls", _rate(progress), f"eta {_eta(progress)}"]
+    parts = parts[:2] if over else parts
     return " · ".join([*parts, *_counts(progress)])
 
 
@@ -66,9 +67,11 @@ def panel(progress: Progress) -> RenderableType:
         Text(_rate(progress), "bold"),
         Text(f"eta {_eta(progress)}", "dim"),
     )
-    flying = ", ".join(f"{safe(name)} {count}" for name, count in progress.in_flight.items())
+    flying = ", ".join(f"{safe(name)} {count}" for name, count in progress.in_flight.items() if count)
     rows: list[RenderableType] = [bar, Text(" · ".join(_counts(progress)))]
     rows.append(Text(f"in flight: {flying}", "dim"))
+    if progress.last_error and not progress.outcomes["answered"]:
+        rows.append(Text(safe(progress.last_error), "yellow", overflow="ellipsis", no_wrap=True))
     for name, why in progress.abandoned.items():
         rows.append(Text(safe(f"{name}: {why}"), "red"))
     if progress.stopped:
@@ -114,6 +117,7 @@ def _eta(progress: Progress) -> str:
     rate = progress.rate()
     if not rate:
         return "…"
+    rate *= (progress.done + progress.saved) / max(1, progress.done)
     seconds = int(progress.left / rate)
     hours, minutes = divmod(seconds // 60, 60)
     return f"{hours}:{minutes:02d}:{seconds % 60:02d}" if hours else f"{minutes}:{seconds % 60:02d}"

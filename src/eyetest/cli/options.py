@@ -33,7 +33,7 @@ ImagesOption = Annotated[
     typer.Option(
         "--images",
         metavar="DIR",
-        help="Folder that image paths start from and may not leave.  [default: the file's own]",
+        help="Folder that image paths start from and may not leave. (default: the file's own)",
         rich_help_panel=_READING,
     ),
 ]
@@ -42,7 +42,7 @@ AnswersOption = Annotated[
     typer.Option(
         "--answers",
         metavar="STYLE",
-        help="How golds point at options: letter, text, index (from 0) or number (from 1).  [default: by looking]",
+        help="How golds point at options: letter, text, index (from 0) or number (from 1). (default: by looking)",
         rich_help_panel=_READING,
     ),
 ]

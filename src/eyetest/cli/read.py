@@ -11,6 +11,8 @@ from eyetest.records import MAX_CHOICES, mark
 from eyetest.records.condition import Marks
 from eyetest.scoring import RULE_SETS, Reading, read_choice
 
+_SHOWN = 2_000
+"""So many characters are shown of each end of a text that is longer than two times that."""
 _STYLES: tuple[Marks, ...] = ("upper", "lower", "digit")
 _COLOURS = {"chosen": "bold green", "refused": "yellow", "ambiguous": "yellow", "unparsed": "red"}
 
@@ -44,9 +46,21 @@ def read(
         out.print(_line(name, reading, options, style), soft_wrap=True)
     only = next(iter(found.values()))
     if only.span and len(found) == 1:
-        start, end = only.span
-        marked = Text.assemble(safe(text[:start]), (safe(text[start:end]), "reverse"), safe(text[end:]))
-        out.print(marked, soft_wrap=True)
+        out.print(marked(text, only.span), soft_wrap=True)
+
+
+def marked(text: str, span: tuple[int, int] | None) -> Text:
+    """A reply with the words that decided it. Of a long one, its ends and what stands around those words."""
+    start, end = span or (0, 0)
+    before, words, after = (_shortened(part) for part in (text[:start], text[start:end], text[end:]))
+    return Text.assemble(before, (words, "reverse"), after)
+
+
+def _shortened(text: str) -> str:
+    left_out = len(text) - 2 * _SHOWN
+    if left_out <= 0:
+        return safe(text)
+    return f"{safe(text[:_SHOWN])} … {left_out:,} characters … {safe(text[-_SHOWN:])}"
 
 
 def _line(name: str, reading: Reading, options: list[str], style: Marks) -> Text:

@@ -16,8 +16,10 @@ from eyetest.errors import InputError
 from eyetest.models import World, parse_models
 from eyetest.records import ModelEntry
 from eyetest.running import Asking, Estimate, Limits, Progress, Session
+from eyetest.running.planning import PASSED_OVER
 from eyetest.running.session import INTERRUPTED
 from eyetest.scoring import is_hit, looks_refused
+from eyetest.wording import counted
 
 _WHO = "Who is asked"
 _SAMPLING = "How models answer"
@@ -35,7 +37,7 @@ def run(
             "--model",
             "-m",
             metavar="SPEC",
-            help="openai:MODEL@URL, replay:FILE#MODEL, scripted:right=0.7, NAME=SPEC, or a name of --models.",
+            help="openai:MODEL@URL, replay:FILE#MODEL, scripted:…, NAME=SPEC, or a name of --models; repeatable.",
             rich_help_panel=_WHO,
         ),
     ] = None,
@@ -50,8 +52,7 @@ def run(
         typer.Option(
             "--key-env",
             metavar="NAME",
-            help="The environment variable that holds the key.  [default: OPENAI_API_KEY for OpenAI, else "
-            "EYETEST_API_KEY]",
+            help="The environment variable that holds the key (OPENAI_API_KEY for OpenAI, else EYETEST_API_KEY).",
             rich_help_panel=_WHO,
         ),
     ] = None,
@@ -72,11 +73,14 @@ def run(
         int, typer.Option("--trials", min=1, help="How often each question is asked.", rich_help_panel=_SAMPLING)
     ] = 1,
     temperature: Annotated[
-        float | None, typer.Option(min=0, help="Of the sampling.  [default: 0]", rich_help_panel=_SAMPLING)
+        float | None,
+        typer.Option(min=0, help="Of the sampling (default: 0, or the model's own).", rich_help_panel=_SAMPLING),
     ] = None,
     max_tokens: Annotated[
         int | None,
-        typer.Option(min=1, help="Of an answer.  [default: 512, or 2048 with reasoning]", rich_help_panel=_SAMPLING),
+        typer.Option(
+            min=1, help="The longest answer (default: 512; 2048 with reasoning).", rich_help_panel=_SAMPLING
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of sampling and jitter.", rich_help_panel=_SAMPLING)] = 0,
     stop: Annotated[
@@ -91,7 +95,7 @@ def run(
     concurrency: Annotated[
         int, typer.Option(min=1, help="The most calls in flight to a model.", rich_help_panel=_LIMITS)
     ] = 64,
-    attempts: Annotated[int, typer.Option(min=1, help="For one call.", rich_help_panel=_LIMITS)] = 8,
+    attempts: Annotated[int, typer.Option(min=1, help="The most attempts at one call.", rich_help_panel=_LIMITS)] = 8,
     backoff: Annotated[
         float, typer.Option(min=0, help="Seconds before a second attempt; doubles.", rich_help_panel=_LIMITS)
     ] = 0.5,
@@ -104,11 +108,15 @@ def run(
     connect: Annotated[
         float, typer.Option(min=0.1, help="Seconds to reach the server.", rich_help_panel=_LIMITS)
     ] = 10.0,
-    max_calls: Annotated[int | None, typer.Option(min=1, help="Stop there.", rich_help_panel=_LIMITS)] = None,
-    max_total_tokens: Annotated[int | None, typer.Option(min=1, help="Stop there.", rich_help_panel=_LIMITS)] = None,
+    max_calls: Annotated[
+        int | None, typer.Option(min=1, help="Stop after so many calls in this session.", rich_help_panel=_LIMITS)
+    ] = None,
+    max_total_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Stop before this session passes them.", rich_help_panel=_LIMITS)
+    ] = None,
     max_cost: Annotated[
         float | None,
-        typer.Option(min=0, help="Stop there, by the prices in --models.", rich_help_panel=_LIMITS),
+        typer.Option(min=0, help="Stop before this session passes it (prices: --models).", rich_help_panel=_LIMITS),
     ] = None,
     format_name: options.FormatOption = None,
     fields: options.MapOption = None,
@@ -167,9 +175,10 @@ def _with_key(entries: dict[str, ModelEntry], key_env: str | None) -> dict[str, 
 def _announce(session: Session) -> Any:
     def announce(estimate: Estimate) -> None:
         err.print(estimate_table(estimate))
-        cold = [model.name for model in session.models if not model.settings.get("temperature")]
-        if session.asking.trials > 1 and not session.asking.sampling.get("temperature") and cold:
-            note(f"{session.asking.trials} trials at temperature 0 ask the same thing again; see --temperature")
+        said = session.asking.sampling
+        cold = [m.name for m in session.models if not said.get("temperature", m.settings.get("temperature"))]
+        if session.asking.trials > 1 and cold:
+            note(f"{session.asking.trials} trials at temperature 0 ask {cold[0]} the same again; see --temperature")
 
     return announce
 
@@ -177,7 +186,7 @@ def _announce(session: Session) -> Any:
 def estimate_table(estimate: Estimate) -> Table:
     """What is going to be asked, and about what it takes."""
     table = Table.grid(padding=(0, 2))
-    rows: list[tuple[str, str]] = [("to ask", f"{estimate.calls:,} calls")]
+    rows: list[tuple[str, str]] = [("to ask", counted(estimate.calls, "call"))]
     for name, counter in (("models", estimate.by_model), ("sights", estimate.by_sight)):
         if counter:
             rows.append((name, ", ".join(f"{key} {count:,}" for key, count in counter.items())))
@@ -186,7 +195,13 @@ def estimate_table(estimate: Estimate) -> Table:
     if estimate.failed:
         rows.append(("failed before", f"{estimate.failed:,} (--retry-failed asks them again)"))
     if shared := estimate.rows - estimate.requests:
-        rows.append(("the same request", f"{shared:,} rows of the plan share one with another row"))
+        rows.append(("sent once", f"{shared:,} more rows need no call of their own: they send exactly the same"))
+    if estimate.otherwise:
+        rows.append(
+            ("asked otherwise", f"{estimate.otherwise:,} were answered before, under other settings or wording")
+        )
+    if estimate.no_picture:
+        rows.append(("without a picture", f"{estimate.no_picture:,} are to show a picture and have none"))
     for reason, count in estimate.not_applicable.most_common():
         rows.append(("cannot be asked", f"{count:,}: {reason}"))
     if estimate.calls:
@@ -202,15 +217,18 @@ def estimate_table(estimate: Estimate) -> Table:
 
 def _report(progress: Progress, to: Path) -> None:
     """How it ended, and what to do next."""
-    out.print(safe(f"{line(progress).replace(' · eta 0:00', '')} → {to}"), soft_wrap=True)
+    if progress.to_ask:
+        out.print(safe(f"{line(progress, over=True)} → {to}"), soft_wrap=True)
+    else:
+        out.print(safe(f"nothing to ask: {counted(progress.stored, 'answer')} in {to} already"), soft_wrap=True)
     for name, why in progress.abandoned.items():
         fail(f"{name} was given up: {why}")
     if progress.left and progress.stopped:
-        note(f"{progress.stopped}; {progress.left:,} calls are left. The same command goes on from here.")
-    elif progress.outcomes["failed"]:
-        failed = f"{progress.outcomes['failed']:,} calls failed"
-        note(f"{failed}; {program()} status {to} says why, --retry-failed asks them again")
+        why = "" if progress.abandoned else f"{progress.stopped}; "
+        note(f"{why}{counted(progress.left, 'call')} left. The same command goes on from here.")
+    if lasting := sum(count for kind, count in progress.failures.items() if kind not in PASSED_OVER):
+        note(f"{counted(lasting, 'call')} failed; {program()} status {to} says why, --retry-failed asks again")
     if progress.stopped == INTERRUPTED:
         raise typer.Exit(130)
-    if progress.abandoned:
+    if progress.abandoned or (progress.outcomes["failed"] and progress.outcomes["failed"] == progress.done):
         raise typer.Exit(2)

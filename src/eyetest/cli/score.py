@@ -10,21 +10,28 @@ from rich.text import Text
 
 from eyetest.benchmarks import Benchmark
 from eyetest.cli import options
-from eyetest.cli.terminal import out, print_json, safe
+from eyetest.cli.terminal import note, out, print_json, print_table, safe
+from eyetest.records import Condition
 from eyetest.running.scored import benchmark_of, score_run
 from eyetest.runs import Run
+from eyetest.runs.frames import answers_frame
 from eyetest.scoring import Scorer
+from eyetest.scoring.table import corpus_table
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 BenchOption = Annotated[
     Path | None,
-    typer.Option("--bench", metavar="BENCH", help="The benchmark.  [default: where the run found it]"),
+    typer.Option(
+        "--bench", metavar="BENCH", help="The benchmark (default: where the run found it); golds may have changed."
+    ),
 ]
 MetricOption = Annotated[
     str | None,
-    typer.Option("--metric", metavar="NAME", help="For items without options.  [default: open, or vqa for votes]"),
+    typer.Option("--metric", metavar="NAME", help="For items without options (default: open, or vqa for votes)."),
 ]
 _KINDS = ("refused", "ambiguous", "unparsed")
+_OUTCOMES = ("blocked", "failed")
+_ALWAYS = ("sight", "ask")
 
 
 def score(
@@ -40,12 +47,18 @@ def score(
     """
     scorer = Scorer(rules, metric)
     found = Run(run)
-    place = score_run(found, find_benchmark(found, bench), scorer)
-    summary = summarise(pl.scan_parquet(place))
+    benchmark = find_benchmark(found, bench)
+    place = score_run(found, benchmark, scorer)
+    answers, scores = answers_frame(found.path), pl.scan_parquet(place, glob=False)
+    axes = varied(scores)
+    groups = summarise(scores, corpus_table(answers, benchmark, scores), axes).to_dicts()
+    left_out = answers.select(pl.len()).collect().item() - scores.select(pl.len()).collect().item()
     if as_json:
-        print_json({"scores": str(place), "groups": summary.to_dicts()})
+        print_json({"scores": str(place), "groups": groups, "left_out": left_out})
         return
-    out.print(_table(summary.to_dicts()))
+    print_table(_table(groups, axes))
+    if left_out:
+        note(f"{left_out:,} answers are about items that {benchmark.manifest.name} does not have, and have no score")
     out.print(Text(f"{scorer.rules.version} → {safe(str(place))}", "dim"), soft_wrap=True)
 
 
@@ -55,31 +68,38 @@ def find_benchmark(run: Run, bench: Path | None) -> Benchmark:
     return benchmark_of(run, named)
 
 
-def summarise(scores: pl.LazyFrame) -> pl.DataFrame:
-    """Mean score and what stood in its way, by model and condition."""
+def varied(rows: pl.LazyFrame) -> list[str]:
+    """What tells groups apart: the model, sight and ask, and every other axis that takes more than one value."""
+    others = [name for name in Condition.__struct_fields__ if name not in _ALWAYS]
+    counts = rows.select(pl.col(name).n_unique() for name in others).collect().row(0, named=True)
+    return ["model", *_ALWAYS, *(name for name in others if counts[name] > 1)]
+
+
+def summarise(scores: pl.LazyFrame, corpora: pl.DataFrame, axes: list[str]) -> pl.DataFrame:
+    """Mean score and what stood in its way, by model and condition; of captions, also that of the whole corpus."""
     kinds = [(pl.col("reading") == kind).sum().alias(kind) for kind in _KINDS]
+    outcomes = [(pl.col("outcome") == outcome).sum().alias(outcome) for outcome in _OUTCOMES]
+    group = [*axes, "metric"]
+    overall = corpora.lazy().group_by(group).agg(pl.col("overall").mean())
     return (
-        scores.group_by("model", "sight", "ask", "metric")
-        .agg(
-            pl.col("score").mean().alias("mean"),
-            pl.col("score").count().alias("scored"),
-            *kinds,
-            (pl.col("outcome") == "failed").sum().alias("failed"),
-        )
-        .sort("model", "sight", "ask", "metric")
+        scores.group_by(group)
+        .agg(pl.col("score").mean().alias("mean"), pl.col("score").count().alias("scored"), *kinds, *outcomes)
+        .join(overall, on=group, how="left")
+        .sort(group)
         .collect()
     )
 
 
-def _table(groups: list[dict[str, Any]]) -> Table:
-    shown = [kind for kind in (*_KINDS, "failed") if any(group[kind] for group in groups)]
+def _table(groups: list[dict[str, Any]], axes: list[str]) -> Table:
+    counts = ["scored", *(kind for kind in (*_KINDS, *_OUTCOMES) if any(group[kind] for group in groups))]
+    means = ["mean", *(["overall"] if any(group["overall"] is not None for group in groups) else [])]
     table = Table(box=None, header_style="dim", pad_edge=False)
-    for name in ("model", "sight", "ask", "metric"):
+    for name in (*axes, "metric"):
         table.add_column(name)
-    for name in ("mean", "scored", *shown):
-        table.add_column(name, justify="right")
+    for name in (*means, *counts):
+        table.add_column(name, justify="right", no_wrap=True)
     for group in groups:
-        mean = "–" if group["mean"] is None else f"{group['mean']:.3f}"
-        names = (Text(safe(str(group[name]))) for name in ("model", "sight", "ask", "metric"))
-        table.add_row(*names, mean, *(f"{group[name]:,}" for name in ("scored", *shown)))
+        names = (Text(safe(str(group[name]))) for name in (*axes, "metric"))
+        values = ("–" if group[name] is None else f"{group[name]:.3f}" for name in means)
+        table.add_row(*names, *values, *(f"{group[name]:,}" for name in counts))
     return table

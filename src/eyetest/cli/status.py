@@ -4,11 +4,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
+import pyarrow as pa
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from eyetest.cli.terminal import note, out, print_json, safe
+from eyetest.cli.terminal import note, out, print_json, print_table, safe
+from eyetest.records import Condition
 from eyetest.runs import Run
 
 _WORDS_SHOWN = 5
@@ -28,7 +30,7 @@ def status(
     title = safe(about.name) if about else "answers"
     going = f"being written by process {state['writer']}" if state["writer"] else "nobody is writing to it"
     out.print(Text.assemble((title, "bold"), f" · {going}"))
-    out.print(_table(state["groups"]))
+    print_table(_table(state["groups"], state["axes"]))
     for words, count in state["failures"][:_WORDS_SHOWN]:
         out.print(Text.assemble((f"{count:,} × ", "red"), safe(words)), soft_wrap=True)
     if state["not_needed"]:
@@ -44,14 +46,15 @@ def survey(run: Run) -> dict[str, Any]:
     plan, responses = run.plan(), run.responses()
     rows = {r: i for i, r in enumerate(responses.column("request").to_pylist())}
     outcomes, errors, details = (responses.column(name).to_pylist() for name in ("outcome", "error", "detail"))
-    groups: dict[tuple[str, str, str], Counter[str]] = {}
+    groups: dict[tuple[str, ...], Counter[str]] = {}
     failures: Counter[str] = Counter()
     told: set[str] = set()
-    keys = (plan.column(name).to_pylist() for name in ("model", "sight", "ask", "request"))
-    for model, sight, ask, request in zip(*keys, strict=True):
+    axes = _varied(plan)
+    keys = (plan.column(name).to_pylist() for name in (*axes, "request"))
+    for *group, request in zip(*keys, strict=True):
         row = rows.get(request)
         outcome = outcomes[row] if row is not None else "open"
-        groups.setdefault((model, sight, ask), Counter())[outcome] += 1
+        groups.setdefault(tuple(map(str, group)), Counter())[outcome] += 1
         if row is not None and outcome in ("failed", "blocked") and request not in told:
             told.add(request)
             failures[f"{errors[row]}: {details[row]}"] += 1
@@ -61,7 +64,8 @@ def survey(run: Run) -> dict[str, Any]:
         "benchmark": run.manifest.benchmark.name if run.manifest.benchmark else None,
         "writer": run.writer,
         "planned": len(plan),
-        "groups": [{"model": m, "sight": s, "ask": a, "planned": c.total(), **c} for (m, s, a), c in groups.items()],
+        "axes": axes,
+        "groups": [dict(zip(axes, key, strict=True), planned=c.total(), **c) for key, c in groups.items()],
         "failures": failures.most_common(),
         "not_needed": last.saved if last else 0,
         "not_applicable": last.not_applicable if last else {},
@@ -69,15 +73,22 @@ def survey(run: Run) -> dict[str, Any]:
     }
 
 
-def _table(groups: list[dict[str, Any]]) -> Table:
+def _varied(plan: pa.Table) -> list[str]:
+    """What tells groups apart: the model, sight and ask, and every other axis that takes more than one value."""
+    always = ["model", "sight", "ask"]
+    others = [name for name in Condition.__struct_fields__ if name not in always]
+    return always + [name for name in others if len(plan.column(name).unique()) > 1]
+
+
+def _table(groups: list[dict[str, Any]], axes: list[str]) -> Table:
     table = Table(box=None, header_style="dim", pad_edge=False)
     names = ("answered", "truncated", "blocked", "failed", "open")
     shown = [name for name in names if name == "answered" or any(group.get(name) for group in groups)]
-    for name in ("model", "sight", "ask"):
+    for name in axes:
         table.add_column(name)
     for name in ("planned", *shown):
         table.add_column(name, justify="right")
     for group in groups:
         counts = [f"{group.get(name, 0):,}" for name in ("planned", *shown)]
-        table.add_row(*(Text(safe(group[name])) for name in ("model", "sight", "ask")), *counts)
+        table.add_row(*(Text(safe(group[name])) for name in axes), *counts)
     return table

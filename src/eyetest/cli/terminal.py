@@ -15,10 +15,12 @@ from rich.color import Color
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.style import Style
+from rich.table import Table
 from rich.text import Text
 
 out = Console(highlight=False, markup=False)
 err = Console(stderr=True, highlight=False, markup=False)
+_WIDE = 1_000
 
 _VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
 _VISIBLE |= dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
@@ -35,6 +37,12 @@ def print_json(value: Any) -> None:
     """JSON for another program, in which control characters are escaped, also those that JSON would let through."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     typer.echo(_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+
+
+def print_table(table: Table) -> None:
+    """Print a table; one that goes to a file or to another program is as wide as its numbers need."""
+    console = out if out.is_terminal else Console(highlight=False, markup=False, width=_WIDE)
+    console.print(table)
 
 
 def fail(message: str) -> None:

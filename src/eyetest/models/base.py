@@ -42,6 +42,8 @@ class Model(Protocol):
     entry: ModelEntry
     likelihoods: bool
     """Whether it can weigh given answers by their likelihood."""
+    knows_items: bool
+    """Whether it answers by the item rather than by what it is shown, so that equal prompts are not the same call."""
 
     @property
     def settings(self) -> Mapping[str, Any]:

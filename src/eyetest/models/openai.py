@@ -31,6 +31,7 @@ class OpenAIModel:
     """A model behind an endpoint."""
 
     likelihoods = False
+    knows_items = False
 
     def __init__(self, name: str, entry: ModelEntry, world: World) -> None:
         self.name, self.entry, self._world = name, entry, world

@@ -18,6 +18,7 @@ class ReplayModel:
     """A model's recorded answers."""
 
     likelihoods = False
+    knows_items = True
 
     def __init__(self, name: str, entry: ModelEntry, answers: dict[_Key, Answer]) -> None:
         self.name, self.entry = name, entry

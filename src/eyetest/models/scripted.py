@@ -39,6 +39,7 @@ class ScriptedModel:
     """A model that is a script."""
 
     likelihoods = True
+    knows_items = True
 
     def __init__(self, name: str, entry: ModelEntry, script: Script) -> None:
         self.name, self.entry, self.script = name, entry, script

@@ -14,7 +14,7 @@ from eyetest.records import ModelEntry
 from eyetest.registry import Registry
 
 BACKENDS: Registry[Backend] = Registry("kind of model", "eyetest.models", "BACKEND")
-_NAMED = re.compile(r"(?P<name>[\w.\-/ ]+)=(?P<spec>[a-z]+:.*)", re.DOTALL)
+_NAMED = re.compile(r"(?P<name>[\w.\-/: ]+?)=(?P<spec>[a-z]+:.*)", re.DOTALL)
 
 
 def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[str, ModelEntry]:
@@ -55,7 +55,8 @@ def make_models(entries: dict[str, ModelEntry], world: World) -> list[Model]:
 def _one(word: str, listed: dict[str, ModelEntry]) -> tuple[str, ModelEntry]:
     if word in listed:
         return word, listed[word]
-    if found := _NAMED.fullmatch(word):
+    found = _NAMED.fullmatch(word)
+    if found and found["name"].partition(":")[0] not in BACKENDS:
         return found["name"], _checked(ModelEntry(spec=found["spec"]), word)
     if ":" in word:
         return _default_name(word), _checked(ModelEntry(spec=word), word)

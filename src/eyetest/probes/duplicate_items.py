@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from eyetest.probes.subject import Subject, hash_text
-from eyetest.probes.words import counted, listed, normalise, overlap, shingles
+from eyetest.probes.words import normalise, overlap, shingles
 from eyetest.records import Finding, Item
+from eyetest.wording import counted, listed
 
 Key = tuple[object, ...]
 _PERMUTATIONS = 64

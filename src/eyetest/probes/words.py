@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
 
 _SPACES = re.compile(r"\s+")
 _EDGES = " \t\n.,;:!?\"'`“”‘’"
@@ -60,14 +59,3 @@ def contains_phrase(text_words: list[str], phrase_words: list[str]) -> bool:
     return bool(length) and any(
         text_words[i : i + length] == phrase_words for i in range(len(text_words) - length + 1)
     )
-
-
-def counted(number: int, what: str) -> str:
-    """A number and its noun: ``1 question``, ``1,200 questions``."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
-def listed(names: Iterable[str], most: int = 3) -> str:
-    """The first of many names."""
-    names = list(names)
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -110,7 +110,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When it came, in seconds since 1970."""
     likelihoods: tuple[Likelihood, ...] = ()
     """Of each token of the answer, where asked for and offered."""
-    candidates: tuple[float, ...] = ()
-    """Log-probability of each candidate of a likelihood request."""
+    candidates: tuple[float | None, ...] = ()
+    """Log-probability of each candidate of a likelihood request; None, as JSON writes it, of the impossible."""
     given: float | None = None
     """A score that somebody else decided, used as it is and marked so."""

@@ -4,6 +4,7 @@ The order of fields is the order of columns. A column changes here and nowhere e
 table's version and a migration of what older versions wrote.
 """
 
+from hashlib import blake2b
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -30,6 +31,12 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     marks: Marks = "upper"
     method: Method = "generate"
     trial: int = 0
+
+    @property
+    def key(self) -> bytes:
+        """Who was asked what and how, in sixteen bytes."""
+        values = [getattr(self, name) for name in Asked.__struct_fields__]
+        return blake2b(msgspec.json.encode(values), digest_size=16).digest()
 
     @property
     def condition(self) -> Condition:

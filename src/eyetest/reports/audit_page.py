@@ -17,13 +17,13 @@ from eyetest.benchmarks import Benchmark
 from eyetest.probes import PROBES
 from eyetest.probes.audit import Audit
 from eyetest.probes.subject import percent
-from eyetest.probes.words import counted
 from eyetest.records import Finding, Item, letter
 from eyetest.replacing import refuse_to_lose, replacing_file
 from eyetest.reports.album import Album, Picture
 from eyetest.reports.figures import Figures, figures
 from eyetest.reports.wording import clip, odds, p_value, plain
 from eyetest.version import __version__
+from eyetest.wording import counted
 
 _ORDER = {"bad": 0, "suspect": 1, "note": 2, "sound": 3}
 _WORDS = {"bad": "Bad", "suspect": "Suspect", "note": "Note", "sound": "Sound"}

@@ -30,12 +30,14 @@ async def execute_panels(
     """Ask about each item only until the rule's verdict on it cannot change any more."""
     most = sum(runner.most_in_flight(model.name) for model in plan.models)
     asked: dict[str, asyncio.Future[Response]] = {}
+    unsent: set[str] = set()
     window = _Window(most + _SPARE)
 
     async def judge(call: Call) -> bool | None:
         """Ask once, however many items lead to the same request; each judges by its own gold."""
         if call.id not in asked:
             asked[call.id] = asyncio.get_running_loop().create_future()
+            unsent.discard(call.id)
             try:
                 asked[call.id].set_result(stored(call.id) or await runner.ask(call))
             except BaseException as error:
@@ -54,7 +56,8 @@ async def execute_panels(
                     raise result
                 panel.heard(call, result)
         if panel.verdict is not None:
-            runner.progress.saved += sum(stored(call.id) is None for call in panel.unsent())
+            unsent.update(call.id for call in panel.unsent() if call.id not in asked and stored(call.id) is None)
+            runner.progress.saved = len(unsent)
 
     async with asyncio.TaskGroup() as tasks:
         for item in plan.items():

@@ -1,5 +1,6 @@
 """How far a run may go: attempts and waits for one call, and budgets for all of them."""
 
+import asyncio
 import random
 
 import msgspec
@@ -9,8 +10,13 @@ from eyetest.models import CallError
 _LONGEST_WAIT = 60.0
 LONGEST_PAUSE = 600.0
 """A server that asks for a longer pause than this is not waited for; the run can be resumed later."""
+_FIRST_ATTEMPTS = 3
+"""Where nobody has ever answered, nobody is likely to: a wrong address is told soon."""
 _EMPTY_ATTEMPTS = 3
 """An empty answer is asked for again, but a model that has nothing to say will not say more the tenth time."""
+
+
+_NOBODY = ("unreachable", "garbage")
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,9 +31,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int | None = None
     money: float | None = None
 
-    def may_retry(self, error: CallError, attempts: int, empty: int = 0) -> bool:
-        """Whether another attempt makes sense after so many, some of them with empty answers."""
-        return error.passing and attempts < self.attempts and empty < _EMPTY_ATTEMPTS
+    def may_retry(self, error: CallError, attempts: int, empty: int = 0, *, known: bool = True) -> bool:
+        """Whether another attempt makes sense after so many, some of them with empty answers.
+
+        ``known``: whether the model has ever answered.
+        """
+        most = self.attempts if known or error.kind not in _NOBODY else min(self.attempts, _FIRST_ATTEMPTS)
+        return error.passing and attempts < most and empty < _EMPTY_ATTEMPTS
 
     def wait_before(self, attempt: int, error: CallError, chance: random.Random) -> float:
         """Seconds until the next attempt: doubling, jittered, and at least what the server asked for."""
@@ -36,27 +46,40 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Budget:
-    """Counts what was spent, and what calls in flight will probably cost, against the limits."""
+    """Counts what was spent, and the most that calls in flight can cost, so that no limit is ever passed."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self.calls = self.tokens = 0
         self.money = 0.0
         self._held_tokens, self._held_money = 0, 0.0
+        self._waiting: list[asyncio.Future[None]] = []
 
     def refuses(self, tokens: int, money: float) -> str:
-        """Why a call of about this size may not be made any more; empty, and held, if it may."""
+        """Why a call that may take so much may not be made any more; empty, and held, if it may."""
         limits = self._limits
         if limits.calls is not None and self.calls >= limits.calls:
             return f"the limit of {limits.calls:,} calls is reached"
         if limits.tokens is not None and self.tokens + self._held_tokens + tokens > limits.tokens:
-            return f"the limit of {limits.tokens:,} tokens is reached"
+            return f"the next call could pass the limit of {limits.tokens:,} tokens ({self.tokens:,} are spent)"
         if limits.money is not None and self.money + self._held_money + money > limits.money:
-            return f"the limit of {limits.money:g} in money is reached"
+            return f"the next call could pass the limit of {limits.money:g} in money ({self.money:.4g} is spent)"
         self.calls += 1
         self._held_tokens += tokens
         self._held_money += money
         return ""
+
+    @property
+    def may_change(self) -> bool:
+        """Whether calls in flight hold something that they may give back."""
+        most_calls = self._limits.calls
+        return self._held_tokens > 0 and (most_calls is None or self.calls < most_calls)
+
+    async def change(self) -> None:
+        """Wait until a call is over."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        await waiter
 
     def settle(self, held: tuple[int, float], spent: tuple[int, float]) -> None:
         """A call is over: what was held for it goes, what it took stays."""
@@ -64,3 +87,7 @@ class Budget:
         self._held_money -= held[1]
         self.tokens += spent[0]
         self.money += spent[1]
+        for waiter in self._waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._waiting.clear()

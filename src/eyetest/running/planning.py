@@ -20,6 +20,8 @@ from eyetest.records import Asked, Condition, GreyPicture, Item, Picture, Prompt
 _CHUNK = 500
 _DIRECT_TOKENS = 512
 _REASONING_TOKENS = 2_048
+_TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
+"""What endpoints call it; a model's entry says which one it takes."""
 _LETTERS_A_TOKEN = 4
 _PIXELS_A_TOKEN = 750
 _PICTURE_TOKENS = (85, 1_600)
@@ -36,6 +38,10 @@ class Estimate(msgspec.Struct, kw_only=True):
     """Requests that have an answer already."""
     failed: int = 0
     """Requests that failed before and are not asked again."""
+    otherwise: int = 0
+    """Rows that were answered before under other settings or another wording, and are asked anew."""
+    no_picture: int = 0
+    """Calls that are to show the picture of an item that has none."""
     by_model: Counter[str] = msgspec.field(default_factory=Counter)
     """Calls to make."""
     by_sight: Counter[str] = msgspec.field(default_factory=Counter)
@@ -72,6 +78,8 @@ class Plan:
         self.trials, self.seed = trials, seed
         self._sampling = dict(sampling or {})
         self._settings: dict[tuple[str, str, int], dict[str, Any]] = {}
+        self.recorded: Mapping[bytes, str] = {}
+        """Answers that were brought in from elsewhere, by who was asked what: the ids under which they are stored."""
         self.positions: Sequence[int] = benchmark.by_picture()
 
     def only(self, limit: int | None = None, ids: Sequence[str] = ()) -> None:
@@ -104,20 +112,28 @@ class Plan:
                     yield model, prompt
                     continue
                 for trial in range(self.trials):
-                    request = Request(
-                        model=model.name, prompt=prompt, settings=self._sent(model, condition, trial), trial=trial
-                    )
+                    settings = self._sent(model, condition, trial)
+                    if model.knows_items:
+                        settings = settings | {"item": item.id}
+                    request = Request(model=model.name, prompt=prompt, settings=settings, trial=trial)
                     asked = Asked(item=item.id, model=model.name, trial=trial, **msgspec.structs.asdict(condition))
-                    yield Call(asked, item, request, request.id)
+                    yield Call(asked, item, request, self._id(asked, request))
+
+    def _id(self, asked: Asked, request: Request) -> str:
+        return (self.recorded and self.recorded.get(asked.key)) or request.id
 
     def estimate(
         self,
         stored: Mapping[bytes, str],
         *,
         retry_failed: bool = False,
+        before: Mapping[bytes, bytes] | None = None,
         write: Callable[[Asked, str], None] | None = None,
     ) -> tuple[Estimate, set[bytes]]:
-        """Go through the plan once: count it, hand each row to ``write``, say which stored requests are settled."""
+        """Go through the plan once: count it, hand each row to ``write``, say which stored requests are settled.
+
+        ``before`` is the earlier plan, by who was asked what.
+        """
         settled = {key for key, error in stored.items() if not (error in PASSED_OVER or (error and retry_failed))}
         estimate, seen = Estimate(priced=any(model.entry.price for model in self.models)), set[bytes]()
         for item in self.items():
@@ -129,6 +145,9 @@ class Plan:
                     write(call.asked, call.id)
                 key = bytes.fromhex(call.id)
                 estimate.rows += 1
+                if before:
+                    earlier = before.get(call.asked.key, key)
+                    estimate.otherwise += earlier != key and not stored.get(earlier, "not asked")
                 if key in seen:
                     continue
                 seen.add(key)
@@ -144,6 +163,7 @@ class Plan:
         asked = call.asked
         estimate.by_model[asked.model] += 1
         estimate.by_sight[asked.sight] += 1
+        estimate.no_picture += asked.sight == "image" and not call.item.images
         tokens_in, most_out = tokens(call)
         estimate.tokens_in += tokens_in
         estimate.most_tokens_out += most_out
@@ -155,9 +175,10 @@ class Plan:
     def _sent(self, model: Model, condition: Condition, trial: int) -> dict[str, Any]:
         key = (model.name, condition.ask, trial)
         if key not in self._settings:
-            settings: dict[str, Any] = {"temperature": 0, **self._sampling, **model.settings}
-            if not settings.keys() & {"max_tokens", "max_completion_tokens"}:
-                settings["max_tokens"] = _DIRECT_TOKENS if condition.ask == "direct" else _REASONING_TOKENS
+            settings: dict[str, Any] = {"temperature": 0, **model.settings}
+            limit = next((name for name in _TOKEN_LIMITS if name in settings), _TOKEN_LIMITS[0])
+            settings.setdefault(limit, _DIRECT_TOKENS if condition.ask == "direct" else _REASONING_TOKENS)
+            settings |= {limit if name in _TOKEN_LIMITS else name: value for name, value in self._sampling.items()}
             if settings["temperature"]:
                 settings.setdefault("seed", self.seed + trial)
             self._settings[key] = {name: value for name, value in settings.items() if value is not None}

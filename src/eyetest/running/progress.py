@@ -29,6 +29,8 @@ class Progress:
         """Models that cannot be reached, and why."""
         self.stopped = ""
         """Why the session ended before everything was asked."""
+        self.last_error = ""
+        """What the server said last when an attempt failed."""
         self._looks_refused = looks_refused
         self._began = monotonic()
         self._recent: list[tuple[float, int]] = []
@@ -47,6 +49,7 @@ class Progress:
     def retried(self, error: CallError) -> None:
         """An attempt failed and will be made again."""
         self.retries[error.kind] += 1
+        self.last_error = str(error)
 
     @property
     def done(self) -> int:

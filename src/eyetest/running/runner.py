@@ -38,6 +38,7 @@ class _Lane:
         self.model = model
         self.throttle = Throttle(min(model.entry.concurrency or limits.concurrency, limits.concurrency))
         self.failures_in_a_row = 0
+        self.has_answered = False
         self.abandoned = ""
 
 
@@ -52,7 +53,8 @@ class _Hold:
     def take(self, model: Model, call: Call) -> str:
         """Set aside what a call will probably take; gives the reason if there is not enough left."""
         tokens_in, most_out = tokens(call)
-        held = (tokens_in, model.entry.price.of(tokens_in, most_out) if model.entry.price else 0.0)
+        money = model.entry.price.of(tokens_in, most_out) if model.entry.price else 0.0
+        held = (tokens_in + most_out, money)
         why = self._budget.refuses(*held)
         if not why:
             self._held = held
@@ -139,26 +141,24 @@ class Runner:
         return response
 
     async def _attempt(self, lane: _Lane, call: Call, hold: "_Hold") -> Response:
+        while not await self._granted(lane, call, hold):
+            self._refuse_if_over(lane, begun=False)
         attempt = empty = 0
         while True:
-            self._refuse_if_over(lane, begun=attempt > 0)
+            self._refuse_if_over(lane, begun=True)
             async with lane.throttle as entered:
-                self._refuse_if_over(lane, begun=attempt > 0)
-                if not attempt and (why := hold.take(lane.model, call)):
-                    self.close(why)
-                    raise NotAskedError(why)
+                self._refuse_if_over(lane, begun=True)
                 attempt += 1
-                self.progress.in_flight[lane.model.name] = lane.throttle.active
                 began = monotonic()
                 try:
-                    response = await lane.model.answer(call)
+                    response = await self._once(lane, call)
                 except CallError as caught:
                     error = caught
                 except ImageError as caught:
                     error = CallError("picture", str(caught))
                 else:
                     lane.throttle.went_well()
-                    lane.failures_in_a_row = 0
+                    lane.failures_in_a_row, lane.has_answered = 0, True
                     return msgspec.structs.replace(
                         response, attempts=attempt, seconds=round(monotonic() - began, 4), time=round(time(), 3)
                     )
@@ -168,10 +168,29 @@ class Runner:
             if (error.wait or 0) > LONGEST_PAUSE:
                 self._abandon(lane, f"it asks for a pause of {error.wait:,.0f} s: {error}")
                 raise NotAskedError(lane.abandoned)
-            if not self.limits.may_retry(error, attempt, empty):
+            if not self.limits.may_retry(error, attempt, empty, known=lane.has_answered):
                 return self._failed(lane, call, error, attempt)
             self.progress.retried(error)
             await self._pause(self.limits.wait_before(attempt, error, self._chance))
+
+    async def _granted(self, lane: _Lane, call: Call, hold: "_Hold") -> bool:
+        """Whether the budget has room for the call; if calls in flight may make some, wait for one of them first."""
+        why = hold.take(lane.model, call)
+        if not why:
+            return True
+        if not self.budget.may_change:
+            self.close(why)
+            raise NotAskedError(why)
+        await self.budget.change()
+        return False
+
+    async def _once(self, lane: _Lane, call: Call) -> Response:
+        name = lane.model.name
+        self.progress.in_flight[name] = self.progress.in_flight.get(name, 0) + 1
+        try:
+            return await lane.model.answer(call)
+        finally:
+            self.progress.in_flight[name] -= 1
 
     def _failed(self, lane: _Lane, call: Call, error: CallError, attempts: int) -> Response:
         """The response of a call that failed; a model that nobody can reach is given up instead."""

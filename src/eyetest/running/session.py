@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks import Benchmark, copy_without_pictures
 from eyetest.models import Model, Pictures, World, make_models
 from eyetest.records import (
     Condition,
@@ -27,7 +27,7 @@ from eyetest.running.limits import Limits
 from eyetest.running.planning import Estimate, Plan
 from eyetest.running.progress import Progress
 from eyetest.running.runner import Runner
-from eyetest.runs import Run, RunWriter, StoredResponses, is_run
+from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
 
 Watch = Callable[[Progress], AbstractContextManager[Any]]
 INTERRUPTED = "stopped by you"
@@ -81,8 +81,12 @@ class Session:
 
     def estimate(self, to: Path | None = None) -> Estimate:
         """What a run into this folder would ask, without touching anything."""
-        stored = Run(to).outcomes() if to is not None and is_run(to) else {}
-        return self.plan.estimate(stored, retry_failed=self.asking.retry_failed)[0]
+        if to is None or not is_run(to):
+            return self.plan.estimate({})[0]
+        run = Run(to)
+        run.check_benchmark(self.about)
+        self.plan.recorded = run.recorded()
+        return self.plan.estimate(run.outcomes(), retry_failed=self.asking.retry_failed, before=run.planned())[0]
 
     def run(
         self,
@@ -96,14 +100,17 @@ class Session:
         progress = progress or Progress()
         with RunWriter(to) as run:
             run.check_benchmark(self.about)
+            self.plan.recorded = run.recorded()
             with run.planning() as plan:
                 estimate, settled = self.plan.estimate(
-                    run.outcomes(), retry_failed=self.asking.retry_failed, write=plan.add
+                    run.outcomes(), retry_failed=self.asking.retry_failed, before=run.planned(), write=plan.add
                 )
             if planned:
                 planned(estimate)
             progress.to_ask, progress.stored = estimate.calls, estimate.stored
             run.record(self._step(estimate), self.entries, self.about)
+            if not (to / BENCHMARK).exists():
+                copy_without_pictures(self.benchmark, to / BENCHMARK)
             if estimate.calls:
                 with watch(progress) if watch else nullcontext(), _one_error(), suppress(asyncio.CancelledError):
                     asyncio.run(self._ask(run, progress, settled))

@@ -1,11 +1,12 @@
 """What a run is on disk: plan, journal, sealed responses; read while it is being written."""
 
 from eyetest.runs.answers import open_answers, read_answers
-from eyetest.runs.folder import Run, RunWriter, is_run
+from eyetest.runs.folder import BENCHMARK, Run, RunWriter, is_run
 from eyetest.runs.journal import Journal
 from eyetest.runs.stored import StoredResponses, read_responses, responses_table
 
 __all__ = [
+    "BENCHMARK",
     "Journal",
     "Run",
     "RunWriter",

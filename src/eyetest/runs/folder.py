@@ -19,16 +19,20 @@ from eyetest.errors import InputError
 from eyetest.records import RUN_VERSION, ModelEntry, RunBenchmark, RunManifest, RunStep
 from eyetest.replacing import replacing_file
 from eyetest.runs.journal import JOURNAL, RESPONSES, Journal
-from eyetest.runs.plan import PLAN, PlanWriter, plan_table
+from eyetest.runs.plan import PLAN, PlanWriter, plan_table, read_plan
 from eyetest.runs.stored import responses_table, stored_outcomes, torn_lines
 from eyetest.version import __version__
 
 MANIFEST = "run.json"
 SCORES = "scores"
+BENCHMARK = "benchmark"
+"""The items that were asked about, without their pictures."""
+RECORDED = "recorded"
+"""How a response ends that was not asked for here but brought in."""
 _LOCK = "lock"
 _LOOKS = 40
 _SECONDS_BETWEEN_LOOKS = 0.01
-_OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, _LOCK}
+_OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, BENCHMARK, _LOCK}
 
 
 class Run:
@@ -51,6 +55,28 @@ class Run:
     def outcomes(self) -> dict[bytes, str]:
         """What is stored, by request id: an error word where the call failed, an empty string where it did not."""
         return stored_outcomes(self.path)
+
+    def check_benchmark(self, benchmark: RunBenchmark) -> None:
+        """Refuse to mix answers to different benchmarks in one folder."""
+        mine = self.manifest.benchmark
+        if mine and mine.fingerprint and mine.fingerprint != benchmark.fingerprint:
+            raise InputError(
+                f'{self.path} holds answers to another benchmark or another version of it ("{mine.name}", '
+                f"{mine.items:,} items); choose another place for this one"
+            )
+
+    def planned(self) -> dict[bytes, bytes]:
+        """The plan by who is asked what: the request that it leads to."""
+        return {row.key: bytes.fromhex(row.request) for row in read_plan(self.path)}
+
+    def recorded(self) -> dict[bytes, str]:
+        """Answers that were brought in from elsewhere, by who was asked what."""
+        if all(step.what == "ask" for step in self.manifest.steps):
+            return {}
+        table = self.responses()
+        columns = (table.column(name).to_pylist() for name in ("request", "finish"))
+        brought = {request for request, finish in zip(*columns, strict=True) if finish == RECORDED}
+        return {row.key: row.request for row in read_plan(self.path) if row.request in brought}
 
     @cached_property
     def torn(self) -> int:
@@ -131,15 +157,6 @@ class RunWriter(Run):
         with replacing_file(self.path / MANIFEST) as place:
             place.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
 
-    def check_benchmark(self, benchmark: RunBenchmark) -> None:
-        """Refuse to mix answers to different benchmarks in one folder."""
-        mine = self.manifest.benchmark
-        if mine and mine.fingerprint and mine.fingerprint != benchmark.fingerprint:
-            raise InputError(
-                f'{self.path} holds answers to another benchmark or another version of it ("{mine.name}", '
-                f"{mine.items:,} items); choose another place for this one"
-            )
-
 
 def is_run(path: Path) -> bool:
     """Whether a path is a run folder of ours."""
@@ -159,7 +176,9 @@ def _read_manifest(path: Path) -> RunManifest:
 def _refuse_foreign(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is a file; a run is a folder")
-    if path.is_dir() and (foreign := [entry.name for entry in path.iterdir() if not _is_ours(entry.name)]):
+    if is_run(path) or not path.is_dir():
+        return
+    if foreign := [entry.name for entry in path.iterdir() if not _is_ours(entry.name)]:
         raise InputError(f'{path} holds "{foreign[0]}", which is not part of a run; choose another place')
 
 

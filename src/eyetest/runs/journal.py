@@ -56,7 +56,7 @@ class Journal:
 
     def append(self, response: Response) -> None:
         """Put a response on disk; when this returns, killing the process cannot lose it."""
-        line = _encode(response) + b"\n"
+        line = _line(response)
         if self._file < 0:
             self._begin()
         try:
@@ -107,6 +107,15 @@ class Journal:
                 except OSError:  # the segment ended meanwhile; sealing it syncs it
                     continue
             seen = state
+
+
+def _line(response: Response) -> bytes:
+    try:
+        return _encode(response) + b"\n"
+    except UnicodeEncodeError:  # half a surrogate pair, which no UTF-8 can hold
+        texts = {name: value for name, value in msgspec.structs.asdict(response).items() if isinstance(value, str)}
+        whole = {name: value.encode("utf-8", "replace").decode() for name, value in texts.items()}
+        return _encode(msgspec.structs.replace(response, **whole)) + b"\n"
 
 
 def segment(folder: Path, number: int) -> Path:

@@ -12,8 +12,7 @@ _DECLINING = ("i can't", "i cannot", "i'm sorry", "i am sorry", "i'm unable", "i
 
 def is_hit(item: Item, condition: Condition, response: Response) -> bool | None:
     """Whether a response is right. None where there is no answer to judge: the call failed, or nothing is known."""
-    said = Said(response.outcome, response.text, response.given, response.candidates)
-    score = _scorer().score(item, condition, said).score
+    score = _scorer().score(item, condition, Said.by(response)).score
     return None if score is None else score >= LEAST
 
 

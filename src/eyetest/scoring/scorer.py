@@ -1,16 +1,19 @@
 """What one answer is worth: it is read by a rule set, or measured by a text metric, and says by which."""
 
+import math
 from collections.abc import Sequence
 
 import msgspec
 
-from eyetest.errors import InputError
-from eyetest.records import Condition, Item, ReadingKind, identity, letter, shown_order
-from eyetest.scoring.metrics import METRICS, Context, CorpusMetric, ItemMetric
-from eyetest.scoring.rules import RULE_SETS, Reading, Reply
+from eyetest.records import Condition, Item, ReadingKind, Response, identity, letter, shown_order
+from eyetest.scoring.answer_part import answer_part
+from eyetest.scoring.metrics import METRICS, Context, ItemMetric
+from eyetest.scoring.rules import RULE_SETS, Reading, Reply, RuleSet
 
 ACCURACY = "accuracy"
 GIVEN = "given"
+_LIKELIHOOD = "likelihood"
+_TOGETHER = "scored over all answers together"
 _TEXT_METRIC = "open"
 _VOTES = 3
 """From so many reference answers on, they are votes, and VQA's measure counts them."""
@@ -38,6 +41,12 @@ class Said(msgspec.Struct, frozen=True):
     given: float | None = None
     candidates: tuple[float, ...] = ()
 
+    @classmethod
+    def by(cls, response: Response) -> "Said":
+        """What a response says."""
+        weights = tuple(math.nan if weight is None else weight for weight in response.candidates)
+        return cls(response.outcome, response.text, response.given, weights)
+
 
 class Scorer:
     """Reads and scores by one rule set, and one metric for text items."""
@@ -51,16 +60,15 @@ class Scorer:
     def score(self, item: Item, condition: Condition, said: Said) -> Scored:
         """What an answer is worth. A failed call is worth nothing that could be counted: its score is None.
 
-        Refusals, ambiguous and unreadable answers and blocked questions are answers, and score 0. A score that
-        somebody else gave is used as it is.
+        Refusals, ambiguous and unreadable answers and blocked questions are answers, and score 0. Where nobody said
+        what is right, they are read and have no score. A score that somebody else gave is used as it is.
         """
         if said.outcome == "failed":
             return Scored(None, None, None, self._metric_of(item), None)
         scored = self._read(item, condition, said)
         if said.given is None:
-            return scored
-        reading, choice = (scored.reading, scored.choice) if said.text else (None, None)
-        return Scored(reading, choice, GIVEN, GIVEN, said.given)
+            return scored if item.has_gold else msgspec.structs.replace(scored, score=None)
+        return Scored(scored.reading, scored.choice, GIVEN, GIVEN, said.given, scored.why, scored.span)
 
     def metric_for(self, item: Item) -> str:
         """The metric of a text item: the user's, the item's own tag, or what its references call for."""
@@ -80,7 +88,9 @@ class Scorer:
             return _weighed(item, said.candidates)
         if said.outcome == "blocked" or said.text is None:
             return Scored(None, None, None, metric, 0.0 if said.outcome == "blocked" else None)
-        return self._choice(item, condition, said.text) if item.choices else self._text(item, said.text, metric)
+        if item.choices:
+            return self._choice(item, condition, said.text)
+        return self._text(item, answer_part(said.text, condition.ask), metric)
 
     def _choice(self, item: Item, condition: Condition, text: str) -> Scored:
         order = shown_order(item, condition)
@@ -89,34 +99,30 @@ class Scorer:
         choice = identity(order, found.index) if found.index is not None else None
         right = found.index is not None and order[found.index] in item.gold
         why = "would guess" if found.would_guess else found.why
-        rule = f"{self.rules.version} {found.rule}"
-        return Scored(found.kind, choice, rule, ACCURACY, float(right), why, found.span)
+        return Scored(found.kind, choice, _rule(self.rules, found), ACCURACY, float(right), why, found.span)
 
     def _text(self, item: Item, text: str, name: str) -> Scored:
         metric = METRICS[name]
         score = None
         if isinstance(metric, ItemMetric):
             score = metric.score(text, item.references, Context(item.question, item.tags))
-        if not score and declines(text):
-            return Scored("refused", None, RULE_SETS["eyetest"].version, name, 0.0)
-        return Scored("text", None, None, name, score)
+        ours = RULE_SETS["eyetest"]
+        if not score and (found := ours.read(Reply(text, ()))).kind == "refused":
+            return Scored("refused", None, _rule(ours, found), name, 0.0, found.why, found.span)
+        return Scored("text", None, None, name, score, "" if isinstance(metric, ItemMetric) else _TOGETHER)
 
 
-def declines(text: str) -> bool:
-    """Whether a reply declines and says nothing else."""
-    return RULE_SETS["eyetest"].read(Reply(text, ())).kind == "refused"
-
-
-def corpus_scores(name: str, answers: Sequence[str], references: Sequence[Sequence[str]]) -> Sequence[float | None]:
-    """Scores that depend on all answers of a model together: captions."""
-    metric = METRICS[name]
-    if not isinstance(metric, CorpusMetric):
-        raise InputError(f'the metric "{name}" scores one answer at a time')
-    return metric.score_all(answers, references).items
+def _rule(rules: RuleSet, found: Reading) -> str:
+    return f"{rules.version} {found.rule}".rstrip()
 
 
 def _weighed(item: Item, candidates: Sequence[float]) -> Scored:
-    best = max(range(len(candidates)), key=candidates.__getitem__)
-    if list(candidates).count(candidates[best]) > 1:
-        return Scored("ambiguous", None, "likelihood", ACCURACY, 0.0, "equal likelihoods")
-    return Scored("chosen", letter(best), "likelihood", ACCURACY, float(best in item.gold))
+    """The likeliest choice. One that is no number, which JSON writes as nothing, is that of the impossible."""
+    if len(candidates) != len(item.choices):
+        why = f"{len(candidates)} likelihoods for {len(item.choices)} choices"
+        return Scored("unparsed", None, _LIKELIHOOD, ACCURACY, 0.0, why)
+    weights = [-math.inf if math.isnan(weight) else weight for weight in candidates]
+    best = max(range(len(weights)), key=weights.__getitem__)
+    if weights.count(weights[best]) > 1:
+        return Scored("ambiguous", None, _LIKELIHOOD, ACCURACY, 0.0, "equal likelihoods")
+    return Scored("chosen", letter(best), _LIKELIHOOD, ACCURACY, float(best in item.gold))

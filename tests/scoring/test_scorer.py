@@ -1,0 +1,349 @@
+"""What one answer is worth: every outcome, every reading, every kind of item, in any order under any marks."""
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyetest.errors import InputError
+from eyetest.records import Choice, Condition, Item, Response, letter, mark, shown_order
+from eyetest.records.condition import Marks
+from eyetest.scoring import RULE_SETS, Said, Scored, Scorer, is_hit, looks_refused
+from eyetest.scoring.metrics import METRICS
+from eyetest.scoring.rules import Reading, Reply
+
+ANIMALS = ("cat", "dog", "bird", "fish")
+STYLES: tuple[Marks, ...] = ("upper", "lower", "digit")
+REFUSAL = "I'm sorry, but I cannot see an image."
+DIRECT = Condition()
+
+
+def choice_item(*gold: int, options: tuple[str, ...] = ANIMALS, **more: Any) -> Item:
+    choices = tuple(Choice(text, place in gold) for place, text in enumerate(options))
+    return Item(id="i", question="Which one?", choices=choices, **more)
+
+
+def text_item(*references: str, **tags: Any) -> Item:
+    return Item(id="t", question="What is it?", references=references, tags=tags)
+
+
+def said(text: str | None, outcome: str = "answered", **more: Any) -> Said:
+    return Said(outcome, text, **more)
+
+
+def worth(item: Item, answer: Said, condition: Condition = DIRECT, **scorer: Any) -> Scored:
+    return Scorer(**scorer).score(item, condition, answer)
+
+
+def brief(scored: Scored) -> tuple[Any, ...]:
+    return scored.reading, scored.choice, scored.metric, scored.score
+
+
+# Choices.
+
+
+@pytest.mark.parametrize("outcome", ["answered", "truncated"])
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("B", ("chosen", "B", "accuracy", 1.0)),
+        ("A dog", ("chosen", "B", "accuracy", 1.0)),
+        ("C", ("chosen", "C", "accuracy", 0.0)),
+        (REFUSAL, ("refused", None, "accuracy", 0.0)),
+        ("It could be A or B, both are equally possible.", ("ambiguous", None, "accuracy", 0.0)),
+        ("Hm.", ("unparsed", None, "accuracy", 0.0)),
+        ("", ("unparsed", None, "accuracy", 0.0)),
+    ],
+)
+def test_a_choice_by_outcome_and_reading(outcome: str, text: str, found: tuple[Any, ...]) -> None:
+    scored = worth(choice_item(1), said(text, outcome))
+    assert brief(scored) == found
+    assert scored.rule is not None
+    assert scored.rule.startswith("eyetest/")
+    assert scored.rule == scored.rule.strip()
+
+
+@pytest.mark.parametrize("item", [choice_item(1), text_item("dog"), text_item("a", "b", "c")])
+@pytest.mark.parametrize("given", [None, 0.0, 0.5, 1.0])
+@pytest.mark.parametrize("text", [None, "", "B"])
+def test_a_failed_call_has_no_score_whatever_else_is_there(item: Item, given: float | None, text: str | None) -> None:
+    scored = worth(item, said(text, "failed", given=given, candidates=(0.0, 1.0, 2.0, 3.0)))
+    assert (scored.reading, scored.choice, scored.rule, scored.score) == (None, None, None, None)
+    assert scored.metric in ("accuracy", "open", "vqa")
+
+
+@pytest.mark.parametrize(("item", "metric"), [(choice_item(1), "accuracy"), (text_item("dog"), "open")])
+def test_a_blocked_question_scores_0_and_is_not_read(item: Item, metric: str) -> None:
+    for text in (None, "", "B", "dog"):
+        assert brief(worth(item, said(text, "blocked"))) == (None, None, metric, 0.0)
+
+
+@pytest.mark.parametrize(("item", "metric"), [(choice_item(1), "accuracy"), (text_item("dog"), "open")])
+def test_what_nobody_knows_has_no_score(item: Item, metric: str) -> None:
+    assert brief(worth(item, said(None))) == (None, None, metric, None)
+
+
+@given(
+    data=st.data(), options=st.integers(2, 26), order=st.integers(-(2**63), 2**63 - 1), style=st.sampled_from(STYLES)
+)
+def test_the_mark_of_the_gold_is_right_in_any_order(
+    data: st.DataObject, options: int, order: int, style: Marks
+) -> None:
+    gold = data.draw(st.integers(0, options - 1))
+    said_at = data.draw(st.integers(0, options - 1))
+    item = msgspec.structs.replace(
+        choice_item(gold, options=tuple(f"thing number {n + 101}" for n in range(options))),
+        id=data.draw(st.text(max_size=5)),
+    )
+    condition = Condition(order=order, marks=style)
+    shown = shown_order(item, condition)
+    assert sorted(shown) == list(range(options))
+    right = worth(item, said(mark(style, shown.index(gold))), condition)
+    assert brief(right) == ("chosen", letter(gold), "accuracy", 1.0)
+    other = worth(item, said(mark(style, said_at)), condition)
+    assert brief(other) == ("chosen", letter(shown[said_at]), "accuracy", float(shown[said_at] == gold))
+
+
+@given(order=st.integers(1, 10**6), style=st.sampled_from(STYLES), place=st.integers(0, 3))
+def test_an_options_text_means_the_option_wherever_it_stands(order: int, style: Marks, place: int) -> None:
+    scored = worth(choice_item(2), said(f"It is the {ANIMALS[place]}."), Condition(order=order, marks=style))
+    assert brief(scored) == ("chosen", letter(place), "accuracy", float(place == 2))
+
+
+def test_rules_see_the_options_as_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Reply] = []
+
+    class Spy:
+        name, summary, version = "spy", "", "spy/1"
+
+        def read(self, reply: Reply) -> Reading:
+            seen.append(reply)
+            return Reading("chosen", 0, "first shown", (0, 1))
+
+    scorer = Scorer()
+    monkeypatch.setattr(scorer, "rules", Spy())
+    item, condition = choice_item(0), Condition(order=3, marks="digit")
+    found = scorer.score(item, condition, said("whatever"))
+    first = shown_order(item, condition)[0]
+    assert seen == [
+        Reply("whatever", tuple(item.choices[place].text for place in shown_order(item, condition)), "digit")
+    ]
+    assert brief(found) == ("chosen", letter(first), "accuracy", float(first == 0))
+    assert (found.rule, found.span) == ("spy/1 first shown", (0, 1))
+
+
+def test_any_of_several_golds_is_right() -> None:
+    item = choice_item(0, 3)
+    assert [worth(item, said(text)).score for text in "ABCD"] == [1.0, 0.0, 0.0, 1.0]
+    assert [worth(item, said(None, candidates=(0.0, *rest))).score for rest in ((-1, -2, -3), (1, -2, -3))] == [1, 0]
+
+
+@pytest.mark.parametrize("rules", sorted(RULE_SETS))
+def test_nobody_can_be_wrong_where_nobody_said_what_is_right(rules: str) -> None:
+    """Items without a gold are read and have no score: a 0 would pull down a benchmark that hides its golds."""
+    for text in ("B", REFUSAL, "Hm.", ""):
+        assert worth(choice_item(), said(text), rules=rules).score is None
+        assert worth(text_item(), said(text), rules=rules).score is None
+        assert worth(text_item("", " "), said(text), rules=rules).score is None
+    assert worth(choice_item(), said("B"), rules=rules).choice == "B"
+    assert worth(choice_item(), said(REFUSAL)).reading == worth(text_item(), said(REFUSAL)).reading == "refused"
+    assert worth(choice_item(), said(None, "blocked")).score is None
+    assert brief(worth(choice_item(), said(None, candidates=(1, 2, 3, 0)))) == ("chosen", "C", "accuracy", None)
+    assert worth(choice_item(), said("B", given=1.0)).score == 1.0
+    assert is_hit(choice_item(), DIRECT, Response(request="r", outcome="answered", text="B")) is None
+
+
+@pytest.mark.parametrize("name", sorted(RULE_SETS))
+def test_each_rule_set_says_its_version_and_never_guesses(name: str) -> None:
+    version = RULE_SETS[name].version
+    right = worth(choice_item(1), said("(B)"), rules=name)
+    assert (brief(right), right.rule.split()[0] if right.rule else "") == (("chosen", "B", "accuracy", 1.0), version)
+    nothing = worth(choice_item(1), said("?"), rules=name)
+    assert (nothing.reading, nothing.choice, nothing.score) == ("unparsed", None, 0.0)
+    if name in ("mmmu", "lmms-eval", "vlmevalkit"):
+        assert nothing.why == "would guess"
+
+
+# Likelihoods.
+
+
+def test_the_likeliest_choice_is_chosen_whatever_order_would_have_been_shown() -> None:
+    """Candidates stand in the order of the item's choices: likelihood requests show no options to reorder."""
+    for order in (0, 1, 99):
+        scored = worth(choice_item(2), said("", candidates=(-4.0, -3.0, -0.5, -9.0)), Condition(order=order))
+        assert brief(scored) == ("chosen", "C", "accuracy", 1.0)
+        assert scored.rule == "likelihood"
+
+
+@given(st.lists(st.floats(-1e6, 0), min_size=4, max_size=4), st.integers(0, 3))
+def test_likelihoods_against_a_plain_argmax(weights: list[float], gold: int) -> None:
+    best = [place for place in range(4) if weights[place] == max(weights)]
+    scored = worth(choice_item(gold), said(None, candidates=tuple(weights)))
+    if len(best) == 1:
+        assert brief(scored) == ("chosen", letter(best[0]), "accuracy", float(best[0] == gold))
+    else:
+        assert brief(scored) == ("ambiguous", None, "accuracy", 0.0)
+        assert scored.why == "equal likelihoods"
+
+
+def test_a_likelihood_that_is_no_number_never_wins() -> None:
+    for impossible in (math.nan, -math.inf):
+        for place in range(3):
+            weights = [-5.0, -6.0, -7.0]
+            weights.insert(place, impossible)
+            expected = letter(0 if place else 1)
+            assert worth(choice_item(0), said(None, candidates=tuple(weights))).choice == expected
+        nothing = worth(choice_item(0), said(None, candidates=(impossible,) * 4))
+        assert (nothing.reading, nothing.score) == ("ambiguous", 0.0)
+
+
+@pytest.mark.parametrize("item", [choice_item(0), text_item("cat")])
+def test_likelihoods_of_something_else_are_not_read(item: Item) -> None:
+    scored = worth(item, said(None, candidates=(0.0, -1.0, -2.0)))
+    assert (scored.reading, scored.choice, scored.score) == ("unparsed", None, 0.0)
+    assert scored.why.startswith("3 likelihoods for ")
+
+
+# Scores that somebody else gave.
+
+
+@pytest.mark.parametrize("given", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(
+    ("item", "answer", "reading", "choice"),
+    [
+        (choice_item(1), said("B"), "chosen", "B"),
+        (choice_item(1), said("C"), "chosen", "C"),
+        (choice_item(1), said(""), "unparsed", None),
+        (choice_item(1), said(REFUSAL), "refused", None),
+        (choice_item(1), said(None), None, None),
+        (choice_item(1), said(None, "blocked"), None, None),
+        (choice_item(1), said("", candidates=(1.0, 4.0, 2.0, 3.0)), "chosen", "B"),
+        (text_item("dog"), said("dog"), "text", None),
+        (text_item("dog"), said(REFUSAL), "refused", None),
+        (text_item(), said(None), None, None),
+    ],
+)
+def test_a_given_score_is_used_as_it_is_and_the_answer_is_still_read(
+    given: float, item: Item, answer: Said, reading: str | None, choice: str | None
+) -> None:
+    scored = worth(item, msgspec.structs.replace(answer, given=given))
+    assert (scored.reading, scored.choice, scored.rule, scored.metric, scored.score) == (
+        *(reading, choice),
+        *("given", "given", given),
+    )
+
+
+# Texts.
+
+
+def test_the_metric_is_the_users_the_items_or_what_its_references_call_for() -> None:
+    several = ("dog", "dog", "puppy")
+    assert [Scorer().metric_for(text_item(*several[:n])) for n in range(4)] == ["open", "open", "open", "vqa"]
+    tagged = text_item(*several, metric="anls")
+    assert Scorer().metric_for(tagged) == "anls"
+    assert Scorer(metric="exact").metric_for(tagged) == "exact"
+    for strange in ("no such metric", 7, None, ["anls"]):
+        assert Scorer().metric_for(text_item("dog", metric=strange)) == "open"
+    for item in (text_item("dog"), tagged):
+        for metric in (None, "exact", "cider"):
+            assert worth(item, said(None, "failed"), metric=metric).metric == Scorer(metric=metric).metric_for(item)
+    assert worth(choice_item(1), said("B"), metric="exact").metric == "accuracy"
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "metric", "score"),
+    [
+        (text_item("dog"), "It is a dog.", "open", 1.0),
+        (text_item("dog"), "It is a cat.", "open", 0.0),
+        (text_item("12"), "twelve", "open", 1.0),
+        (text_item("dog", "dog", "puppy"), "dog", "vqa", 4 / 9),
+        (text_item("dog", metric="exact"), "It is a dog.", "exact", 0.0),
+        (text_item("hello", metric="anls"), "hallo", "anls", 0.8),
+        (text_item("100", metric="relaxed"), "104", "relaxed", 1.0),
+        (text_item("yes", metric="yes-no"), "Yes, it is.", "yes-no", 1.0),
+        (text_item("no", metric="yes-no"), "Yes, it is.", "yes-no", 0.0),
+        (text_item("one two three", metric="words"), "three, two", "words", 2 / 3),
+    ],
+)
+def test_texts(item: Item, text: str, metric: str, score: float) -> None:
+    for outcome in ("answered", "truncated"):
+        scored = worth(item, said(text, outcome))
+        assert (scored.reading, scored.choice, scored.rule, scored.metric) == ("text", None, None, metric)
+        assert scored.score == pytest.approx(score)
+
+
+def test_a_metric_sees_question_and_tags() -> None:
+    asked = Item(id="y", question="In which year was it built?", references=("1990",), tags={"metric": "relaxed"})
+    assert worth(asked, said("1991")).score == 0.0, "years are not within five per cent of each other"
+    assert worth(msgspec.structs.replace(asked, question="How much?"), said("1991")).score == 1.0
+
+
+@pytest.mark.parametrize("metric", sorted(set(METRICS) - {"meteor"}))
+def test_a_refusal_is_a_refusal_under_every_metric(metric: str) -> None:
+    scored = worth(text_item("a red bus"), said(REFUSAL), metric=metric)
+    if scored.score:
+        assert scored.reading == "text", "a metric that finds something in it has the word"
+    else:
+        assert (scored.reading, scored.metric, scored.score) == ("refused", metric, 0.0)
+        assert scored.rule is not None
+        assert scored.rule.startswith("eyetest/")
+    assert (metric == "ocr") == bool(scored.score), "only an edit distance finds a little of anything in anything"
+
+
+def test_what_is_right_is_no_refusal() -> None:
+    scored = worth(text_item("I cannot see an image", metric="exact"), said("I cannot see an image."))
+    assert (scored.reading, scored.score) == ("text", 1.0)
+
+
+def test_captions_have_no_score_alone() -> None:
+    scored = worth(text_item("a dog", "the dog"), said("a dog"), metric="cider")
+    assert (brief(scored), scored.why) == (("text", None, "cider", None), "scored over all answers together")
+
+
+def test_unknown_names_are_refused_when_the_scorer_is_made() -> None:
+    with pytest.raises(InputError, match='no rule set named "eyetset"; did you mean "eyetest"'):
+        Scorer("eyetset")
+    with pytest.raises(InputError, match='no metric named "cidre"; did you mean "cider"'):
+        Scorer(metric="cidre")
+
+
+# What screens ask.
+
+
+@pytest.mark.parametrize(
+    ("item", "response", "hit"),
+    [
+        (choice_item(1), {"outcome": "answered", "text": "B"}, True),
+        (choice_item(1), {"outcome": "truncated", "text": "A"}, False),
+        (choice_item(1), {"outcome": "answered", "text": REFUSAL}, False),
+        (choice_item(1), {"outcome": "blocked", "text": ""}, False),
+        (choice_item(1), {"outcome": "failed", "text": ""}, None),
+        (choice_item(1), {"outcome": "failed", "text": None, "given": 0.0}, None),
+        (choice_item(1), {"outcome": "answered", "text": None}, None),
+        (choice_item(1), {"outcome": "answered", "text": "B", "given": 0.0}, False),
+        (choice_item(1), {"outcome": "answered", "text": None, "given": 0.5}, True),
+        (choice_item(1), {"outcome": "answered", "text": "", "candidates": (0.0, 1.0, 0.5, 0.2)}, True),
+        (text_item("hello", metric="anls"), {"outcome": "answered", "text": "hallo"}, True),
+        (text_item("hello", metric="anls"), {"outcome": "answered", "text": "goodbye"}, False),
+        (text_item("hello", metric="cider"), {"outcome": "answered", "text": "hello"}, None),
+    ],
+)
+def test_hits(item: Item, response: dict[str, Any], hit: bool | None) -> None:
+    assert is_hit(item, DIRECT, Response(request="r", **response)) is hit
+
+
+def test_a_hit_is_judged_under_the_condition_it_was_asked_under() -> None:
+    item = choice_item(0)
+    orders = (Condition(order=seed, marks="digit") for seed in range(1, 100))
+    condition = next(condition for condition in orders if shown_order(item, condition)[0] != 0)
+    place = shown_order(item, condition).index(0)
+    assert is_hit(item, condition, Response(request="r", outcome="answered", text=str(place + 1))) is True
+    assert is_hit(item, condition, Response(request="r", outcome="answered", text="1")) is False
+
+
+def test_looks_refused_is_a_quick_look_at_the_beginning() -> None:
+    assert looks_refused("I'm SORRY, but no")
+    assert not looks_refused("B" + " " * 300 + "i'm sorry")

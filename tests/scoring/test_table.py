@@ -1,0 +1,503 @@
+"""All answers of a run at once, against the plain way: one row after the other."""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.records import (
+    Answer,
+    Asked,
+    Choice,
+    Condition,
+    Item,
+    Manifest,
+    Response,
+    RunBenchmark,
+    RunStep,
+    Score,
+    columns,
+    shown_order,
+)
+from eyetest.runs import Run, RunWriter
+from eyetest.runs.frames import answers_frame, responses_frame
+from eyetest.runs.journal import segment
+from eyetest.scoring import Said, Scorer
+from eyetest.scoring.metrics import corpus_metric
+from eyetest.scoring.rules import Reading, Reply
+from eyetest.scoring.table import corpus_table, score_table
+
+REFUSAL = "I'm sorry, but I cannot see an image."
+CONTRACT = [
+    *("item", "model", "sight", "ask", "shots", "template", "order", "marks", "method", "trial"),
+    *("request", "outcome", "reading", "choice", "rule", "metric", "score"),
+]
+
+
+def request(number: int) -> str:
+    """A request id, as long as real ones."""
+    return f"{number:032x}"
+
+
+def make_bench(path: Path, items: Iterable[Item]) -> Benchmark:
+    """A benchmark of these items; golds may be missing."""
+    with BenchmarkWriter(path, Manifest(name="b"), gold_required=False) as writer:
+        for item in items:
+            writer.add(item)
+    return Benchmark(path)
+
+
+def make_run(
+    path: Path,
+    asked: Sequence[tuple[Asked, str]],
+    said: Iterable[Response],
+    benchmark: Benchmark | None = None,
+) -> Run:
+    """A run folder with this plan and these responses."""
+    about = None
+    if benchmark:
+        about = RunBenchmark(
+            name=benchmark.manifest.name,
+            path=str(benchmark.path.resolve()),
+            fingerprint=benchmark.manifest.fingerprint,
+            items=len(benchmark),
+        )
+    with RunWriter(path) as run:
+        with run.planning() as plan:
+            for row, id_ in asked:
+                plan.add(row, id_)
+        run.record(RunStep(what="ask"), {}, about)
+        for response in said:
+            run.journal.append(response)
+    return Run(path)
+
+
+def animals(id_: str = "i", *gold: int, question: str = "Which one?") -> Item:
+    texts = ("cat", "dog", "bird", "fish")
+    return Item(id=id_, question=question, choices=tuple(Choice(text, n in gold) for n, text in enumerate(texts)))
+
+
+def answers_of(rows: Sequence[Mapping[str, Any]]) -> pl.LazyFrame:
+    """Answers as a frame, without a folder: whatever is not said is as usual."""
+    usual = msgspec.structs.asdict(Answer(item="i", model="m")) | {"candidates": None, "request": ""}
+    filled = [usual | {"request": request(number)} | dict(row) for number, row in enumerate(rows)]
+    schema = {name: pl.Int64 if isinstance(usual[name], int) else pl.String for name in usual}
+    return pl.DataFrame(filled, schema=schema | {"given": pl.Float64}).lazy()
+
+
+def table(rows: Sequence[Mapping[str, Any]], items: Sequence[Item], **scorer: Any) -> pl.DataFrame:
+    return score_table(answers_of(rows), items, Scorer(**scorer)).collect()
+
+
+class CountingRules:
+    """Our own rules, and how often they were asked."""
+
+    name, summary, version = "counting", "", "counting/1"
+
+    def __init__(self) -> None:
+        self.asked: Counter[Reply] = Counter()
+        self._rules = Scorer().rules
+
+    def read(self, reply: Reply) -> Reading:
+        self.asked[reply] += 1
+        return self._rules.read(reply)
+
+
+def counting() -> tuple[Scorer, CountingRules]:
+    scorer, rules = Scorer(), CountingRules()
+    scorer.rules = rules
+    return scorer, rules
+
+
+# Rows and columns.
+
+
+def test_columns_are_those_of_the_contract_in_order_and_plain(tmp_path: Path) -> None:
+    assert tuple(CONTRACT) == columns(Score)
+    make_run(
+        tmp_path / "r",
+        [(Asked(item="i", model="m"), request(1))],
+        [Response(request=request(1), outcome="answered", text="B")],
+    )
+    for frame in (answers_frame(tmp_path / "r"), answers_of([{"text": "B"}])):
+        found = score_table(frame, [animals("i", 1)], Scorer()).collect()
+        assert found.columns == CONTRACT
+        whole = {"template": pl.Int64, "order": pl.Int64, "trial": pl.Int64, "score": pl.Float64}
+        assert dict(found.schema) == {name: whole.get(name, pl.String()) for name in CONTRACT}
+        assert [msgspec.convert(row, Score).score for row in found.iter_rows(named=True)] == [1.0]
+    empty = score_table(answers_of([]), [animals("i", 1)], Scorer()).collect()
+    assert (empty.columns, len(empty)) == (CONTRACT, 0)
+
+
+def test_one_row_an_answer_in_the_order_of_the_plan(tmp_path: Path) -> None:
+    """Also where many say the same, and the same each time: a table that moves about cannot be compared."""
+    models, items = 40, 250
+    plan = [
+        (Asked(item=f"q{n}", model=f"m{m}"), request(models * n + m)) for m in range(models) for n in range(items)
+    ]
+    drawn = random.Random(0)
+    replies = [Response(request=id_, outcome="answered", text=drawn.choice("ABCD?")) for _, id_ in plan]
+    drawn.shuffle(replies)
+    make_run(tmp_path / "r", plan, replies)
+    bench = [animals(f"q{n}", n % 4) for n in range(items)]
+    first, second = (score_table(answers_frame(tmp_path / "r"), bench, Scorer()).collect() for _ in range(2))
+    assert first.get_column("request").to_list() == [id_ for _, id_ in plan]
+    assert first.select(columns(Asked)).rows() == [msgspec.structs.astuple(row) for row, _ in plan]
+    assert first.equals(second)
+
+
+def test_answers_to_unknown_items_are_left_out() -> None:
+    found = table([{"item": name, "text": "B"} for name in ("gone", "i", "", "i ")], [animals("i", 1), animals("j")])
+    assert found.select("item", "score").rows() == [("i", 1.0)]
+    assert table([{"item": "gone"}], [animals("i", 1)]).columns == CONTRACT
+
+
+def test_two_items_share_a_request_and_are_judged_each_by_its_own_gold(tmp_path: Path) -> None:
+    plan = [(Asked(item=name, model="m", order=order), request(1)) for order in (0, 3) for name in ("one", "other")]
+    make_run(tmp_path / "r", plan, [Response(request=request(1), outcome="answered", text="dog")])
+    found = score_table(answers_frame(tmp_path / "r"), [animals("one", 1), animals("other", 2)], Scorer()).collect()
+    assert found.select("item", "order", "choice", "score").rows() == [
+        ("one", 0, "B", 1.0),
+        ("other", 0, "B", 0.0),
+        ("one", 3, "B", 1.0),
+        ("other", 3, "B", 0.0),
+    ]
+    assert set(found.get_column("request")) == {request(1)}
+
+
+# Reading once.
+
+
+def test_equal_answers_are_read_once() -> None:
+    scorer, rules = counting()
+    rows = [
+        {"item": item, "model": f"m{m}", "trial": t, "sight": sight, "text": "ABC"[(m + t) % 3]}
+        for item in ("i", "j")
+        for m in range(10)
+        for t in range(3)
+        for sight in ("image", "blind")
+    ]
+    found = score_table(answers_of(rows), [animals("i", 1), animals("j", 0)], scorer).collect()
+    assert len(found) == 120
+    assert set(rules.asked.values()) == {2}, "once for each of two items with the same options"
+    assert len(rules.asked) == 3
+
+
+def test_what_decides_a_reading_is_not_lumped_together() -> None:
+    ways: list[dict[str, Any]] = [
+        {"text": "B"},
+        {"text": "B", "order": 7},
+        {"text": "B", "marks": "lower"},
+        {"text": "B", "outcome": "truncated"},
+        {"text": "B "},
+        {"text": "B", "given": 0.0},
+        {"text": "B", "given": 1.0},
+        {"text": None, "given": 1.0},
+        {"text": "", "candidates": "[0.0,-1.0,-2.0,-3.0]"},
+        {"text": "", "candidates": "[-1.0,0.0,-2.0,-3.0]"},
+        {"text": ""},
+        {"text": None},
+        {"text": None, "outcome": "blocked"},
+        {"text": None, "outcome": "failed"},
+        {"text": "B", "outcome": "failed", "given": 0.0},
+    ]
+    scorer, rules = counting()
+    items = [animals("i", 1)]
+    found = score_table(answers_of(ways * 3), items, scorer).collect()
+    assert rules.asked.total() == 8, "failed, blocked and unknown ones are never read"
+    alone = [score_table(answers_of([way]), items, scorer).collect().row(0) for way in ways]
+    assert [row[11:] for row in found.rows()] == [row[11:] for row in alone] * 3
+    reordered = float(shown_order(items[0], Condition(order=7))[1] == 1)
+    assert found.get_column("score").to_list()[: len(ways)] == [
+        *(1.0, reordered, 1.0, 1.0, 1.0),
+        *(0.0, 1.0, 1.0),
+        *(0.0, 1.0, 0.0),
+        *(None, 0.0, None, None),
+    ]
+
+
+def test_null_texts_stay_apart_from_empty_ones() -> None:
+    found = table(
+        [{"text": None}, {"text": ""}, {"text": None, "given": 0.25}, {"text": "", "given": 0.25}], [animals("i", 1)]
+    )
+    assert found.select("reading", "metric", "score").rows() == [
+        (None, "accuracy", None),
+        ("unparsed", "accuracy", 0.0),
+        (None, "given", 0.25),
+        ("unparsed", "given", 0.25),
+    ]
+
+
+def test_a_likelihood_that_json_could_not_write_is_the_least() -> None:
+    """Minus infinity is written as null: the choice is impossible, and the others can still be compared."""
+    written = msgspec.json.encode((-3.0, float("-inf"), -1.0, float("nan"))).decode()
+    assert written == "[-3.0,null,-1.0,null]"
+    found = table([{"candidates": written, "text": ""}], [animals("i", 2)])
+    assert found.select("reading", "choice", "score").rows() == [("chosen", "C", 1.0)]
+
+
+def hostile(drawn: random.Random) -> str | None:
+    pieces = (
+        "A",
+        "b",
+        "3",
+        "cat",
+        "dog",
+        "not B",
+        "(C)",
+        "\x00",
+        "\x1b[2J",
+        "\u202e",
+        "[bold]",
+        "é",
+        "🐟",
+        "\n",
+        " ",
+    )
+    return drawn.choice(
+        [
+            None,
+            "",
+            REFUSAL,
+            "".join(drawn.choices(pieces, k=drawn.randrange(1, 6))),
+            f"The answer is {drawn.choice('ABCD')}",
+        ]
+    )
+
+
+def test_ten_thousand_random_rows_equal_the_plain_loop() -> None:
+    drawn = random.Random(1)
+    choice = [animals(f"c{n}", *drawn.sample(range(4), drawn.choice((0, 1, 1, 1, 2)))) for n in range(40)]
+    texts = [
+        Item(id=f"t{n}", question="How many?", references=tuple(drawn.choices(("3", "dog", "cat"), k=n % 5)))
+        for n in range(20)
+    ]
+    items = {item.id: item for item in (*choice, *texts)}
+    rows: list[dict[str, Any]] = [
+        {
+            "item": drawn.choice([*items, "unknown"]),
+            "model": f"m{drawn.randrange(5)}",
+            "sight": drawn.choice(("image", "blind")),
+            "template": drawn.randrange(3),
+            "order": drawn.choice((0, 0, 1, -5, 2**62)),
+            "marks": drawn.choice(("upper", "lower", "digit")),
+            "trial": drawn.randrange(4),
+            "outcome": drawn.choice(("answered", "answered", "answered", "truncated", "blocked", "failed")),
+            "text": hostile(drawn),
+            "given": drawn.choice((None, None, None, 0.0, 0.5, 1.0)),
+            "candidates": drawn.choice(
+                (None, None, None, "[-1.0,-2.0,-3.0,-4.0]", "[-1,-1,-2,-3]", "[null,0,-1,-2]")
+            ),
+        }
+        for _ in range(10_000)
+    ]
+    scorer = Scorer()
+    expected = []
+    for number, row in enumerate(rows):
+        if row["item"] not in items:
+            continue
+        asked = Asked(**{name: row[name] for name in columns(Asked) if name in row})
+        weights = msgspec.json.decode(row["candidates"]) if row["candidates"] else ()
+        candidates = tuple(float("nan") if weight is None else weight for weight in weights)
+        said = Said(row["outcome"], row["text"], row["given"], candidates)
+        one = scorer.score(items[row["item"]], asked.condition, said)
+        expected.append(
+            (
+                *msgspec.structs.astuple(asked),
+                *(request(number), row["outcome"], one.reading, one.choice, one.rule, one.metric, one.score),
+            )
+        )
+    found = score_table(answers_of(rows), list(items.values()), scorer).collect()
+    assert found.rows() == expected
+    assert {row[12] for row in expected} == {None, "chosen", "text", "refused", "ambiguous", "unparsed"}
+
+
+# Captions.
+
+
+def captioned(n: int, *references: str) -> Item:
+    return Item(id=f"k{n}", question="Describe it.", references=references, tags={"task": "caption"})
+
+
+CAPTIONS = [
+    captioned(0, "a red bus on the street", "the bus is red"),
+    captioned(1, "two dogs play in the grass", "dogs playing"),
+    captioned(2, "a man rides a horse", "man on a brown horse"),
+    captioned(3, "a plate of food on a table", "food on a plate"),
+]
+SAID = ("a red bus on a street", "two dogs in the grass", "a man and a horse", "a plate of food")
+
+
+def caption_rows(**more: Any) -> list[dict[str, Any]]:
+    return [{"item": item.id, "text": text, **more} for item, text in zip(CAPTIONS, SAID, strict=True)]
+
+
+@pytest.mark.parametrize("metric", ["cider", "bleu-1", "bleu-4", "rouge-l"])
+def test_captions_are_scored_by_corpus(metric: str) -> None:
+    """One corpus a model, condition and trial: each equals calling the metric on it alone."""
+    groups: list[dict[str, Any]] = [
+        {"model": "one"},
+        {"model": "other"},
+        {"model": "one", "sight": "blind"},
+        {"model": "one", "trial": 1},
+        {"model": "one", "template": 2},
+        {"model": "one", "shots": "two"},
+    ]
+    rows = [
+        row | {"text": " ".join(str(row["text"]).split()[: 3 + number])}
+        for number, group in enumerate(groups)
+        for row in caption_rows(**group)
+    ]
+    order = random.Random(2)
+    order.shuffle(rows)
+    frame = answers_of(rows)
+    found = score_table(frame, iter(CAPTIONS), Scorer(metric=metric))
+    scores = found.collect()
+    assert set(scores.get_column("metric")) == {metric}
+    assert set(scores.get_column("reading")) == {"text"}
+    corpora = corpus_table(frame, CAPTIONS, found)
+    assert len(corpora) == len(groups)
+    for number, group in enumerate(groups):
+        words = [" ".join(text.split()[: 3 + number]) for text in SAID]
+        alone = corpus_metric(metric).score_all(words, [item.references for item in CAPTIONS])
+        usual = {"sight": "image", "trial": 0, "template": 0, "shots": "none"} | group
+        same = [pl.col(name) == value for name, value in usual.items()]
+        mine = scores.filter(same).sort("item").get_column("score").to_list()
+        assert mine == pytest.approx(alone.items, abs=1e-12)
+        assert corpora.filter(same).get_column("overall").to_list() == pytest.approx([alone.overall], abs=1e-12)
+
+
+def test_refusals_and_blocked_questions_are_empty_captions_and_failures_are_none() -> None:
+    """Left out of the corpus, a refusal would change what the others score; as its own words, it could score."""
+    rows = caption_rows()
+    rows[1] |= {"text": REFUSAL}
+    rows[2] |= {"text": "", "outcome": "blocked"}
+    found = table(rows, CAPTIONS, metric="cider")
+    alone = corpus_metric("cider").score_all([SAID[0], "", "", SAID[3]], [item.references for item in CAPTIONS])
+    assert found.get_column("score").to_list() == pytest.approx([alone.items[0], 0.0, 0.0, alone.items[3]])
+    assert found.get_column("reading").to_list() == ["text", "refused", None, "text"]
+    bleu = corpus_metric("bleu-1").score_all([SAID[0], "", "", SAID[3]], [item.references for item in CAPTIONS])
+    scores = score_table(answers_of(rows), CAPTIONS, Scorer(metric="bleu-1"))
+    assert corpus_table(answers_of(rows), CAPTIONS, scores).get_column("overall").to_list() == [bleu.overall]
+    rows[1] |= {"text": "", "outcome": "failed"}
+    rows[2] |= {"text": None, "outcome": "answered"}
+    found = table(rows, CAPTIONS, metric="cider")
+    alone = corpus_metric("cider").score_all([SAID[0], SAID[3]], [CAPTIONS[0].references, CAPTIONS[3].references])
+    assert found.get_column("score").to_list() == [alone.items[0], None, None, alone.items[1]]
+
+
+def test_captions_beside_choices_other_metrics_golds_and_given() -> None:
+    items = [*CAPTIONS[:3], captioned(3), animals("i", 1), Item(id="t", question="?", references=("dog",))]
+    tagged = [msgspec.structs.replace(item, tags={"metric": "cider"}) for item in items[:4]] + items[4:]
+    rows = [*caption_rows(), {"item": "i", "text": "B"}, {"item": "t", "text": "dog"}]
+    rows[2] |= {"given": 0.5}
+    found = table(rows, tagged)
+    alone = corpus_metric("cider").score_all(SAID[:2], [item.references for item in CAPTIONS[:2]])
+    assert found.select("metric", "score").rows() == [
+        ("cider", pytest.approx(alone.items[0])),
+        ("cider", pytest.approx(alone.items[1])),
+        ("given", 0.5),
+        ("cider", None),
+        ("accuracy", 1.0),
+        ("open", 1.0),
+    ]
+
+
+def test_a_metric_that_pools_words_says_so_for_the_corpus_too() -> None:
+    items = [Item(id=f"k{n}", question="?", references=(gold,)) for n, gold in enumerate(("one", "two three four"))]
+    frame = answers_of([{"item": "k0", "text": "one"}, {"item": "k1", "text": "none of it"}])
+    scores = score_table(frame, items, Scorer(metric="words"))
+    assert scores.collect().get_column("score").to_list() == [1.0, 0.0]
+    assert corpus_table(frame, items, scores).get_column("overall").to_list() == [0.25]
+    choices = score_table(answers_of([{"text": "B"}]), [animals("i", 1)], Scorer())
+    assert corpus_table(answers_of([{"text": "B"}]), [animals("i", 1)], choices).is_empty()
+
+
+# What is on disk.
+
+
+def test_a_run_that_is_still_being_written(tmp_path: Path) -> None:
+    """What is in the journal counts like what is sealed; what was torn off or not asked yet is not there."""
+    plan = [(Asked(item="i", model=f"m{n}"), request(n)) for n in range(8)]
+    make_run(
+        tmp_path / "r",
+        plan[:4],
+        [Response(request=request(n), outcome="answered", text="A") for n in range(4)],
+    )
+    with RunWriter(tmp_path / "r") as run:
+        with run.planning() as writer:
+            for row, id_ in plan:
+                writer.add(row, id_)
+        for n in range(4, 6):
+            run.journal.append(Response(request=request(n), outcome="answered", text="B"))
+        (open_segment,) = (tmp_path / "r/journal").iterdir()
+        whole = open_segment.read_bytes()
+        open_segment.write_bytes(whole + whole[: len(whole) // 3])
+        found = score_table(answers_frame(tmp_path / "r"), [animals("i", 1)], Scorer()).collect()
+        open_segment.write_bytes(whole)
+    assert dict(found.select("model", "score").rows()) == {
+        **dict.fromkeys(("m0", "m1", "m2", "m3"), 0.0),
+        **dict.fromkeys(("m4", "m5"), 1.0),
+    }
+    after = score_table(answers_frame(tmp_path / "r"), [animals("i", 1)], Scorer()).collect()
+    assert after.equals(found)
+
+
+def test_a_segment_that_is_sealed_while_one_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = make_run(
+        tmp_path / "r",
+        [(Asked(item="i", model="m"), request(1))],
+        [Response(request=request(1), outcome="answered", text="B")],
+    )
+    (sealed,) = (run.path / "responses").iterdir()
+    aside = sealed.rename(tmp_path / "aside")
+
+    def gone(path: Path) -> Any:
+        aside.rename(sealed)
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr("eyetest.runs.frames.segment_numbers", lambda folder: {1})
+    monkeypatch.setattr("eyetest.runs.frames.read_segment", gone)
+    assert responses_frame(run.path).collect().get_column("text").to_list() == ["B"]
+    sealed.rename(aside)
+    monkeypatch.setattr("eyetest.runs.frames.read_segment", lambda path: segment(path, 0).read_bytes())
+    assert responses_frame(run.path).collect().is_empty(), "an empty segment goes without a trace"
+
+
+def test_the_last_answer_to_a_request_counts(tmp_path: Path) -> None:
+    """Across segments and inside one, sealed and open, many and few."""
+    plan = [(Asked(item="i", model=f"m{n}"), request(n)) for n in range(3_000)]
+    said = [Response(request=request(n), outcome="failed", text="", error="timeout") for n in range(3_000)]
+    run = make_run(tmp_path / "r", plan, said)
+    expected: dict[str, float | None] = dict.fromkeys((f"m{n}" for n in range(3_000)), None)
+    for step, text in ((2, "A"), (3, "B"), (7, "A"), (11, "B")):
+        with RunWriter(run.path) as writer:
+            for n in range(0, 3_000, step):
+                writer.journal.append(Response(request=request(n), outcome="answered", text="C"))
+                writer.journal.append(Response(request=request(n), outcome="answered", text=text))
+                expected[f"m{n}"] = float(text == "B")
+    found = score_table(answers_frame(run.path), [animals("i", 1)], Scorer()).collect()
+    assert dict(found.select("model", "score").rows()) == expected
+    assert found.get_column("model").to_list() == list(expected)
+
+
+def test_a_run_without_answers_and_one_without_a_plan(tmp_path: Path) -> None:
+    plan = [(Asked(item="i", model="m"), request(1))]
+    asked = make_run(tmp_path / "asked", plan, [])
+    assert answers_frame(asked.path).collect().is_empty()
+    (asked.path / "plan.parquet").unlink()
+    found = score_table(answers_frame(asked.path), [animals("i", 1)], Scorer()).collect()
+    assert (found.columns, len(found)) == (CONTRACT, 0)
+
+
+@pytest.mark.parametrize("name", ["run [1]", "run*", "a=b", "rün %20?", "{x,y}"])
+def test_a_folders_name_is_no_pattern(tmp_path: Path, name: str) -> None:
+    plan = [(Asked(item="i", model="m"), request(1))]
+    run = make_run(tmp_path / name / "r", plan, [Response(request=request(1), outcome="answered", text="B")])
+    assert score_table(answers_frame(run.path), [animals("i", 1)], Scorer()).collect().row(0)[-1] == 1.0

@@ -95,6 +95,31 @@ def test_texts_that_need_care(text: str, options: tuple[str, ...], place: int) -
 
 
 @pytest.mark.parametrize(
+    ("text", "options", "right"),
+    [
+        ("So the net force is 20 newtons.", ("10 N", "20 N"), 1),
+        ("It takes two and a half hours.", ("2 hours", "2.5 hours"), 1),
+        ("It is 9 o'clock.", ("3:00", "9:00"), 1),
+        ("Boats are in the second image only.", ("Image 1", "Image 2", "Both"), 1),
+        ("Therefore the missing share is 40.", ("25%", "40%"), 1),
+        ("The yield is thus increased by removing the product.", ("Add a catalyst", "Remove the product"), 1),
+        ("Of A and C, the latter seems likelier.", ANIMALS, 2),
+        ("cat -> no fur\ndog -> not that either\nbird -> has wings\nfish -> wrong", ANIMALS, 2),
+        ("A. cat: no\nB. dog: no\nC. bird: yes\nD. fish: no", ANIMALS, 2),
+        ("It purrs.\n\n→ cat\n\n(A dog would bark.)", ANIMALS, 0),
+        ("The options are:\n(A) cat\n(B) dog\n(C) bird\n(D) fis", ANIMALS, "unparsed"),
+        ("We need the data of the table. We cannot simply add them.", ANIMALS, "unparsed"),
+        ("A and C are equally likely.", ANIMALS, "ambiguous"),
+        ("All but the fish are wrong.", ANIMALS, 3),
+        ("While C is possible, the correct answer is D.", ANIMALS, 3),
+        ("Risposta: A perché fa le fusa.", ANIMALS, 0),
+    ],
+)
+def test_conclusions_in_other_words(text: str, options: tuple[str, ...], right: int | str) -> None:
+    assert told(text, options) == right
+
+
+@pytest.mark.parametrize(
     ("text", "right"),
     [
         ("The answer is A. Wait, no, it's C.", 2),

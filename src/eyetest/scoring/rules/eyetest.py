@@ -11,7 +11,10 @@ from eyetest.scoring.rules.parts import whole
 from eyetest.scoring.rules.parts.case import Case
 from eyetest.scoring.rules.parts.cleaning import Body, clean
 from eyetest.scoring.rules.parts.conclusion import mentions
+from eyetest.scoring.rules.parts.fast import read_bare
+from eyetest.scoring.rules.parts.itemised import itemised
 from eyetest.scoring.rules.parts.offer import prepare
+from eyetest.scoring.rules.parts.shares import shares
 from eyetest.scoring.rules.parts.statements import stated
 from eyetest.scoring.rules.reading import Reading, Reply
 
@@ -24,13 +27,15 @@ ORDER: tuple[Rule, ...] = (
     whole.mark_and_text,
     whole.failure,
     whole.echo,
+    itemised,
+    shares,
     stated,
     mentions,
 )
 
 _NEXT_TURN = re.compile(
-    r"\n[\s#*]{0,10}(?:USER|User|Human|HUMAN|Question|QUESTION|Q|Instruction|Next question|问题|Problem|"
-    r"###\s?Input)\s{0,2}\d{0,3}\s{0,2}[*]{0,2}\s{0,2}[:：]"
+    r"\n[\s#*]{0,10}(?:USER|User|Human|HUMAN|Question|QUESTION|Instruction|Next question|问题|Problem|"
+    r"###\s?Input|Q(?=[\s\d.*]{0,6}[:：][^\n]{0,300}\?))\s{0,2}\d{0,3}\s{0,2}[*]{0,2}\s{0,2}[:：]"
 )
 
 
@@ -41,9 +46,12 @@ class _Eyetest:
 
     def read(self, reply: Reply) -> Reading:
         """Read the reply before any turn that it invents; with no commitment there, all of it."""
+        if bare := read_bare(reply):
+            return bare
         offer = prepare(reply.options, reply.marks)
         body = clean(reply.text)
-        if (turn := _NEXT_TURN.search(body.raw)) and body.raw[: turn.start()].strip():
+        turn = _NEXT_TURN.search(body.raw)
+        if turn and body.raw[: turn.start()].strip() and not body.raw.startswith(turn.group().strip()):
             before = Body(body.text[: turn.start()], body.raw[: turn.start()], body.base, body.gap, body.why)
             reading = _decide(Case(before, offer))
             if reading.kind != "unparsed" or reading.why == "mark not on offer":

@@ -12,6 +12,13 @@ from eyetest.scoring.rules.parts.statement import FIRM, Statement, better
 
 _MOST = 8
 """No sentence announces more answers than this; of a reply that repeats itself the last ones are enough."""
+_AGAINST = re.compile(
+    r"\b(?:(?:wrong|mistake|incorrect) to|don't|do not|never|wouldn't|shouldn't)\s(?:\w{1,10}\s)?(?:choose|pick|"
+    r"select|answer|"
+    r"go (?:with|for)|opt for|say)\b",
+    re.IGNORECASE,
+)
+_BUT = re.compile(r"\b(?:but|now)\b", re.IGNORECASE)
 _NEAR = 40
 """What somebody chooses stands right behind the verb."""
 
@@ -22,10 +29,10 @@ def announced(case: Case, start: int, end: int) -> Statement | None:
     best: Statement | None = None
     if not words.isdisjoint(gates.ANSWER) or not (words.isdisjoint(gates.THING) or words.isdisjoint(gates.BETTER)):
         for cue in _last(ANSWER_IS.finditer(case.text, start, end)):
-            if not _is_past(case.text, start, cue.start(), cue["gap"]):
+            if not _is_past(case.text, start, cue.start(), cue["gap"]) and not _was(case, cue, end):
                 best = better(best, _behind(case, cue.end(), end, "stated"))
     if not words.isdisjoint(gates.CHOOSE):
-        best = _chosen(case, start, end, best)
+        best = better(_advised_against(case, start, end), _chosen(case, start, end, best))
     if not words.isdisjoint(gates.FOREIGN_CUE):
         for cue in _last(FOREIGN.finditer(case.text, start, end)):
             best = better(best, _behind(case, cue.end(), end, "stated"))
@@ -71,6 +78,15 @@ def _on_next_line(case: Case, at: int, end: int) -> int:
     return end
 
 
+def _advised_against(case: Case, start: int, end: int) -> Statement | None:
+    """``it would be wrong to answer B``, ``don't pick 1 or 2``."""
+    for cue in _AGAINST.finditer(case.text, start, end):
+        content = read_content(case.text, cue.end(), end, case.offer)
+        if content and content.what in ("one", "many") and content.start - cue.end() < _NEAR:
+            return Statement(Content("dropped", content.places, content.start, content.end, "mark"), FIRM, "choice")
+    return None
+
+
 def _taken_back(case: Case, at: int, end: int) -> Statement | None:
     """``many would say B, that's not correct``."""
     content = read_content(case.text, at, end, case.offer)
@@ -84,3 +100,8 @@ def _is_past(text: str, start: int, at: int, gap: str) -> bool:
     if PAST.search(text, clause_start(text, max(start, at - 30), at), at):
         return True
     return bool(PAST.search(gap)) and "not" not in gap.lower().split()
+
+
+def _was(case: Case, cue: re.Match[str], end: int) -> bool:
+    """``the answer was B, but …``: what follows tells the present one."""
+    return cue.group().lower().endswith("was") and _BUT.search(case.text, cue.end(), end) is not None

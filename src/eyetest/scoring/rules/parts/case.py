@@ -6,6 +6,7 @@ from functools import cached_property
 
 from eyetest.scoring.rules.parts import gates
 from eyetest.scoring.rules.parts.cleaning import Body
+from eyetest.scoring.rules.parts.content import exactly
 from eyetest.scoring.rules.parts.offer import Offer
 from eyetest.scoring.rules.reading import Kind, Reading
 
@@ -16,11 +17,16 @@ LONGEST_SENTENCE = 2_000
 _WORDS = re.compile(r"[a-z']+|[=\-]")
 _STARTLED = re.compile(
     r"\s{1,3}(?:wait|no|nope|hmm|actually|sorry|oh|oops|hold on|hang on|let me|on second|but|however|scratch|"
-    r"correction|edit|i made|i was|that is wrong|that's wrong)\b",
+    r"correction|edit|or rather|i made|i was|that is wrong|that's wrong)\b",
     re.IGNORECASE,
 )
 _UNIT = re.compile(r"\d\s{1,3}[A-Za-z]$")
-_ABBREVIATED = gates.words("St Mt Dr Mr Mrs Ms vs Fig fig No Eq approx etc ca cf al U.S i.e e.g z.B d.h")
+_OPEN_ENDS = frozenset(",:(=+-[{/")
+_WHOLE = 60
+_SHORT_LINE = 80
+_ASIDE = 120
+_LABEL = re.compile(r"[:=→⇒>]")
+_ABBREVIATED = gates.words("St Mt Dr Mr Mrs Ms vs Fig fig Eq approx etc ca cf al U.S i.e e.g z.B d.h")
 
 
 def _goes_on(text: str, start: int, at: int) -> bool:
@@ -28,7 +34,18 @@ def _goes_on(text: str, start: int, at: int) -> bool:
     word = text[max(start, text.rfind(" ", start, at) + 1, text.rfind("\n", start, at) + 1) : at].lstrip("([\"'")
     if len(word) < 2 and (_STARTLED.match(text, at + 1) or _UNIT.search(text, max(start, at - 6), at)):
         return False
+    if word == "No":
+        return text[at + 1 : at + 4].strip()[:1].isdigit()
     return len(word) < 2 or (len(word) == 2 and word.isdigit()) or word in _ABBREVIATED
+
+
+def _in_brackets(text: str, start: int, at: int) -> bool:
+    """Whether a semicolon stands between brackets of its line: ``option H (θ = 48°; P = 14 N) fits``."""
+    opened = text.rfind("(", max(start, at - _ASIDE), at)
+    if opened < 0 or text.find(")", opened, at) >= 0:
+        return False
+    closed = text.find(")", at, at + _ASIDE)
+    return closed >= 0 and text.find("\n", at, closed) < 0
 
 
 def _pieces(start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -46,6 +63,8 @@ class Case:
         self.body, self.offer, self.text = body, offer, body.text
         self.dropped: set[int] = set()
         self.off_list = False
+        self.taken_back = -1
+        """Where the last sentence begins that retracts what stands before it."""
         self._words: dict[int, set[str]] = {}
         self._promising: dict[int, bool] = {}
 
@@ -57,10 +76,13 @@ class Case:
         for stop in _END.finditer(text):
             at, end = stop.span()
             soft = end < len(text) and not text[end].isspace() and _HARD.isdisjoint(stop.group())
-            if soft or (text[at] == "." and end - at == 1 and _goes_on(text, start, at)):
+            if soft or (text[at] == ";" and _in_brackets(text, start, at)) or (text[at] == "." and end - at == 1 and _goes_on(text, start, at)):
                 continue
             if end - start > 8 or text[start:end].strip():
-                found.extend(_pieces(start, end))
+                if end - start > LONGEST_SENTENCE:
+                    found.extend(_pieces(start, end))
+                else:
+                    found.append((start, end))
             start = end
         if text[start:].strip():
             found.extend(_pieces(start, len(text)))
@@ -92,6 +114,8 @@ class Case:
                 self.offer.unspelt
                 or gates.FOREIGN in words
                 or not words.isdisjoint(self.offer.first_words)
+                or not (words.isdisjoint(gates.ORDINAL) or words.isdisjoint(gates.COUNTED))
+                or self.text.find('"', start, end) >= 0
                 or self.offer.maybe_mark.search(self.text, start, end) is not None
             )
         return found
@@ -99,8 +123,26 @@ class Case:
     @cached_property
     def cut_off(self) -> bool:
         """Whether the reply stops in the middle of a sentence."""
-        tail = self.text.rstrip()[-1:]
-        return bool(tail) and (tail.isalnum() or tail in ",:(=+-[{/") and len(self.text) > 60
+        text = self.text.rstrip()
+        tail = text[-1:]
+        if not tail or len(text) <= _WHOLE or not (tail.isalnum() or tail in _OPEN_ENDS):
+            return False
+        return tail in _OPEN_ENDS or self._in_formula or not self._telegraphic(text)
+
+    @property
+    def _in_formula(self) -> bool:
+        """Whether a formula that was opened is never closed."""
+        raw = self.body.raw
+        return raw.count("\\[") > raw.count("\\]") or raw.count("\\(") > raw.count("\\)") or raw.count("$$") % 2 == 1
+
+    def _telegraphic(self, text: str) -> bool:
+        """Whether the last line is an option's text, or a short line among others that end without a point."""
+        before, _, last = text.rpartition("\n")
+        if not before.strip() or len(last) > _SHORT_LINE:
+            return False
+        above = [line for line in before.split("\n") if line.strip()]
+        pointless = sum(line.rstrip()[-1:].isalnum() or line.rstrip()[-1:] in ")%°" for line in above)
+        return 2 * pointless >= len(above) or exactly(_LABEL.split(last)[-1], self.offer) is not None
 
     def chosen(self, place: int, rule: str, start: int, end: int) -> Reading:
         """The reading that an option was chosen; a mark that is not on offer chooses nothing."""

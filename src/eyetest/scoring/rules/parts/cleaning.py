@@ -52,11 +52,12 @@ _STOP = re.compile(
 _SIGNS = ("hink", "HINK", "easoning>", "hought", "channel|", "cratchpad>", "nalysis>", "</s>", "<|", "<e", "[/INST]")
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?:s|del|strike)>[^<\n]{1,200}</(?:s|del|strike)>")
 _COMMAND = re.compile(
-    r"\\(?:text|textbf|textit|textrm|mathbf|mathrm|mathit|mathsf|mathcal|mathbb|underline|fbox|bf|rm|operatorname|boxed|"
+    r"\\(?:text|textbf|textit|textrm|mathbf|mathrm|mathit|mathsf|mathcal|mathbb|underline|fbox|bf|rm|"
+    r"operatorname|boxed|"
     r"displaystyle|left|right|[dt]?frac"
     r"|quad|qquad|!|,|;|:|\(|\)|\[|\]|\s)(?![a-z])\*?|[{}\\]"
 )
-_TAG = re.compile(r"</?(?!image)[A-Za-z|][^<>\n]{0,60}>|<image>|<\|[^|<>\n]{0,40}\|>")
+_TAG = re.compile(r"</?(?!image|[A-Z]>)[A-Za-z|][^<>\n]{0,60}>|<image>|<\|[^|<>\n]{0,40}\|>")
 _PICTURE = re.compile(r"<image (\d{1,3})>")
 _SPEAKER = re.compile(r"\s{0,20}(?:assistant|ASSISTANT|Assistant|GPT|AI|Bot|Model)\s{0,3}:")
 
@@ -114,7 +115,7 @@ def clean(text: str) -> Body:
 def _spoken(text: str) -> tuple[int, int, str]:
     """Where the reply proper begins and ends, once thinking and what follows a stop token are gone."""
     start, end, opened, why = 0, len(text), -1, ""
-    if any(sign in text for sign in _SIGNS):
+    if ("<" in text or "[" in text or "◁" in text) and any(sign in text for sign in _SIGNS):
         first_open = -1
         for tag in _THINKING.finditer(text):
             if tag["channel"]:

@@ -4,7 +4,7 @@ import re
 from typing import Literal
 
 import msgspec
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import OSA
 
 from eyetest.scoring.rules.parts.marks import Found, mark_at
 from eyetest.scoring.rules.parts.mentions import groups
@@ -19,12 +19,13 @@ _CLAUSE_END = re.compile(r"[\n;]|[.,!?)](?=\s|$)|\s[-–—(]|。|，|$")
 _FIRST_TO_TENTH = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _ORDINALS = {word: place for place, word in enumerate(_FIRST_TO_TENTH)}
 _ORDINAL = re.compile(
-    rf"(?:the\s)?({'|'.join(_ORDINALS)}|last)\s(?:option|choice|answer|alternative)\b", re.IGNORECASE
+    rf"(?:the\s)?({'|'.join(_ORDINALS)}|last)\s(?:option|choice|answer|alternative|one|of (?:the|these))\b",
+    re.IGNORECASE,
 )
 _BESIDE = re.compile(r"\s{0,4}[(\[]\s{0,3}(?:option\s|answer\s)?([A-Z])\s{0,3}[)\]]", re.IGNORECASE)
 _CANNOT = re.compile(
     r"(?:\(?(?:it\s)?(?:cannot|can't|can not|could not|unable|impossible|unknown|undetermined|indeterminate|"
-    r"not (?:possible|determinable|enough|answerable)|insufficient|i cannot|i can't|i don't|"
+    r"not (?:possible|(?:yet )?(?:determined|determinable|known|decidable|established)|enough|answerable|clear)|insufficient|i cannot|i can't|i don't|"
     r"without (?:the|an|more|seeing|access)|need more)\b|n/a\b)",
     re.IGNORECASE,
 )
@@ -168,6 +169,10 @@ def contradiction(text: str, at: int, end: int, place: int, offer: Offer) -> int
     """The option whose whole text stands beside the mark of another one."""
     separated = _SEPARATES.match(text, at, end)
     at = separated.end() if separated else at
+    line_end = text.find("\n", at, at + 3 * offer.longest)
+    line_end = len(text) if line_end < 0 else line_end
+    if line_end > end and (beside := exactly(text[at:line_end], offer)) is not None:
+        return None if beside == place else beside
     line_end = text.find("\n", at, end)
     line = text[at : end if line_end < 0 else line_end]
     if place < 0 or not line.strip():
@@ -211,23 +216,32 @@ def nearly(text: str, offer: Offer) -> int | None:
     if not tokens:
         return None
     joined = " ".join(tokens)
-    order = sorted(tokens)
-    reordered = [place for place, option in enumerate(offer.words) if len(option) > 1 and sorted(option) == order]
-    if len(reordered) == 1:
-        return reordered[0]
-    slips = [
-        place
-        for place, option in enumerate(offer.words)
-        if len(joined) >= _SLIP_LENGTH
-        and not any(c.isdigit() for c in joined)
-        and Levenshtein.distance(joined, " ".join(option), score_cutoff=1) <= 1
-    ]
+    size = len(tokens)
+    if any(size == len(option) for option in offer.words):
+        order = sorted(tokens)
+        reordered = [place for place, option in enumerate(offer.words) if len(option) > 1 and sorted(option) == order]
+        if len(reordered) == 1:
+            return reordered[0]
+    slips = _slips(joined, offer)
     if len(slips) == 1:
         return slips[0]
-    size = len(tokens)
+    if not any(tokens[0] in option for option in offer.words):
+        return None
     parts = [
         place
         for place, option in enumerate(offer.words)
         if len(joined) > 2 and any(option[n : n + size] == tokens for n in range(len(option) - size + 1))
     ]
     return parts[0] if len(parts) == 1 else None
+
+
+def _slips(joined: str, offer: Offer) -> list[int]:
+    """The options that differ from a text by one letter; a digit is never a slip."""
+    size = len(joined)
+    if size < _SLIP_LENGTH or any(map(str.isdigit, joined)):
+        return []
+    return [
+        place
+        for place, option in enumerate(offer.joined)
+        if -2 < len(option) - size < 2 and OSA.distance(joined, option, score_cutoff=1) <= 1
+    ]

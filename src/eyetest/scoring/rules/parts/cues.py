@@ -32,21 +32,23 @@ ANSWER_IS = re.compile(
 HEADING = re.compile(
     r"[\s>#*\-]{0,20}(?:\d\.\s)?(?:the\s)?(?:(?:final|correct|my|revised|updated|corrected|best|closest|"
     r"short)\s{1,3})?"
-    r"(?:answers?|ans|choice|option|solution|conclusion|result)\s{0,20}[:.]?\s{0,20}\n+",
+    r"(?:answers?|ans|choice|option|solution|conclusion|result|decision|verdict|selection)\s{0,20}[:.]?\s{0,20}\n+",
     re.IGNORECASE,
 )
 CHOOSES = re.compile(
     r"\b(?:i|we|i'd|i'll|i'm|we'd|we'll|let's|let us|let me|would|should|must|will|therefore|thus|so|"
-    r"hence)\b[^.!?\n]{0,50}?"
+    r"hence|makes? me|made me|leads? me to)\b[^.!?\n]{0,50}?"
     r"\b(?:choose|pick|select|go(?:ing)? (?:with|for)|opt(?:ing)? for|settl(?:e|ing) (?:on|for)|"
     r"say(?: that)?(?: it's| it is)?|vote for|guess|"
     r"lean(?:ing)? towards?|stick(?:ing)? with|change (?:my answer|it|that) to|meant(?: to say)?|mean|"
-    r"(?<!with )(?<!the )(?<!correct )(?<!my )answer(?! is\b)(?: with)?|favou?r|"
+    r"(?<!with )(?<!the )(?<!correct )(?<!my )answer(?! is\b)(?: with)?|favou?r|accept|"
     r"conclude (?:that )?(?:it is|it's|this is|the answer is)?)\b\s{0,3}:?",
     re.IGNORECASE,
 )
 SO = re.compile(
-    r"(?:\b(?:so|thus|hence|therefore|consequently|then|but(?: rather)?|no(?=\s{0,2}[,:—–-])|nope|sorry|ergo|"
+    r"(?:\b(?:so|thus|hence|therefore|consequently|then|actually|on (?:second thoughts?|reflection)|or rather|"
+    r"(?:corrected|changed?|revised) (?:it )?to|scratch that|make (?:it|that)|but(?: rather)?|"
+    r"no(?=\s{0,2}[,:—–-])|nope|sorry|ergo|"
     r"namely|meaning|conclusion|overall|accordingly|yes|no wait|leav(?:es|ing)(?: us with| only)?|"
     r"it's|it is|it was|it must be|that's|that is|this is|must be|has to be|have to be|should be|would be|"
     r"can only be|could only be|closest to|"
@@ -61,9 +63,11 @@ SO = re.compile(
 """Weaker announcements: they count if a mark follows, or an option's text in a sentence that concludes."""
 
 CONCLUDES = re.compile(
-    r"\b(?:so|thus|hence|therefore|consequently|in conclusion|to conclude|overall|accordingly|in summary|"
+    r"\b(?:so(?! (?:do|does|did|far|that|many|much|called|is|are)\b)|thus|hence|therefore|consequently|"
+    r"in conclusion|to conclude|overall|accordingly|in summary|"
     r"ultimately|finally|conclusion|as a result|"
-    r"this means|that means|which means|we (?:can )?conclude|confirms|leaves|makes it|also|daher|also ist|deshalb|"
+    r"this means|that means|which means|we (?:can )?conclude|concluded|confirms|(?:that|this|which|it) leaves|"
+    r"leaves (?:us|only|just|option)|makes it|daher|also ist|deshalb|"
     r"somit|donc|por lo tanto|"
     r"por lo que|quindi|portanto|dus|поэтому|следовательно|значит)\b|∴|因此|所以|综上|故|"
     r"よって|したがって|따라서|그러므로|므로|ので",
@@ -97,16 +101,17 @@ FOREIGN = re.compile(
     r"\b(?:rätt|korrekt)\ssvar(?:et)?\s(?:är|er|:)|\bsvar(?:et)?\s?(?:är|er|:)|\boikea\svastaus\s(?:on|:)|"
     r"\bvastaus\s?(?:on|:)|"
     r"\bsprávná\sodpověď\s(?:je|:)|\bodpověď\s?(?:je|:)|\bσωστή\sαπάντηση\sείναι|\bhelyes válasz\s?(?:a|az|:)?|"
-    r"คำตอบ(?:ที่ถูกต้อง)?(?:คือ|:))"
-    r"\s{0,3}(?:(?:la|il|der|die|das|l'|a|o|el|het|de|the)\s(?=\S))?",
+    r"คำตอบ(?:ที่ถูกต้อง)?(?:คือ|:)|mà là|\b(?:sondern|sino)\b|而是)"
+    r"\s{0,3}(?:(?-i:la|il|der|die|das|l'|a|o|el|het|de|the)\s(?=\S))?",
     re.IGNORECASE,
 )
 
 PAST = re.compile(
     r"\b(?:initially|at first|first(?:ly)? (?:thought|leaned|said|guess|answer|glance)|originally|going to say|"
     r"wanted to|would've|i'd have|would have|might have|have said|thought|tempt\w{1,4}|previous|earlier|"
-    r"many|some|people|most would|was what|used to|if|unless|whether|suppose|my first|my second|not|\w{2,7}n't|"
-    r"never|someone|anyone|mistaken\w{0,2}|wrongly|no matter|"
+    r"many|some|people|most would|was what|used to|if(?! i (?:had|have|must|were|was)\b| forced| pressed)|unless|"
+    r"whether|suppose|my first|my second|not|\w{2,7}n't|"
+    r"never|nor|cannot|wrong to|mistake to|someone|anyone|mistaken\w{0,2}|wrongly|no matter|"
     r"zuerst|d'abord|al principio)\b",
     re.IGNORECASE,
 )
@@ -116,11 +121,23 @@ CORRECTS = re.compile(
     r"on second thought|on reflection|on closer|"
     r"looking again|let me re\w+|i (?:misread|miscounted|misjudged|made (?:a|an) (?:mistake|error)|stand corrected|"
     r"was wrong|meant|apologi[sz]e|take that back)|"
-    r"sorry|hmm|double[- ]check\w*|i change|re-?check\w*|re-?count\w*|re-?think\w*|reconsider\w*|that(?:'s| is|"
+    r"sorry|apologies|or rather|update|hmm|double[- ]check\w*|i change|re-?check\w*|re-?count\w*|re-?think\w*|"
+    r"reconsider\w*|that(?:'s| is|"
     r" was) (?:wrong|incorrect|not right)|nein|moment|warte|"
     r"je corrige|perdón|corrijo)\b|不对|等等|更正|いや|잠깐|\bno\s?[,—–-]|\bedit:",
     re.IGNORECASE,
 )
+TIES = re.compile(
+    r"\b(?:(?:both|either|these two|the two|they)(?: of (?:these|them|the two))?(?: answers?| options?)? (?:are|"
+    r"is|would be|seem|"
+    r"could be|apply|fit|hold|will do|may both)\b(?: \w{1,10}){0,2}? ?(?:acceptable|correct|right|valid|fine|"
+    r"possible|plausible|equally|"
+    r"apply)?(?=[\s.,;]{0,3}$)|no way to tell (?:them|the two) apart|(?:won't|can't|cannot|couldn't) (?:pick|"
+    r"choose|decide|prefer)"
+    r" (?:one over|between)|as good an? \w{2,10} as|equally (?:likely|good|plausible|valid|possible|suitable))",
+    re.IGNORECASE,
+)
+"""Words that set two answers equal."""
 RETRACTS = re.compile(
     r"\b(?:no,? wait|wait,? no|scratch that|(?:that|this|it)(?:'s| is| was| can't be| cannot be| must be| seems|"
     r" isn't| is not)\s(?:\w+\s){0,2}?(?:wrong|incorrect|right|correct|mistaken|true)(?: either)?|"
@@ -136,17 +153,29 @@ _STARTLED = re.compile(r"\b(?:wait|no|hmm|oops|actually|sorry|hold on|oh|but|ah)
 _NEG_RIGHT = re.compile(
     r"(?:n't|not|cannot)\s(?:\w+\s){0,3}?(?:right|correct|true)|wrong|incorrect|mistaken", re.IGNORECASE
 )
-_CLAUSE = re.compile(r"[,;:(]\s|\b(?:but|however|though|so|yet)\b", re.IGNORECASE)
+_CLAUSE = re.compile(r"[,;:(.!?]\s|\b(?:but|however|though|so|yet)\b", re.IGNORECASE)
 BAD = re.compile(
     r"\b(?:not|n't|never|neither|nor|wrong|incorrect\w{0,2}|false|excluded|eliminated|out|impossible|invalid|"
-    r"falsch|nicht|pas|fausse?s?|no|sbagliata|ruled out|less|half)\b|n't|错误|不",
+    r"falsch|nicht|pas|fausse?s?|no|sbagliata|ruled out|less|half)\b(?<!\bone out)|n't|错误|不",
     re.IGNORECASE,
 )
 """Words of a verdict that rule an option out."""
 
+NONE_FITS = re.compile(
+    r"\bnone\s{1,4}of\s{1,4}(?:(?:the|these|those)\s{1,4})?(?:(?!other|remaining|rest|incorrect)\w{1,12}\s{1,4}){0,2}?"
+    r"(?:options|choices|answers|alternatives)(?:\s{1,4}(?:\(?[A-Z]\)?\s(?:through|to)\s\(?[A-Z]\)?|given|provided|listed|"
+    r"above|below|here)){0,2}\s{1,4}(?:is|are|seems?|appears?)(?: to be)?\s{1,4}"
+    r"(?:correct|right|valid|accurate|true|suitable|appropriate)\b"
+    r"(?![^.\n]{0,30}\b(?:exactly|precisely|except|but|other than))",
+    re.IGNORECASE,
+)
+"""No option is right: this declines nothing, and it takes back whatever was chosen before."""
+
 
 def retracts(text: str, start: int, end: int) -> bool:
     """Whether a sentence takes back what was said before it. "That is right" does not."""
+    if NONE_FITS.search(text, start, end):
+        return True
     found = RETRACTS.search(text, start, end)
     if not found:
         return False

@@ -28,13 +28,15 @@ THING = words(
 )
 CHOOSE = words(
     "choose pick select go going opt opting settle settling say vote guess lean leaning stick sticking change "
-    "meant mean answer "
+    "meant mean answer accept "
     "favor favour conclude"
 )
 SPEAKS = ANSWER | CHOOSE | (THING - {"one"})
 """Sentences with one of these are looked at even where no option seems to be named: a slip may hide it."""
 VERDICT = words(
-    "correct correctly right best answer answers true closest match matches only wrong incorrect false left fit "
+    "satisfy satisfies fulfil fulfill fulfils fulfills meets agrees consistent complies beats wins works better likelier preferable make makes making leave leaves leaving struck ruled crossed "
+    "contradicted dismissed rejected correct correctly right best answer answers true closest match matches only "
+    "wrong incorrect false left fit "
     "fits likely plausible "
     "appropriate accurate possible remain remains remaining remained suitable one excluded eliminated out "
     "impossible invalid well "
@@ -48,10 +50,11 @@ FOREIGN_CUE = words(
     "reponse je respuesta alternativa yo elijo "
     "escojo resposta eu diria escolho risposta opzione direi scelgo antwoord odpowiedz cevap jawaban jawabannya "
     "svar svaret oikea vastaus "
-    "diria elegiria"
+    "diria elegiria sondern sino"
 )
 SO = words(
-    "but nope sorry between may might so thus hence therefore consequently then ergo namely meaning conclusion "
+    "actually second reflection corrected change changed revised rather scratch make but nope sorry between may "
+    "might so thus hence therefore consequently then ergo namely meaning conclusion "
     "overall accordingly yes no leaves leaving it's it must has "
     "have should would can could closest correspond corresponds corresponding match matches matching point points "
     "pointing which makes "
@@ -59,19 +62,21 @@ SO = words(
     "known that's that this ~ = -"
 )
 CONCLUDE = words(
-    "so thus hence therefore consequently conclusion conclude overall accordingly summary ultimately finally "
+    "concluded so thus hence therefore consequently conclusion conclude overall accordingly summary ultimately "
+    "finally "
     "result means confirms leaves "
     "makes also daher deshalb somit donc por quindi portanto dus ~"
 )
 CORRECT = words(
-    "wait hold hang actually scratch correction corrected edit revised oops mistake bad second reflection closer "
+    "update apologies rather wait hold hang actually scratch correction corrected edit revised oops mistake bad "
+    "second reflection closer "
     "again let misread miscounted "
     "misjudged made stand wrong meant apologize apologise take sorry edit no hmm double double-check change "
     "recheck re recount rethink "
     "reconsider incorrect right nein moment warte corrige corrijo thought recheck ~ re-check re-count re-think"
 )
 RETRACT = words(
-    "wait scratch wrong incorrect right correct mistaken true misread miscounted misjudged mistake error take "
+    "none wait scratch wrong incorrect right correct mistaken true misread miscounted misjudged mistake error take "
     "withdraw retract longer "
     "recalculate recount redo reconsider rethink start try re-do re-examine re-evaluate reexamine reevaluate never "
     "nevermind disregard ignore "
@@ -84,3 +89,6 @@ NOUN = words(
     "optie odpowiedz opcja opcji "
     "alternativa ~"
 )
+ORDINAL = words("one two three four five six seven eight nine ten first second third fourth fifth sixth seventh eighth ninth tenth last")
+COUNTED = words("number option choice answer alternative options choices answers alternatives values")
+"""What ``the second`` is said of where it names an option."""

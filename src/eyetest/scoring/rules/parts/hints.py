@@ -1,6 +1,7 @@
 """Weaker commitments: marks that conclude, marks beside their text, options left open."""
 
 import re
+from bisect import bisect_left
 
 from eyetest.scoring.rules.parts import gates
 from eyetest.scoring.rules.parts.case import Case
@@ -11,29 +12,41 @@ from eyetest.scoring.rules.parts.mentions import lists_inline, stance_of
 from eyetest.scoring.rules.parts.statement import WEAK, Statement, better, by_mark
 
 _AFTER_COLON = re.compile(
-    r"[a-z]{2}\s{0,3}[:—–]\s{0,3}([\"'(]{0,2}(?:option\s)?[A-Z0-9][\"')]{0,2})\s{0,3}[.!]{0,2}\s{0,3}$"
+    r"[a-z]{2}\s{0,3}[:—–]\s{0,3}([\"'(]{0,2}(?:option\s)?[A-Za-z0-9][\"')]{0,2})\s{0,3}[.!]{0,2}\s{0,3}$"
 )
 _PAIR = re.compile(r"[a-z,]\s{1,20}\(?([A-Z])[.):]\)?\s{1,20}(?=\S)")
 _CLAUSE_STOP = re.compile(r"[\n;]|[.,!?)](?=\s|$)|\s[-–—(]|。")
-_BARE_SENTENCE = re.compile(r"\s{0,6}[(\[\"']{0,2}([A-Z])[)\]\"']{0,2}[.!]?\s{0,6}")
+_BARE_SENTENCE = re.compile(
+    r"\s{0,6}[(\[\"']{0,2}([A-Z]|\d{1,2})[)\]\"']{0,2}(?:,? (?:then|it is|instead|therefore))?[.!]?\s{0,6}"
+)
 _SHORT = 200
 _COPULA = re.compile(r"\b(?:is|are|be|was)\s{1,20}\(?$")
 _OPEN = re.compile(
     r"\b(?:(?:could|may|might)(?: also| well)? be|(?:torn|decide|choose|choice|waver\w{0,3}|"
-    r"hesitat\w{1,3}) between|down to|"
+    r"hesitat\w{1,3}|toss-?up|undecided|split|50.50) between|down to|"
     r"(?P<all>(?:all|every|everything|each|any)\b[^.,\n]{0,30}?\b(?:except(?: for)?|but|other than|apart from)))\b",
     re.IGNORECASE,
 )
 _CLAUSE_ENDS = re.compile(
     r"\s{0,20}(?:[.,;:!)(\-–—?\n]|because|since|as\b|for\b|and\b|or\b|which|due|given|then|again|instead|$)"
 )
+_SUBJECT = re.compile(
+    r"\)?\s{1,3}(?:can|could|cannot|would|will|has|have|does|do|may|might|must|shifts?|shows?|gives?|leads?|isn't)\b"
+)
+"""What such a verb says of a mark is no conclusion; verdicts are read elsewhere."""
 _QUOTES = re.compile(r"\b(?:options|choices)(?: are| given)?\s{0,3}:?\s{0,6}\(?[Aa1][).:]", re.IGNORECASE)
 """The options quoted back."""
-_TOLD = re.compile(r"\b(?:is|by|are|maybe|perhaps|possibly|(?:could|may|might)(?: also| well)? be)\b", re.IGNORECASE)
+_TOLD = re.compile(
+    r"\b(?:is|by|are|be|\w{3,14}ly|maybe|perhaps|possibly|(?:could|may|might)(?: also| well)? be)\b", re.IGNORECASE
+)
+_FAILS = re.compile(rf"{BAD.pattern}|\b(?:contradict|conflict|fail|mismatch)\w{{0,3}}\b", re.IGNORECASE)
+_MAYBE = re.compile(r"(?:could|may|might|maybe|perhaps|possibly)\b", re.IGNORECASE)
 _OPEN_WORDS = gates.words(
-    "could may might torn decide choose choice waver wavering hesitate hesitating down all every everything each any"
+    "could may might torn decide choose choice waver wavering hesitate hesitating between toss-up toss undecided "
+    "split down all every everything each any"
 )
 _MOST = 8
+_LAST = 2
 _REACH = 600
 _LEAD = 60
 """So many characters before a mark a cue can begin that announces it."""
@@ -44,7 +57,30 @@ def bare_sentence(case: Case, start: int, end: int) -> Statement | None:
     if end - start > 16 or not (bare := _BARE_SENTENCE.fullmatch(case.text, start, end)):
         return None
     place = case.offer.place(bare[1])
-    return None if place is None else by_mark(Found((place,), bare.start(1), bare.end(1)), WEAK, "bare sentence")
+    if place and _ends_list(case.text, start, place):
+        return None
+    if bare[1].isdigit() and (case.cut_off or start_of_line(case.text, start)):
+        return None
+    return (
+        None
+        if place is None or (place < 0 and bare[1].isdigit())
+        else by_mark(Found((place,), bare.start(1), bare.end(1)), WEAK, "bare sentence")
+    )
+
+
+def _ends_list(text: str, start: int, place: int) -> bool:
+    """Whether the marks before this one stand in a row before it, so that it is the next item, cut off."""
+    at = 0
+    for n in range(place):
+        at = text.find(f"{chr(ord('A') + n)}. ", at, start)
+        if at < 0:
+            return False
+    return place > 0
+
+
+def start_of_line(text: str, start: int) -> bool:
+    """Whether a place begins a line, where a number counts steps."""
+    return text[:start].rstrip(" ").endswith("\n") or not text[:start].strip()
 
 
 def concluding_mark(case: Case, start: int, end: int) -> Statement | None:
@@ -59,7 +95,12 @@ def concluding_mark(case: Case, start: int, end: int) -> Statement | None:
         if PAST.search(text, clause_start(text, max(start, cue.start() - 25), cue.start()), cue.start()):
             continue
         found = mark_at(text, cue.end(), min(end, cue.end() + _REACH), case.offer)
-        if found and _concludes(text, found, end):
+        if (
+            found
+            and (found.places[0] >= 0 or not text[found.start].isdigit())
+            and _concludes(text, found, end)
+            and not _SUBJECT.match(text, found.end, end)
+        ):
             content = read_content(text, cue.end(), end, case.offer)
             if content and content.by in ("mark", "marks", "mark and text"):
                 best = better(best, Statement(content, WEAK, "conclusion mark"))
@@ -68,13 +109,18 @@ def concluding_mark(case: Case, start: int, end: int) -> Statement | None:
 
 def told_briefly(case: Case, start: int, end: int) -> Statement | None:
     """``maybe B``, ``the painting is by E``: enough in a short reply."""
-    text, last = case.text, None
+    text, last, maybe = case.text, None, []
     if len(text) >= _SHORT or _QUOTES.search(text):
         return None
     for cue in _TOLD.finditer(text, start, end):
         found = mark_at(text, cue.end(), end, case.offer)
-        if found and _is_told(text, found, end) and not _past(text, start, cue.start()):
+        known = found and (found.places[0] >= 0 or not text[found.start].isdigit())
+        if found and known and _is_told(text, found, end) and not _past(text, start, cue.start()):
             last = by_mark(found, WEAK, "told briefly")
+            maybe.append(found if _MAYBE.match(cue.group()) else None)
+    if last and len(maybe) > 1 and all(maybe):
+        places = tuple(dict.fromkeys(place for found in maybe if found for place in found.places))
+        return by_mark(Found(places, last.content.start, last.content.end), WEAK, "open")
     return last
 
 
@@ -88,11 +134,16 @@ def left_open(case: Case, start: int, end: int) -> Statement | None:
         if not found or _past(text, start, cue.start()):
             continue
         if cue["all"]:
-            if len(found.places) == 1 and BAD.search(text, found.end, min(end, found.end + _REACH)):
+            if len(found.places) == 1 and _FAILS.search(text, found.end, min(end, found.end + _REACH)):
                 return by_mark(found, WEAK, "elimination")
-        elif len(found.places) > 1:
+        elif len(found.places) > 1 and _stays_open(case, start):
             return by_mark(found, WEAK, "open")
     return None
+
+
+def _stays_open(case: Case, start: int) -> bool:
+    """Whether little follows, so that what was left open was not closed later."""
+    return not case.cut_off and len(case.sentences) - bisect_left(case.sentences, (start, 0)) <= _LAST
 
 
 def _past(text: str, start: int, at: int) -> bool:

@@ -7,12 +7,14 @@ from eyetest.scoring.rules.parts.content import contradiction, exactly, read_con
 from eyetest.scoring.rules.parts.cues import HEADING
 from eyetest.scoring.rules.parts.marks import Found, mark_at
 from eyetest.scoring.rules.parts.mentions import lists_inline
+from eyetest.scoring.rules.parts.stated import statement
 from eyetest.scoring.rules.parts.statement import FIRM, Statement
 from eyetest.scoring.rules.parts.whole import BARE, LISTED
 from eyetest.scoring.rules.reading import Reading
 
 _LONGEST_HEADING = 60
 _LONGEST_MARK_LINE = 40
+_LABELS = 2
 _EXPLAINS = re.compile(
     r"\b(?:explanation|why|because|reason\w{0,4}|here's|rationale|let's|other options|justification)\b", re.IGNORECASE
 )
@@ -22,7 +24,10 @@ _SAYS_MORE = re.compile(
     re.IGNORECASE,
 )
 _SEPARATED = re.compile(r"\s{0,3}(?:[).:,\]]|[-–—]\s|$|\(|\s{3}|because|since)")
+_ASIDE = re.compile(r"^\s{0,3}\([^()\n]{0,80}\)")
 _FORMULA = re.compile(r"\s{0,3}\.?\s{0,3}[=+*/^]")
+_IS_MARK = re.compile(r"\b(?:is|are)\s{1,20}([\"'(]{0,2}[A-Z][\"')]{0,2})(?=[.:,;\s]|$)")
+_LABEL = re.compile(r"(?:[:=→⇒∴>]|\b(?:answer|is))\s{0,6}")
 _LIST_GOES_ON = (".", ",", ";", "-", "–", "—", "(")
 
 
@@ -32,7 +37,12 @@ def headed(case: Case) -> Statement | None:
     for n, (start, end) in enumerate(case.sentences[:-1]):
         if end - start < _LONGEST_HEADING and HEADING.fullmatch(case.text, start, end):
             last = case.sentences[n + 1]
+    said = statement(case, *last) if last else None
+    if said and said.firm >= FIRM:
+        return said if said.content.what not in ("dropped", "nothing") else None
     content = read_content(case.text, *last, case.offer) if last else None
+    if last and content is None and (predicate := _IS_MARK.search(case.text, *last)):
+        content = read_content(case.text, predicate.start(1), last[1], case.offer)
     return Statement(content, FIRM, "heading") if content and content.what not in ("dropped", "nothing") else None
 
 
@@ -46,6 +56,8 @@ def last_line(case: Case) -> Reading | None:
     if marked and _with_own_text(case, marked, len(text)):
         return case.chosen(marked.places[0], "last line", marked.start, marked.end)
     line = text[start:]
+    if (told := _labelled_text(case, line)) is not None:
+        return case.chosen(told, "last line", start, len(text))
     found = BARE.match(line) if len(line) <= _LONGEST_MARK_LINE else None
     place = case.offer.place(found[1]) if found else None
     if not found or place is None or place < 0 or (found[1] == "I" and len(line.strip()) > 3):
@@ -55,14 +67,31 @@ def last_line(case: Case) -> Reading | None:
     return case.chosen(place, "last line", start + found.start(1), start + found.end(1))
 
 
+def _labelled_text(case: Case, line: str) -> int | None:
+    """``true``, ``→ 1914``, ``Result = 25``: an option's text, alone or behind a short label."""
+    parts = _LABEL.split(line)
+    if len(parts) > _LABELS or "[" in line or LISTED.match("\n" + line):
+        return None
+    rest = parts[-1].strip(" -•")
+    bare = len(rest.strip(" .()[]\"'")) == 1 and not rest.isdigit()
+    if bare or (told := exactly(rest, case.offer)) is None:
+        return None
+    above = case.text.rstrip()[: -len(line)].rstrip().rpartition("\n")[2]
+    return told if exactly(above.strip(" -•*"), case.offer) is None else None
+
+
 def alone_on_line(case: Case, n: int) -> Reading | None:
     """A mark, or a mark with its own text, alone on a line that the line before announces with a colon."""
-    start, end = case.sentences[n]
+    start, _ = case.sentences[n]
     text = case.text
+    stop = text.find("\n", start + 1)
+    end = len(text) if stop < 0 else stop + 1
     if not n or end - start > _longest(case) or not text[slice(*case.sentences[n - 1])].rstrip().endswith(":"):
         return None
     found = mark_at(text, start, end, case.offer)
     if not found or len(found.places) > 1 or found.places[0] < 0 or _next_follows(text, end, found.places[0]):
+        return None
+    if found.places[0] == 0 and _opens_list(text, end):
         return None
     alone = not text[found.end : end].strip(" .):\n")
     if not alone and not _with_own_text(case, found, end):
@@ -95,7 +124,9 @@ def _answers_first(case: Case, found: Found, start: int, end: int) -> bool:
     """Whether a mark at the very beginning is the answer, not a word, a formula or the first item of a list."""
     text, place = case.text, found.places[0]
     rest = text[found.end : end]
-    if _SAYS_MORE.match(rest) or _FORMULA.match(rest):
+    if _SAYS_MORE.match(_ASIDE.sub("", rest)) or _FORMULA.match(rest):
+        return False
+    if place < 0 and text[end:].strip() and rest.strip(" .):"):
         return False
     if place == 0 and (lists_inline(text, start, end) or (rest.strip(" .):") and _opens_list(text, end))):
         return False

@@ -18,14 +18,15 @@ NOUN = (
     r"选项|選項|选择|選擇|選択肢|보기|선택지|विकल्प|الخيار|الإجابة)"
 )
 _MARK = re.compile(
-    rf"[\s:>\-–—\"'.,=]{{0,60}}(?:(?:both|either|entweder|soit|tanto)\s{{1,3}})?(?:the\s{{1,3}}|die\s{{1,3}}|"
+    rf"[\s:>\-–—\"'.,=]{{0,60}}(?:(?:both|either|any of|entweder|soit|"
+    rf"tanto)\s{{0,2}}[:\s]\s{{0,2}})?(?:the\s{{1,3}}|die\s{{1,3}}|"
     rf"la\s{{1,3}}|l'|a\s{{1,3}})?(?P<noun>{NOUN}\s{{0,4}}[:#]?\s{{0,20}})?"
     r"(?P<open>[\"'(\[<]{0,4}\s{0,20})(?P<mark>[A-Za-z]|\d{1,2})(?![^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])"
     r"(?P<close>\s{0,20}[)\]>\"']{0,4})",
     re.IGNORECASE,
 )
 _SEPARATOR = re.compile(
-    r"\s{0,20}(?:[,;]?\s{0,3}(?:and/or|and|or|und|oder|et|ou|y|o|e|or\s+else|as well as|plus|или|и|lub|en|of|ve|"
+    r"\s{0,20}(?:[,;]?\s{0,3}(?:and/or|and|or|nor|und|oder|et|ou|y|o|e|or\s+else|as well as|plus|или|и|lub|en|of|ve|"
     r"veya|dan|atau)"
     r"(?=[\s(\[\"'])(?:\s{1,3}(?:also|even|possibly|perhaps|maybe))?|[,/&+;、]|和|或者?|与|及|と|か|또는|와|과)\s{0,20}"
     rf"(?:the\s{{1,3}})?(?:{NOUN}\s{{1,3}})?",
@@ -34,7 +35,8 @@ _SEPARATOR = re.compile(
 _RANGE = re.compile(r"\s{0,3}(?:to|through|–|-|bis|à|~|至|到)\s{0,3}", re.IGNORECASE)
 _LISTED = re.compile(r"[\"'(\[]{0,3}\s{0,3}(?P<mark>[A-Za-z]|\d{1,2})(?![\w'°%+])\s{0,3}[)\]\"']{0,3}")
 _GOES_ON = re.compile(
-    r"\s{1,20}(?:because|since|as|which|that|and|or|but|is|are|was|due|for|given|if|with|while|from|rather|instead|"
+    r"\s{1,20}(?:because|since|as|which|that|and|or|nor|but|is|are|was|due|for|given|if|with|while|from|rather|"
+    r"instead|"
     r"not|"
     r"based|would|should|seems?|appears?|here|then|therefore|though|although|where|when|also|i|hence|so|\(|\[|-|–|—|"
     r"ist|weil|da|est|car|es|porque|è|perché|to|por|parce|correctly|explanation|in|und|oder|ou|et|o|y|lub|atau|"
@@ -48,10 +50,14 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _CLINGS = re.compile(r"'[A-Za-z]|-[A-Za-z]|[+#%°^]|\.\d|,\d|\s{0,3}[=<>≤≥×+]\s{0,3}[\w(-]|/[a-z]{2}")
-_ALL_WRONG = re.compile(r"\s{0,3}(?:are|were|sind|sont|son)\b")
+_ONE_VERB = re.compile(
+    r"\s{1,3}(?:is|isn't|was|has|does|doesn't|shows|represents|refers|describes|ist|est|es)\b", re.IGNORECASE
+)
+"""Behind "A and B" this begins another clause; "can", "would" or "may" speak of both."""
 _OF_ALL = re.compile(
     r"\b(?:none|neither|any|all|each|both|one)\s(?:of\s)?(?:the\s)?(?:options\s|choices\s)?[\"'(]?$", re.IGNORECASE
 )
+_AND = re.compile(r"[A-Za-z]")
 _SMALL_WORDS = frozenset("aioyeuAIO")
 
 
@@ -73,8 +79,8 @@ def mark_at(text: str, at: int, end: int, offer: Offer) -> Found | None:
     place = offer.place(mark)
     if place is None or (place < 0 and (mark.lower(),) in offer.exact):
         return None
-    opened = any(c in found["open"] for c in "([<\"'")
-    closed = any(c in found["close"] for c in ")]>\"'")
+    opened = bool(found["open"].strip())
+    closed = bool(found["close"].strip())
     dressed = bool(found["noun"]) or (opened and closed) or closed
     after = found.end("mark") if not closed else found.end()
     if not (opened and closed) and _CLINGS.match(text, found.end("mark"), end):
@@ -115,11 +121,16 @@ def _listed(text: str, first: Found, end: int, offer: Offer) -> Found:
         mark = item["mark"]
         place = offer.place(mark)
         bracketed = item.group()[:1] in "([\"'" or item.group()[-1:] in ")]\"'"
-        if place is None or place < 0 or (mark.islower() != text[first.start].islower() and not bracketed):
+        if (
+            place is None
+            or place < 0
+            or place in places
+            or (mark.islower() != text[first.start].islower() and not bracketed)
+        ):
             break
         if not bracketed and (
             (
-                _VERB.match(text, item.end("mark"), end)
+                (_ONE_VERB if _AND.search(listed.group()) else _VERB).match(text, item.end("mark"), end)
                 and not _OF_ALL.search(text, max(0, first.start - 20), first.start)
             )
             or (mark == "A" and re.match(r" [a-z]", text[item.end("mark") : item.end("mark") + 2]))

@@ -1,6 +1,7 @@
 """Where a stretch of text names options, and whether it takes them, rules them out or only passes by."""
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal
 
@@ -9,15 +10,18 @@ import msgspec
 from eyetest.scoring.rules.parts import gates
 from eyetest.scoring.rules.parts.marks import NOUN, mark_at
 from eyetest.scoring.rules.parts.offer import COMMON, Offer
+from eyetest.scoring.rules.parts.spoken import ORDINALS
 from eyetest.scoring.rules.parts.tokens import Token, tokenise
 
 Stance = Literal["taken", "dropped", "passed"]
 
 _MARKED = re.compile(
-    rf"\((?=[A-Za-z0-9]{{1,2}}\))|\b{NOUN}\s{{0,4}}(?=[\"'(\[]{{0,3}}(?:[A-Za-z]|\d{{1,2}})(?!\w))", re.IGNORECASE
+    rf"(?<!\w)\((?=[A-Za-z0-9]{{1,2}}\))|\b{NOUN}\s{{0,4}}(?=[\"'(\[]{{0,3}}(?:[A-Za-z]|\d{{1,2}})(?!\w))",
+    re.IGNORECASE,
 )
 _JOIN = re.compile(
-    r"(?:\s|,|/|&|\(|\)|\"|and/or|and|or|nor|the|an?|either|both|as well as|of|und|oder|et|ou|y|o|или|и|noch|ni|或|"
+    r"(?:\s|,|/|&|\(|\)|\"|and/or|and|or|nor|perhaps|maybe|possibly|also|even|the|an?|either|both|as well as|of|"
+    r"und|oder|et|ou|y|o|или|и|noch|ni|或|"
     r"和|、|と"
     r"|der|die|das|eine?|les?|la|el|los|las|options?|option)*",
     re.IGNORECASE,
@@ -32,7 +36,7 @@ _BOUNDARY = re.compile(
 )
 _NEGATES = re.compile(
     r"\b(?:anything but|everything but|anything except|not|no|never|neither|nor|cannot|without|\w{2,7}n't|nobody|"
-    r"none|rul(?:e|es|ed|ing)\s+out|eliminat\w{1,4}|exclud\w{1,4}|"
+    r"nowhere near|né|none|rul(?:e|es|ed|ing)\s+out|eliminat\w{1,4}|exclud\w{1,4}|"
     r"take back|withdraw|cross\w{0,3} out|strike out|reject\w{0,3}|discard\w{0,3}|dismiss\w{0,3}|wrong|incorrect|"
     r"far from|nicht|kein\w{0,2}|pas|ni|не|нет|niet|geen|nie|non|não|n'est|nem|değil|bukan|không)\b"
     r"|不是|不可能|并非|排除|没有|非",
@@ -40,15 +44,17 @@ _NEGATES = re.compile(
 )
 _BUT_NOT_THIS = re.compile(
     r"(?:\b\w{2,7}n't|\bnot|\bcannot|\bno)\b[^.,;\n]{0,20}\b(?:anything|anyone|anybody|any|option|choice|one|"
-    r"thing) (?:other than|but|except|else than)\b|"
-    r"\b(?:no|without(?: a)?|not? any|little) doubt\b|\bnot only\b|\b(?:nothing|none|no one|nobody) (?:but|"
+    r"thing)(?: of (?:the|these|those) \w{1,12})? (?:other than|but|except|else than)\b|"
+    r"\b(?:no|without(?: a)?|(?:not?|hardly|scarcely|n't) any|little|hardly a) doubt\b|\bnot only\b|\b(?:nothing|"
+    r"none|no one|nobody) (?:but|"
     r"other than|except|else than)\b"
-    r"|\bno other than\b|\bother than\b|\bnot sure\b|\bno longer\b|\bno \w+ on\b",
+    r"|\bno other than\b|\bother than\b|\bnot sure\b|\bno longer\b|\bno \w+ on\b|\bif i'm not (?:wrong|mistaken)\b",
     re.IGNORECASE,
 )
 _NEGATIVE = gates.words(
     "take withdraw cross crossed crossing strike anything everything not no never neither nor cannot without "
-    "nobody none rule rules ruled ruling eliminate eliminates eliminated eliminating exclude excludes excluded "
+    "nowhere rejecting discarding dismissed dismisses né doubt doubts nobody none rule rules ruled ruling "
+    "eliminate eliminates eliminated eliminating exclude excludes excluded "
     "excluding "
     "reject rejects rejected discard discards discarded dismiss wrong incorrect far nicht kein keine keinen pas ni "
     "niet geen nie non ~"
@@ -56,25 +62,34 @@ _NEGATIVE = gates.words(
 _LONE = re.compile(r"(?<![\w'.])[A-Z](?![\w'])")
 _LABELLED = re.compile(
     r"\b(?:figure|fig|point|graph|vitamin|plan|type|group|school|bank|machine|labell?ed|called|named|letter|marked|"
-    r"project|bus|plate|class|section|part|line|angle|side|vertex|node|ray|switch|company)s?\.?\s{1,3}$",
+    r"project|bus|plate|class|section|part|line|angle|side|vertex|node|ray|switch|company|specimen|sample|structure|"
+    r"curve|region|arrow|position|site|panel|beaker|tube)s?\.?\s{1,3}$",
     re.IGNORECASE,
 )
 _FINITE = re.compile(r"\b(?:is|are|was|were|ist|sind|est|es|son|è|é)\b(?!\s+(?:not|n't))", re.IGNORECASE)
+_REACHES = re.compile(
+    r"\b(?:no way|(?<!no )(?<!a )(?<!any )(?<!little )doubt(?:s|ed|ful)?|unlikely that|impossible that)\b",
+    re.IGNORECASE,
+)
+"""Negations that reach over a verb: ``there is no way the sample is a gas``."""
 _DOUBTS = re.compile(
     r"\b(?:think|believe|agree|suppose|say|guess|consider|expect|glaube|denke|pense|creo)\b", re.IGNORECASE
 )
 _PASSES = re.compile(
     r"\b(?:unlike|than|rather than|instead of|whereas|while|as opposed to|opposed to|versus|vs|compared (?:to|"
     r"with)|followed by|although|"
-    r"though|despite|different from|differs? from|between|if|whether|initially|at first|first glance|originally|"
+    r"though(?!,)|despite|different from|differs? from|between|if|whether|at first|first glance|"
+    r"(?:i|we|my) (?:had )?(?:initially|originally)|(?:initially|originally),? (?:i|we|my|it seem|it look)|"
     r"would have|thought|"
     r"tempt\w*|mistaken for|confused with|similar to|first answer|second one|leaned|unless|apart from|besides|"
     r"except|anders als|im gegensatz|"
-    r"compare|consider\w{0,3}|examin\w{1,4}|check\w{0,3}|statt|im vergleich)\b",
+    r"over(?=\s(?:the |an? )?$)|to tell|first (?:instinct|impression|guess|thought)|zuerst|dachte|d'abord|"
+    r"inizialmente|al principio|fear\w{0,3}|compare|consider\w{0,3}|examin\w{1,4}|check\w{0,3}|statt|im vergleich)\b",
     re.IGNORECASE,
 )
 _AFTER_DROPS = re.compile(
-    r"\s{0,3}[\"')\]]{0,2}\s{0,3}(?:\([^()\n]{0,80}\)\s{0,3})?(?:[:\-–—]\s{0,3})?(?:,?\s{0,2}(?:which|that|also|"
+    r"\s{0,3}[\"')\]]{0,2}\s{0,3}(?:\([^()\n]{0,80}\)\s{0,3}|"
+    r",[^,\n]{1,60},\s{0,3})?(?:[:\-–—]\s{0,3})?(?:,?\s{0,2}(?:which|that|also|"
     r"therefore|thus|both|all|each|then|too|so)\s)?"
     r"(?:(?:is|are|was|were|can|could|do|does|did|has|have|had|would|will|seems?|appears?|must|should|may|might|"
     r"ist|sind|est|sont|es|son|kann|"
@@ -84,15 +99,35 @@ _AFTER_DROPS = re.compile(
     r"weren't|can't|cannot|don't|doesn't|didn't|couldn't|wouldn't|won't|never\b|go\b(?=\s*[.,]|$)|nicht\b|falsch|"
     r"kein\w{0,2}\b|n'est|ne\s|"
     r"faux|fausse|incorrect[eo]s?|неверн|не\b|错误|不对|不正确|不是|不符|排除|不|✗|❌|"
-    r"x\b|absurd|implausible|hardly|rather than)",
+    r"x\b|absurd|implausible|hardly|dismissed|set aside|drop(?:s|ped)?\b|discounted|discarded|rejected|struck|"
+    r"contradict\w{0,3}|none\b|lacks?\b|crossed|thrown out|disqualified|gone\b)|\s{0,3}[\"')\]]{0,2},? but no\b",
     re.IGNORECASE,
 )
+_ASKED = re.compile(
+    r"\s{0,2}\?\s{1,3}(?:(?:certainly|definitely|surely|probably|clearly|hardly|of course) )?(?:no|not|nope)\b", re.I
+)
+"""``Kayak? No.``"""
+_ALL_BUT = re.compile(
+    r"\b(?:all|everything|every \w{1,10}|each \w{1,10}|the others?|any \w{1,10}) (?:but|except(?: for)?|"
+    r"other than|apart from) (?:the |an? )?$",
+    re.I,
+)
+"""``All but Mars are wrong`` takes Mars."""
+_THOSE_NOT = re.compile(
+    r"\b(?:(?:those|they|these|both|all three) (?:don't|do not|can't|cannot|aren't|won't|are (?:all )?(?:out|"
+    r"wrong|incorrect|excluded|"
+    r"ruled out|impossible))|(?:neither|none) of (?:these|them|those))\b",
+    re.I,
+)
+"""``Monday and Tuesday are closed, so those don't work``."""
 _AFTER_PASSES = re.compile(
     r"\s{0,3}[\"')\]]{0,2}\s{0,3}(?:would|might|could|may|if|comes second|also|normally|usually|typically)\b|"
     r"\s{0,2}\?",
     re.IGNORECASE,
 )
-_SENTENCE_START = re.compile(r"[.!?\n:;,\"'—–(\-]\s*$|^\s*$")
+_SENTENCE_START = re.compile(
+    r"[.!?\n:;,\"'—–(\-]\s*$|^\s*$|\b(?:actually|so|well|oh|then|thus|hence)\s$", re.IGNORECASE
+)
 _ITEM = re.compile(
     r"\s{0,20}(?:[-•+]\s{0,3})?(?:\d{1,2}[.)]\s{0,3}|\(?[A-Za-z][).:]\s{0,3}|options?\s[A-Za-z]\b[.:)]?\s{0,3})?\(?",
     re.IGNORECASE,
@@ -101,8 +136,14 @@ _ITEM_END = re.compile(r"\)?\s{0,6}(?::|\s[–—-]\s)(?=.*\w)")
 _AFTER_YES = re.compile(
     r"\s{0,3}(?:[,.!:;\"')—–\-的]|$|\n)|\s(?:it|there|they|he|she|this|that|you|we|i)\b", re.IGNORECASE
 )
-_RIGHT_WHAT = re.compile(r"\s{1,3}(?:answer|option|choice|angle|triangle|one\b|of\b|side|hand)")
+_VERB_BEFORE = re.compile(r"\b(?:I|we|you|they)\s$", re.IGNORECASE)
+"""``I mean`` is no mean."""
+_RIGHT_WHAT = re.compile(
+    r",\s{1,3}(?:so|then|let|the|now|i|we)\b|\s{1,3}(?:answer|option|choice|angle|triangle|one\b|of\b|side|hand)"
+)
 _APART = 6
+_OPENING = ("[", "(", '"', "'")
+_CLOSING = ("]", ")", '"', "'")
 _SEQUENCES = (
     ("(A)", "(B)", "(C)"),
     ("(a)", "(b)", "(c)"),
@@ -110,6 +151,18 @@ _SEQUENCES = (
     ("A. ", " B. ", " C. "),
     ("1) ", " 2) ", " 3) "),
 )
+_ORDINAL = re.compile(
+    rf"\b({'|'.join(ORDINALS)}|last)\s(?:(?:option|choice|answer|alternative)\b(?!s)|"
+    rf"(?:one )?of the (?:\w{{2,5}} )?(?:options|"
+    r"choices|answers|alternatives|values)\b)",
+    re.IGNORECASE,
+)
+_CARDINALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBERED = re.compile(
+    rf"(?<!the )(?<!\w )\bnumber ({'|'.join(_CARDINALS)})(?=,| (?:is|fits|matches|describes|shows|seems|looks|gives)\b)",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r'"([^"\n]{4,80})"')
 _OPERATOR = frozenset("+-×÷=<>/^*")
 _CASED = frozenset({"may", "march", "us", "it", "will"})
 _SPOKEN = _CASED | {"right", "left", "go", "off", "true", "false", "up", "down", "odd", "even", "one", "same"}
@@ -143,16 +196,53 @@ def named(text: str, start: int, end: int, offer: Offer, words: set[str] | None 
         mark = mark_at(text, dress.start(), end, offer)
         if mark and mark.start < dress.end() + 8:
             found.append(_Named(tuple(place for place in mark.places if place >= 0), mark.start, mark.end, True))
+    if words is None or not (words.isdisjoint(gates.ORDINAL) or words.isdisjoint(gates.COUNTED)):
+        found.extend(_by_ordinal(text, start, end, offer))
+        found.extend(_by_number(text, start, end, offer))
+    if text.find('"', start, end) >= 0:
+        found.extend(_quotations(text, start, end, offer))
     if (words is None or gates.NEGATION in words or not words.isdisjoint(_NEGATIVE)) and _NEGATES.search(
         text, start, end
     ):
-        found.extend(_bare(text, start, end, offer))
+        found.extend(bare_marks(text, start, end, offer))
     found = [one for one in found if one.places]
     found.sort(key=lambda one: (one.start, one.end))
     return found
 
 
-def _bare(text: str, start: int, end: int, offer: Offer) -> list[_Named]:
+def _by_number(text: str, start: int, end: int, offer: Offer) -> Iterator[_Named]:
+    """``Number three describes it best``."""
+    for found in _NUMBERED.finditer(text, start, end):
+        place = _CARDINALS.index(found[1].lower())
+        if place < offer.count and not offer.numbers:
+            yield _Named((place,), found.start(), found.end(), True)
+
+
+def _quotations(text: str, start: int, end: int, offer: Offer) -> Iterator[_Named]:
+    """``"upside down" is wrong``: words in quotation marks that are part of one option only."""
+    for found in _QUOTED.finditer(text, start, end):
+        tokens = tuple(token.word for token in tokenise(text, *found.span(1)))
+        size = len(tokens)
+        if size < 2 or tokens in offer.exact:
+            continue
+        having = [
+            place
+            for place, option in enumerate(offer.words)
+            if any(option[n : n + size] == tokens for n in range(len(option) - size + 1))
+        ]
+        if len(having) == 1:
+            yield _Named((having[0],), found.start(1), found.end(1))
+
+
+def _by_ordinal(text: str, start: int, end: int, offer: Offer) -> Iterator[_Named]:
+    """``the second option``, ``the last of the four values``."""
+    for found in _ORDINAL.finditer(text, start, end):
+        place = offer.count - 1 if found[1].lower() == "last" else ORDINALS.index(found[1].lower())
+        if place < offer.count:
+            yield _Named((place,), found.start(), found.end(), True)
+
+
+def bare_marks(text: str, start: int, end: int, offer: Offer) -> list[_Named]:
     """Capital letters alone: marks where they are ruled out ("not A, not B"), else most often names of things."""
     found: list[_Named] = []
     at = start
@@ -197,7 +287,11 @@ def _means_it(text: str, tokens: list[Token], at: int, size: int, option: str) -
         return True
     if len(token.raw) == 1 and token.raw.isascii() and token.raw.isalpha():
         labelled = _LABELLED.search(text, max(0, token.start - 20), token.start)
+        if token.raw.islower() and option.strip() == token.raw:
+            return bool(labelled) or text[token.start - 1 : token.start] in _OPENING and text[token.end : token.end + 1] in _CLOSING
         return token.raw.isupper() and option.strip()[:1].isupper() and (bool(labelled) or token.raw not in "AI")
+    if _VERB_BEFORE.search(text, max(0, token.start - 6), token.start) and token.raw.islower():
+        return False
     return token.word not in COMMON or _everyday(text, token, option)
 
 
@@ -206,7 +300,7 @@ def _everyday(text: str, token: Token, option: str) -> bool:
     if token.word in _SPOKEN:
         cased = token.word not in _CASED or token.raw[0].isupper() or option.strip()[:1].islower()
         return cased and not _RIGHT_WHAT.match(text, token.end)
-    starts = _SENTENCE_START.search(text[max(0, token.start - 3) : token.start])
+    starts = _SENTENCE_START.search(text[max(0, token.start - 12) : token.start])
     return bool(starts) and bool(_AFTER_YES.match(text, token.end))
 
 
@@ -231,16 +325,33 @@ def groups(text: str, start: int, end: int, offer: Offer, words: set[str] | None
             if one.marked and not run[-1].marked:
                 run[-1] = one
             continue
-        if run and not _JOIN.fullmatch(text, run[-1].end, one.start):
-            found.append(_group(text, start, end, run))
+        again = any(one.places == other.places for other in run) and not one.marked
+        if run and (
+            again
+            or not _JOIN.fullmatch(text, run[-1].end, one.start)
+            or (text[run[-1].end : one.start].strip() == "," and _is_passed(text, start, run[0].start))
+        ):
+            found.append(_group(text, start, end, run, offer))
             run = []
         run.append(one)
     if run:
-        found.append(_group(text, start, end, run))
+        found.append(_group(text, start, end, run, offer))
+    if found and found[0].stance == "passed" and _is_item(text, (start, end), found[0].start, found[0].end):
+        for group in found[1:]:
+            group.stance = "passed" if group.places == found[0].places and group.stance == "taken" else group.stance
     if found and lists_inline(text, start, end):
         for group in found:
             group.stance = "passed"
+    if found and (those := _THOSE_NOT.search(text, start, end)):
+        for group in found:
+            if group.end <= those.start():
+                group.stance = "dropped"
     return [group for group in found if group.places]
+
+
+def _is_passed(text: str, start: int, at: int) -> bool:
+    """Whether words like ``unlike`` lead up to a place: what follows the next comma is no part of that list."""
+    return _PASSES.search(text, max(start, at - 24), at) is not None
 
 
 def lists_inline(text: str, start: int, end: int) -> bool:
@@ -256,10 +367,19 @@ def lists_inline(text: str, start: int, end: int) -> bool:
     return False
 
 
-def _group(text: str, start: int, end: int, run: list[_Named]) -> Group:
+def _together(places: tuple[int, ...], offer: Offer) -> int | None:
+    """The option that is just these options together: ``cats as well as dogs`` is ``cats and dogs``."""
+    words = sorted(word for place in places for word in offer.words[place])
+    whole = [place for place, option in enumerate(offer.words) if sorted(option) == words]
+    return whole[0] if len(whole) == 1 else None
+
+
+def _group(text: str, start: int, end: int, run: list[_Named], offer: Offer) -> Group:
     places = tuple(dict.fromkeys(place for one in run for place in one.places))
     apart = any(_JOINED.search(text, left.end, right.start) for left, right in pairwise(run))
     stance = stance_of(text, (start, end), run[0].start, run[-1].end)
+    if len(places) > 1 and (whole := _together(places, offer)) is not None:
+        places = (whole,)
     apart = apart or any(len(one.places) > 1 for one in run)
     if stance != "dropped" and any(one.bare for one in run):
         places = tuple(dict.fromkeys(place for one in run if not one.bare for place in one.places))
@@ -277,13 +397,11 @@ def stance_of(text: str, sentence: tuple[int, int], start: int, end: int) -> Sta
     clause = 0
     for boundary in _BOUNDARY.finditer(before):
         clause = boundary.end()
-    for negation in reversed(list(_NEGATES.finditer(harmless))):
-        between = harmless[negation.end() :]
-        if _DOUBTS.match(between.lstrip()) and "," not in between:
-            return "dropped"
-        if negation.end() >= clause and not _FINITE.search(between):
-            return "dropped"
+    if _is_negated(harmless, clause):
+        return "dropped"
     if _AFTER_DROPS.match(text, end, min(sentence[1], end + 160)):
+        return "taken" if _ALL_BUT.search(before) else "dropped"
+    if _ASKED.match(text, end):
         return "dropped"
     lead = max(clause - 16, 0)
     if (
@@ -293,6 +411,24 @@ def stance_of(text: str, sentence: tuple[int, int], start: int, end: int) -> Sta
     ):
         return "passed"
     return "taken"
+
+
+def _is_negated(before: str, clause: int) -> bool:
+    """Whether the words before an option negate it: in its own clause, or by a doubt that reaches further."""
+    if _REACHES.search(before, _comma(before)):
+        return True
+    for negation in reversed(list(_NEGATES.finditer(before))):
+        between = before[negation.end() :]
+        if _DOUBTS.match(between.lstrip()) and "," not in between:
+            return True
+        if negation.end() >= clause and not _FINITE.search(between):
+            return True
+    return False
+
+
+def _comma(before: str) -> int:
+    """Where the clause begins that holds the option: behind the last comma, semicolon or ``but``."""
+    return max(before.rfind(", "), before.rfind("; "), before.rfind(" but ")) + 1
 
 
 def _is_item(text: str, sentence: tuple[int, int], start: int, end: int) -> bool:

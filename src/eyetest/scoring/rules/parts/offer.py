@@ -7,8 +7,10 @@ from string import ascii_letters
 import msgspec
 
 from eyetest.records.condition import Marks
+from eyetest.scoring.rules.parts import gates
 from eyetest.scoring.rules.parts.cleaning import plain
-from eyetest.scoring.rules.parts.tokens import spellings, words
+from eyetest.scoring.rules.parts.spoken import bare_numbers, ways_to_say
+from eyetest.scoring.rules.parts.tokens import spellings, stem, words
 
 _FRACTIONS = {
     "one half": "1 2", "half": "1 2", "one third": "1 3", "third": "1 3", "two thirds": "2 3", "quarter": "1 4",
@@ -77,6 +79,15 @@ COMMON = frozenset(
 )
 """Options that are everyday words: a mention in the middle of a sentence says nothing."""
 
+_FUNCTION = gates.words(
+    "it they he she we you i is are was were be been been being has have had do does did will would can could "
+    "may might "
+    "must should in on to for with by from as that this these those there its their his her because since than "
+    "then so "
+    "or but not all more most very which who what when where"
+)
+"""Words that tell options apart only by accident."""
+
 
 class Offer(msgspec.Struct):
     """What can be chosen, in the forms in which replies name it."""
@@ -84,17 +95,23 @@ class Offer(msgspec.Struct):
     texts: tuple[str, ...]
     marks: Marks
     words: tuple[tuple[str, ...], ...]
+    joined: tuple[str, ...]
+    """The words of each option as one string."""
     exact: dict[tuple[str, ...], int]
     values: dict[tuple[str, ...], int]
     starts: dict[str, list[tuple[tuple[str, ...], int]]]
     maybe_mark: re.Pattern[str]
     """Where this finds nothing there is no mark."""
     own: dict[str, int]
-    """Words that only one option has."""
+    """Stems of words that only one option has."""
+    stems: tuple[frozenset[str], ...]
+    """Each option's own ones."""
     first_words: frozenset[str]
     """How the options' first words may be written."""
     unspelt: bool
     """Whether some option does not begin with a plain word, so that no list of words shows that it is absent."""
+    numbers: dict[str, int]
+    """Numbers that say enough without their unit."""
     longest: int
     lettered: bool
     """Whether an option's text speaks of marks, as in ``both A and B``."""
@@ -135,34 +152,53 @@ def prepare(options: tuple[str, ...], marks: Marks) -> Offer:
     exact, values = _unique(folded), _unique([value(tokens) or () for tokens in folded])
     if any(folded.count(tokens) > 1 for tokens in exact):
         exact = {}
+    _say_otherwise(exact)
     starts: dict[str, list[tuple[tuple[str, ...], int]]] = {}
     for tokens, place in exact.items():
         starts.setdefault(tokens[0], []).append((tokens, place))
     for patterns in starts.values():
         patterns.sort(key=lambda pattern: -len(pattern[0]))
     lettered = any(len(tokens) > 1 and any(len(word) == 1 and word.isalpha() for word in tokens) for tokens in folded)
-    own: dict[str, int] = {}
-    for place, tokens in enumerate(folded):
-        for word in set(tokens):
-            own[word] = -1 if word in own else place
-    for word in [word for word, place in own.items() if place < 0]:
-        del own[word]
+    own = _own(folded)
     first_words = frozenset(spelling for word in starts for spelling in spellings(word))
     unspelt = any(not (word.isascii() and word.isalpha()) or len(word) == 1 for word in starts)
     return Offer(
         texts,
         marks,
         folded,
+        tuple(" ".join(tokens) for tokens in folded),
         exact,
         values,
         starts,
         _maybe_mark(len(texts), marks),
         own,
+        tuple(frozenset(stem for stem, at in own.items() if at == place) for place in range(len(texts))),
         first_words,
         unspelt,
+        bare_numbers(folded),
         max(map(len, texts), default=0),
         lettered,
     )
+
+
+def _own(folded: tuple[tuple[str, ...], ...]) -> dict[str, int]:
+    """Stems of telling words that only one option has."""
+    own: dict[str, int] = {}
+    for place, tokens in enumerate(folded):
+        for word in {stem(token) for token in tokens if token not in _FUNCTION}:
+            own[word] = -1 if word in own else place
+    return {word: place for word, place in own.items() if place >= 0}
+
+
+def _say_otherwise(exact: dict[tuple[str, ...], int]) -> None:
+    """Add what only one option may be called."""
+    said: dict[tuple[str, ...], set[int]] = {}
+    for tokens, place in exact.items():
+        for way in ways_to_say(tokens):
+            said.setdefault(way, set()).add(place)
+    for way, places in said.items():
+        if len(places) == 1:
+            exact.setdefault(way, places.pop())
 
 
 @lru_cache

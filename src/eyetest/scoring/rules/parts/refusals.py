@@ -9,6 +9,17 @@ from eyetest.scoring.rules.parts.case import Case
 
 _PICTURE = r"(?:image|picture|photo|photograph|figure|diagram|graph|chart|map|table|attachment|file|screenshot)s?"
 _FACTS = r"(?:information|data|context|details?|evidence)"
+_HOW = r"(?:\w{1,12}ly|even|just|really|see|be|help|at this time|at all|also|possibly|in good conscience)"
+_KNOW = (
+    r"(?:see|view|say|tell|determine|answer|know|identify|access|provide|process|assist|help|make out|give|infer|"
+    r"judge|"
+    r"read|analy[sz]e|decide|establish|solve|pick|choose|select|open|display|look|be (?:sure|certain|determined)|"
+    r"do (?:that|this|so)|comply|discern|confirm|verify|complete|offer|interpret|examine|inspect|perceive|"
+    r"recogni[sz]e|"
+    r"distinguish|commit|guess|discuss|engage|respond|support|describe|evaluate|assess|conclude|make|find|load|"
+    r"continue|share|speculate|name|directly|rely|access)"
+)
+"""What somebody cannot do who declines; "we cannot simply multiply" is no refusal."""
 
 
 class _Family(msgspec.Struct, frozen=True):
@@ -26,15 +37,22 @@ FAMILIES = (
     _family(
         "i we i'm i'd i'll",
         r"\b(?:i|we)(?:'m| am|'d|'ll|'m afraid i'm| was|'m really)?\s(?:[\w'\-]{1,12}\s){0,3}?"
-        r"(?:can't|cannot|can not|couldn't|could not|unable|not able|won't|will not|don't (?:have|know)|"
-        r"do not (?:have|know)|"
+        rf"(?:(?:can't|cannot|can not|couldn't|could not|unable to|not able to|won't|will not|"
+        rf"not going to)(?:\s{_HOW}){{0,2}}\s"
+        rf"{_KNOW}|don't know|do not know|(?:don't|do not) have (?:\w+ ){{0,4}}?(?:access|ability|{_FACTS}|"
+        rf"{_PICTURE}|"
+        r"way|capab\w+|idea|means|enough|eyes|vision)|"
         rf"(?:do not|don't) (?:actually )?see (?:an?|any|the|your) (?:\w+ ){{0,2}}?{_PICTURE}|not sure|uncertain|"
-        r"not comfortable|not allowed|not certain|decline|would need|need (?:the|to see|additional|access|an?|more)|"
-        r"have no (?:way|idea|access|image)|haven't|lack|didn't receive|did not receive|refuse|apologi[sz]e|sorry|"
-        r"require|rather not)\b|\bi'm sorry\b|\bi see no ",
+        rf"not comfortable|not allowed|not certain|decline|(?:would )?need (?:more|additional|further|an?|your|"
+        rf"some|to have) (?:\w+ ){{0,2}}?"
+        rf"(?:{_FACTS}|{_PICTURE})|(?:would |'d )?need (?:access|the (?:image|picture|photo|figure)|"
+        r"to (?:see|look at|view|inspect))|"
+        rf"have no (?:way|idea|access|image)|haven't (?:been|seen|received)|lack (?:\w+ ){{0,3}}?(?:{_FACTS}|ability|"
+        rf"access)|didn't receive|did not receive|refuse|apologi[sz]e|sorry|"
+        rf"require (?:\w+ ){{0,3}}?(?:{_FACTS}|{_PICTURE})|rather not)\b|\bi'm sorry\b|\bi see no ",
     ),
     _family(
-        "cannot can't can couldn't could unable impossible possible able isn't",
+        "way cannot can't can couldn't could unable impossible possible able isn't",
         r"^\W{0,10}(?:cannot|can't|unable to|not able to|impossible to) (?:be )?\w+|"
         r"\b(?:(?:unable|impossible|not possible|not able) (?:for me )?to (?:\w+ly )?(?:see|view|say|tell|determine|"
         r"answer|know|identify|access|provide|process|assist|help|make out|give|infer|judge|read|analy[sz]e|decide|"
@@ -42,7 +60,8 @@ FAMILIES = (
         r"(?:can't|cannot|can not|couldn't|could not) be (?:\w+ly )?(?:determined|answered|known|identified|inferred|"
         r"established|told|said|seen|deduced|ascertained)|"
         r"can't (?:help|assist|identify|infer|provide|comply|do that|tell|say|answer|see|view|determine)|"
-        r"isn't (?:showing|loading|displaying))",
+        r"isn't (?:showing|loading|displaying)|no way (?:for me )?to (?:tell|know|determine|say)\b(?! them|"
+        r" the two))",
     ),
     _family(
         "image images picture pictures photo photos photograph figure figures diagram diagrams graph graphs chart "
@@ -53,6 +72,8 @@ FAMILIES = (
         r"has)"
         r"\s(?:\w+ ){0,3}?(?:missing|blank|empty|visible|unavailable|too (?:blurry|dark|small|low)|unreadable|load|"
         r"loaded|attached|included|provided|uploaded|accessible|illegible|unclear|blurry)|"
+        rf"(?:haven't|have not|didn't|did not|hasn't|has not) (?:provide|attach|include|upload|share|supplie|supply|sen[dt]|"
+        rf"give)(?:[dn]|ed)? (?:\w+ ){{0,3}}?{_PICTURE}|"
         rf"(?:without|unless) (?:\w+ ){{0,3}}?{_PICTURE}\b|(?:there is|there's|i see) no (?:\w+ )?{_PICTURE})",
     ),
     _family(
@@ -66,11 +87,13 @@ FAMILIES = (
     ),
     _family(
         "sorry unfortunately ai language guidelines policy policies rules instructions upload provide share attach "
-        "describe send supply idea clue hard beyond against idk unknown violate violates violating",
+        "describe send supply idea clue hard beyond against idk violate violates violating",
         r"\b(?:sorry|unfortunately|as an? (?:ai|text-based ai|language model|large language)\b|"
         r"(?:my|the|our) (?:guidelines|policy|policies|rules|instructions) (?:don't|do not|prohibit|prevent|forbid)|"
         r"(?:please|could you|can you|would you) (?:\w+ )?(?:upload|provide|share|attach|describe|send|supply)|"
-        r"no (?:idea|clue)\b|hard to (?:say|tell)\b|beyond my|against my|idk\b|unknown(?=\s{0,3}\.?$)|"
+        r"(?:once|when|after|if|as soon as) you(?: can| could| have)? (?:upload|provide|share|attach|describe|send|supply)"
+        r"[^.!?\n]{0,80}?\b(?:i|we)(?:'ll| can| could| will|'d| would)\b|"
+        r"no (?:idea|clue)\b|hard to (?:say|tell)\b|beyond my|against my|idk\b|"
         r"violat\w{1,3} (?:my|our|the))",
     ),
     _family(
@@ -90,6 +113,9 @@ FAMILIES = (
 """Only the families are tried of which a word is in the sentence: each has dozens of branches."""
 
 
+_ANY_FAMILY = frozenset().union(*(family.words for family in FAMILIES))
+
+
 def find_refusal(case: Case, start: int, end: int) -> re.Match[str] | None:
     """The words with which a sentence declines."""
     words = case.words(start, end)
@@ -101,7 +127,7 @@ def find_refusal(case: Case, start: int, end: int) -> re.Match[str] | None:
 
 def may_refuse(case: Case) -> bool:
     """Whether some family has a word in the reply."""
-    return any(not case.all_words.isdisjoint(family.words) for family in FAMILIES)
+    return not case.all_words.isdisjoint(_ANY_FAMILY)
 
 
 BUT = re.compile(
@@ -127,7 +153,8 @@ FAILURE_SIGNS = (
 """One of these is in the beginning of every failure."""
 EMPTY_WORDS = frozenset({"nan", "none", "null", "n/a", "na", "undefined", "error", "-", "unknown", "[]", "{}"})
 UNDECIDABLE = re.compile(
-    r"\b(?:can't|cannot|can not|could not|couldn't|not possible to|impossible to|unable to) (?:be )?(?:determine|"
+    r"\b(?:can't|cannot|can not|could not|couldn't|not possible to|impossible to|unable to|"
+    r"no way to) (?:be )?(?:determine|"
     r"tell|know|say|decide|infer|answer|deduce)\w{0,2}"
     r"|\b(?:not enough|insufficient|inadequate) (?:information|data|context|detail)|\bi don't know\b|"
     r"无法(?:确定|判断)",

@@ -3,6 +3,7 @@
 from eyetest.scoring.rules.parts import gates
 from eyetest.scoring.rules.parts.announced import announced
 from eyetest.scoring.rules.parts.case import Case
+from eyetest.scoring.rules.parts.closing import closing
 from eyetest.scoring.rules.parts.hints import (
     after_colon,
     bare_sentence,
@@ -21,7 +22,15 @@ def statement(case: Case, start: int, end: int) -> Statement | None:
         return bare
     if case.words(start, end).isdisjoint(gates.SPEAKS) and not case.promising(start, end):
         return None
-    best = better(announced(case, start, end), judged(case, start, end))
+    told = sorted(
+        (found for found in (announced(case, start, end), judged(case, start, end)) if found),
+        key=lambda found: found.content.start,
+    )
+    best: Statement | None = None
+    for found in told:
+        best = better(best, found)
+    if best is None or best.drops:
+        best = better(best, closing(case, start, end))
     for hint in (concluding_mark, left_open, told_briefly):
         if best is None or best.drops:
             best = better(best, hint(case, start, end))

@@ -1,20 +1,38 @@
 """All statements of a reply weighed: the last firm one, unless a correction or a retraction follows."""
 
+import re
+
 from eyetest.scoring.rules.parts import gates
 from eyetest.scoring.rules.parts.case import Case
+from eyetest.scoring.rules.parts.closing import ticked
 from eyetest.scoring.rules.parts.content import Content
-from eyetest.scoring.rules.parts.cues import CORRECTS, retracts
+from eyetest.scoring.rules.parts.cues import CORRECTS, TIES, retracts
 from eyetest.scoring.rules.parts.lines import alone_on_line, first_line, headed, last_line
 from eyetest.scoring.rules.parts.mentions import groups
 from eyetest.scoring.rules.parts.stated import statement
 from eyetest.scoring.rules.parts.statement import FIRM, WEAK, Statement
 from eyetest.scoring.rules.parts.structured import structured
+from eyetest.scoring.rules.parts.together import listed_together
 from eyetest.scoring.rules.reading import Reading
 
 
 def stated(case: Case) -> Reading | None:
     """What the reply states, read from its end: the last commitment wins."""
-    return last_line(case) or _Weighing(case).decide()
+    return last_line(case) or ticked(case) or _both(case) or _Weighing(case).decide()
+
+
+def _both(case: Case) -> Reading | None:
+    """Two answers one after the other, and then: both are right."""
+    tail = case.text[-_SHORT:].lower()
+    if "oth" not in tail and "ither" not in tail and "two" not in tail:
+        return None
+    start, end = case.sentences[-1] if case.sentences else (0, 0)
+    if end - start > _SHORT or not _BOTH.match(case.text, start, end) or not TIES.search(case.text, start, end):
+        return None
+    said = [found for s in case.sentences[-4:-1] if (found := statement(case, *s)) and found.content.what == "one"]
+    if len({found.content.places for found in said}) < 2:
+        return None
+    return case.nothing("ambiguous", "tie", "several options", (start, end))
 
 
 class _Weighing:
@@ -37,10 +55,22 @@ class _Weighing:
                 return reading
             self._remember(n)
         if self.weak:
-            return self._reading(self.weak)
+            return self._outdone(self.weak) or self._reading(self.weak)
         if case.off_list:
             return case.nothing("unparsed", "stated", "none of the options")
         return None
+
+    def _outdone(self, weak: Statement) -> Reading | None:
+        """Another option that a later, last sentence turns to: ``this would be C. But the area is 16π``."""
+        case = self.case
+        start, end = case.sentences[-1]
+        if start <= weak.content.start or not _TURNS.match(case.text, start, end):
+            return None
+        taken = [group for group in groups(case.text, start, end, case.offer) if group.stance == "taken"]
+        places = {place for group in taken for place in group.places}
+        if len(places) != 1 or places <= set(weak.content.places):
+            return None
+        return case.chosen(taken[-1].places[0], "turn", taken[-1].start, taken[-1].end)
 
     def _placed(self, n: int) -> Reading | None:
         """What stands in a box, below a heading or alone on its line."""
@@ -54,10 +84,13 @@ class _Weighing:
         case, (start, end) = self.case, self.case.sentences[n]
         if n == 0 and case.offer.lettered and not self.weak and (opening := first_line(case)):
             return opening
-        found = statement(case, start, end)
+        found = statement(case, start, end) or listed_together(case, n)
         if n == 0 and (found is None or found.firm < FIRM or found.drops) and (opening := self._opening(found)):
             return opening
         if found is None:
+            return None
+        if _WITHDRAWN.search(case.text, found.content.end, end):
+            self.retracted, case.taken_back = True, max(case.taken_back, start)
             return None
         if found.content.what == "nothing" and found.content.by != "colon":
             case.off_list = True
@@ -99,6 +132,7 @@ class _Weighing:
             self.corrected = True
         if not self.weak and not words.isdisjoint(gates.RETRACT) and retracts(case.text, start, end):
             self.retracted = True
+            case.taken_back = max(case.taken_back, start)
 
     def _reading(self, found: Statement) -> Reading:
         case, content = self.case, found.content
@@ -125,6 +159,10 @@ def _corrected_text(case: Case, n: int) -> Statement | None:
     return None
 
 
+_TURNS = re.compile(r"\s{0,6}(?:but|however|yet|in the end|so in the end|or rather|update)\b", re.IGNORECASE)
+_WITHDRAWN = re.compile(r"\b(?:wait,? no|no,? wait|scratch that|never ?mind)\W{0,4}$", re.IGNORECASE)
+_BOTH = re.compile(r"\s{0,6}(?:both|either|these two)\b", re.IGNORECASE)
+_SHORT = 80
 _LOOSER = ("verdict", "choice")
 """Cues that may also speak of something else; an answer on the first line outranks them."""
 _REACH = 12

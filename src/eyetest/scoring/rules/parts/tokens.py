@@ -47,7 +47,9 @@ _NUMBERS = {
 }
 _TENS = {"20", "30", "40", "50", "60", "70", "80", "90"}
 _SAME = {
-    "gray": "grey", "colour": "color", "centre": "center", "metre": "meter", "percent": "%", "degree": "°",
+    "gray": "grey", "colour": "color", "centre": "center", "metre": "meter", "centimetre": "centimeter",
+    "kilometre": "kilometer", "millimetre": "millimeter", "litre": "liter", "millilitre": "milliliter", "yeah": "yes",
+    "yep": "yes", "yup": "yes", "nope": "no", "nah": "no", "feet": "foot", "percent": "%", "degree": "°",
     "deg": "°", "circ": "°", "times": "×", "cdot": "×", "pi": "π", "sqrt": "√", "infty": "∞", "approx": "≈",
     "omega": "ω", "ohm": "ω", "mu": "μ", "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "theta": "θ",
     "lambda": "λ", "sigma": "σ", "phi": "φ", "tau": "τ", "rho": "ρ", "epsilon": "ε", "eta": "η", "leq": "≤",
@@ -95,6 +97,14 @@ def _singular(word: str) -> str:
     else:
         word = word[:-1]
     return _SAME.get(word, word)
+
+
+def stem(word: str) -> str:
+    """A folded word without the endings of verbs, so that ``removing`` is ``remove``."""
+    for ending in ("ing", "ed", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORT:
+            return word[: -len(ending)]
+    return word
 
 
 def fold_number(raw: str) -> str:

@@ -11,16 +11,18 @@ from eyetest.scoring.rules.parts.mentions import named
 from eyetest.scoring.rules.parts.statement import FIRM, WEAK, Statement, better, by_mark
 
 _VERDICT = re.compile(
-    r"\s{0,3}[)\]\"']{0,3}\s{0,3}(?:\([^()\n]{0,80}\)|,[^,\n]{1,60},|[-–:.]\s{1,3}(?P<aside>[^\n]{1,100}?)|"
+    r"\s{0,3}[)\]\"']{0,3}\s{0,3}(?:(?:both|all|each) )?(?:\([^()\n]{0,80}\)|,[^,\n]{1,60},|"
+    r"[-–:.]\s{1,3}(?P<aside>[^\n]{1,100}?)|"
     r"[-–:]\s{0,2}[^.\n]{1,60}?)?\s{0,3}"
     r"(?P<verb>is|are|seems?|appears?|must|would|should|has|looks|remains?|fits?|matches|ist|sind|est|sont|es|são|"
     r"son|è|jest|wäre|稳|是|は|이|가|正确|만)"
     r"(?P<between>(?:\s{1,3}(?:the|an?|not|n't|be|been|to|clearly|most|more|likely|probably|therefore|thus|"
     r"definitely|indeed|also|all|both|only|best|very|one|of|in|fact|very|quite|obviously|certainly|actually|hence|"
     r"still|never|neither|nor|probably|then|our|my|that|which|is|so|less|considered|overall|your|good|single|a|i|"
-    r"think|closest|correct|right|ruled|out|die|der|das|nicht|la|le|une?|pas|les|deux|no|el|likely|far|wholly|"
+    r"think|closest|better|correct|right|ruled|out|die|der|das|nicht|la|le|une?|pas|les|deux|no|el|likely|far|wholly|"
     r"completely|partially|partly|simply|clear|too|plausible|potential|logical|valid|reasonable|"
-    r"final)){0,6}?)\s{0,3}\b(?P<word>correct(?:ly)?|right|best|answers?|true|closest|match(?:es)?|only|wrong|"
+    r"final)){0,6}?)\s{0,3}\b(?P<word>correct(?:ly)?|right|best|better|likelier|preferable|answers?|true|closest|"
+    r"match(?:es)?|only|wrong|"
     r"incorrect|false|"
     r"left|fits?|likely|plausible|appropriate|accurate|possible|remain\w{0,3}|suitable|one|excluded|eliminated|out|"
     r"impossible|invalid|well|perfectly|"
@@ -30,7 +32,8 @@ _VERDICT = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(
-    r"\((?:[A-Za-z]|\d{1,2})\)|(?<![\w'])(?:[A-Z](?![\w'])|(?:[a-z]|\d{1,2})(?=\)?\s(?:is|are|ist|est|seems|fits|must)\b))"
+    r"\((?:[A-Za-z]|\d{1,2})\)|(?<![\w'])(?:[A-Z](?![\w'])|(?:[a-z]|\d{1,2})(?=\)?\s(?:is|are|ist|est|seems|fits|"
+    r"must)\b))"
 )
 _NOUN_BEFORE = re.compile(rf"{NOUN}\s{{1,4}}$", re.IGNORECASE)
 _LABELS = gates.words(
@@ -49,7 +52,8 @@ _DOUBTED = re.compile(
     re.IGNORECASE,
 )
 _FITS = re.compile(
-    r"\)?\s(?:fits?|match(?:es)?|works|it is)\b(?:\s(?:best|well|perfectly|here|the (?:image|picture|description|"
+    r"\)?\s(?:fits?|match(?:es)?|works|wins|beats [A-Z]|it is)\b(?:\s(?:best|well|perfectly|here|the (?:image|"
+    r"picture|description|"
     r"data|graph)))?\s{0,3}(?:[.,!\n]|$)",
     re.IGNORECASE,
 )
@@ -64,6 +68,30 @@ _IF = re.compile(r"\b(?:if|whether|unless|only if|when)\b", re.IGNORECASE)
 _NONE_OF = re.compile(
     r"\b(?:none of (?:[\w\-]{1,12} ){0,4}?|(?:neither|not|nor)\s(?:options\s)?)[\"'(]?$", re.IGNORECASE
 )
+_SURVIVES = re.compile(
+    r"\)?\s{1,3}(?:has|is|was) (?:the odd one out|not (?:been )?(?:struck|ruled|eliminated|excluded|crossed|"
+    r"contradicted|"
+    r"dismissed|rejected))",
+    re.IGNORECASE,
+)
+"""What was not ruled out is left."""
+_MADE = re.compile(
+    r"\)?\s{1,3}(?:the|an?)\s(?:\w{1,14}\s){0,2}(?:option|choice|answer|candidate|fit|match|pick|one)\b",
+    re.IGNORECASE,
+)
+_MAKES = re.compile(r"\b(?:make|makes|making|leaves?|leaving)\s(?:option\s)?[\"'(]?$", re.IGNORECASE)
+_FOUND = re.compile(
+    r"\b(?:find|found|see|shows?|conclude|follows|confirms?|turns out|determined?|(?:it is|it's|is) clear)\s{1,6}"
+    r"(?:that\s{1,6})?(?:only\s{1,6})?(?:the\s{1,6})?(?:(?:option|choice|answer)\s{1,6})?[\"'(]?$",
+    re.IGNORECASE,
+)
+_SATISFIES = re.compile(
+    r"\)?\s{0,6}(?:\([^()\n]{0,160}\)|,[^,\n]{1,80},|[:\-–][^.\n]{1,80}?)?\s{1,6}"
+    r"(?:(?:best|correctly|indeed|fully|also)\s)?"
+    r"(?:satisf(?:y|ies)|fulfil(?:l?s)?|meets|agrees with|is consistent with|works|fits|matches|complies with)\b",
+    re.IGNORECASE,
+)
+"""``we find that option H (…) satisfies the equations``."""
 _LOOSE = ("left", "right", "one", "only")
 _REACH = 160
 
@@ -97,18 +125,35 @@ def _verdict(case: Case, sentence: tuple[int, int], found: Found) -> Statement |
         return Statement(inside, WEAK, "verdict")
     doubted = _DOUBTED.search(text, max(start, found.start - 40), found.start)
     verdict = _VERDICT.match(text, found.end, min(end, found.end + _REACH))
+    if _is_left(text, sentence, found):
+        return by_mark(found, FIRM, "verdict")
+    if not doubted and _is_found(text, sentence, found):
+        return by_mark(found, WEAK, "verdict")
     if not verdict:
         return by_mark(found, WEAK, "verdict") if not doubted and _FITS.match(text, found.end, end) else None
-    if verdict["aside"] and exactly(verdict["aside"], case.offer) not in found.places:
-        return None
+    aside = verdict["aside"] and exactly(verdict["aside"], case.offer) not in found.places
     loose = verdict["word"].lower() in _LOOSE and _NO_VERDICT.match(text, verdict.end(), end)
     supposed = _ONLY_IF.match(text, verdict.end()) or _IF.search(text, max(start, found.start - 30), found.start)
-    if loose or supposed:
+    if aside or loose or supposed:
         return None
     bad = doubted or BAD.search(verdict["between"]) or BAD.search(verdict["word"])
     if bad or _NONE_OF.search(text, max(start, found.start - 50), found.start):
         return Statement(Content("dropped", found.places, found.start, found.end, "mark"), FIRM, "verdict")
     return by_mark(found, FIRM, "verdict")
+
+
+def _is_left(text: str, sentence: tuple[int, int], found: Found) -> bool:
+    """``only C has not been ruled out``, ``which makes B the better option``."""
+    start, end = sentence
+    made = _MAKES.search(text, max(start, found.start - 24), found.start) and _MADE.match(text, found.end, end)
+    return bool(made or _SURVIVES.match(text, found.end, end))
+
+
+def _is_found(text: str, sentence: tuple[int, int], found: Found) -> bool:
+    """``after checking all options, we find that option H satisfies them``."""
+    start, end = sentence
+    lead = max(start, found.start - 40)
+    return bool(_FOUND.search(text, lead, found.start) and _SATISFIES.match(text, found.end, min(end, found.end + 240)))
 
 
 def _cjk(case: Case, start: int, end: int) -> Statement | None:

@@ -4,18 +4,20 @@ import re
 
 from eyetest.scoring.rules.parts.case import Case
 from eyetest.scoring.rules.parts.content import exactly, nearly
+from eyetest.scoring.rules.parts.echoed import restates
 from eyetest.scoring.rules.parts.marks import NOUN, mark_at
 from eyetest.scoring.rules.parts.refusals import EMPTY_WORDS, FAILURE, FAILURE_SIGNS
 from eyetest.scoring.rules.reading import Reading
 
 BARE = re.compile(
     rf"[\s\W]{{0,40}}?(?:(?:the\s)?{NOUN}\s{{0,3}}(?:is\s)?[:\s]{{0,3}})?[\s\W]{{0,20}}?([A-Za-z]|"
-    rf"\d{{1,2}})[\s.,;:!)\]}}>\"'*`|。．、]{{0,40}}$",
+    rf"\d{{1,2}})[\s.,;:!?\-–—)\]}}>\"'*`|。．、]{{0,40}}$",
     re.IGNORECASE,
 )
 LISTED = re.compile(r"(?:^|\n)[\s>\-•]{0,10}(?:option\s)?[(\[]?([A-Za-z]|\d{1,2})[).:\]]{1,2}\s", re.IGNORECASE)
 _ONLY_MARKS = re.compile(r"(?<!\w)(?:[A-Z]|[a-z](?=[).\n,]|$)|\d{1,2})(?!\w)")
 _SHORT = 200
+_TINY = 6
 _NEARLY_SHORT = 300
 _HEAD = 200
 _MARK_ROOM = 20
@@ -23,7 +25,8 @@ _LONGEST_ECHO = 6_000
 _ECHO_LINES = 6
 _ANSWERS = re.compile(r"\banswer\s{0,3}(?::|is)\s{0,3}\w", re.IGNORECASE)
 _ECHO = re.compile(
-    r"\b(?:answer with|please (?:answer|select|choose|pick)|choose (?:one of|the (?:correct|best|right))|"
+    r"\b(?:answer with (?:the|an?|your|only|just|one|option)|please (?:answer|select|choose|pick)|"
+    r"choose (?:one of|the (?:correct|best|right))|"
     r"select (?:one|the correct)|"
     r"from the given choices)",
     re.IGNORECASE,
@@ -82,12 +85,24 @@ def whole_text(case: Case) -> Reading | None:
     """The reply is an option's text."""
     text = case.text.strip()
     if (place := exactly(text, case.offer)) is None:
+        if text in case.offer.numbers:
+            return case.chosen(case.offer.numbers[text], "whole text", 0, len(case.text))
+        if len(text) <= _TINY and (shown := _symbol(case, text)) is not None:
+            return case.chosen(shown, "whole text", 0, len(case.text))
         if len(text) > _NEARLY_SHORT or "\n" in text:
             return None
         if _starts_with_mark(case) or (place := nearly(text.rstrip(".!"), case.offer)) is None:
             return None
     at = case.text.index(text)
     return case.chosen(place, "whole text", at, at + len(text))
+
+
+def _symbol(case: Case, text: str) -> int | None:
+    """A sign without any word, such as an emoji, that only one option has."""
+    if text.isascii() or any(c.isalnum() for c in text):
+        return None
+    having = [place for place, option in enumerate(case.offer.texts) if text in option]
+    return having[0] if len(having) == 1 else None
 
 
 def mark_and_text(case: Case) -> Reading | None:
@@ -117,8 +132,8 @@ def _starts_with_mark(case: Case) -> bool:
 def failure(case: Case) -> Reading | None:
     """An error message that landed in the text."""
     head = case.body.raw[:_HEAD].lower()
-    signs = any(sign in head for sign in FAILURE_SIGNS)
-    if head.strip(" .[]'\"\n") in EMPTY_WORDS or (signs and FAILURE.match(case.body.raw)):
+    failed = FAILURE.match(case.body.raw) and any(sign in head for sign in FAILURE_SIGNS)
+    if failed or head.strip(" .[]'\"\n") in EMPTY_WORDS:
         return case.nothing("unparsed", "failure", "error message")
     return None
 
@@ -128,6 +143,8 @@ def echo(case: Case) -> Reading | None:
     text = case.text
     if len(text) < _SHORT and _ECHO.search(text) and not _ANSWERS.search(text):
         return case.nothing("unparsed", "echo", "only repeats the instruction")
+    if restates(case):
+        return case.nothing("unparsed", "echo", "only repeats the question")
     if len(text) <= _LONGEST_ECHO and _repeats_options(case):
         return case.nothing("unparsed", "echo", "only repeats the options")
     return None
@@ -135,12 +152,12 @@ def echo(case: Case) -> Reading | None:
 
 def _repeats_options(case: Case) -> bool:
     """Whether the reply ends with the list of options, each mark once, nearly each with an option's own text."""
+    if not LISTED.match("\n" + case.text.rstrip().rpartition("\n")[2]):
+        return False
     lines = [line for line in case.text.split("\n") if line.strip()]
     items = [item for line in lines if (item := LISTED.match("\n" + line))]
     marks = {item[1].upper() for item in items}
     if len(marks) < min(case.offer.count, 3) or len(items) > len(marks) or len(lines) > len(marks) + _ECHO_LINES:
-        return False
-    if not LISTED.match("\n" + lines[-1]):
         return False
     own = sum(exactly(item.string[item.end() :], case.offer) is not None for item in items)
     return own >= len(marks) - 1

@@ -76,7 +76,7 @@ class OpenAIModel:
         if request.prompt.prefill:
             messages.append({"role": "assistant", "content": request.prompt.prefill})
             settings = _CONTINUE | settings
-        return _encode({"messages": messages, **settings})
+        return _encode({**settings, "messages": messages})
 
     async def answer(self, call: Call) -> Response:
         """One attempt, as a response or as a CallError that says what can be done about it."""

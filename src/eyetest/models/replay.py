@@ -35,7 +35,7 @@ class ReplayModel:
         """The recorded answer to this call."""
         answer = self._answers.get(_key(call.asked))
         if answer is None:
-            raise CallError("not-recorded", f"no recorded answer to item {call.asked.item} under this condition")
+            raise CallError("not-recorded", "there is no recorded answer to this item under this condition")
         if answer.outcome == "failed":
             raise CallError("recorded-failure", "the recorded call had failed")
         return Response(

@@ -17,6 +17,17 @@ BACKENDS: Registry[Backend] = Registry("kind of model", "eyetest.models", "BACKE
 _NAMED = re.compile(r"(?P<name>[\w.\-/: ]+?)=(?P<spec>[a-z]+:.*)", re.DOTALL)
 
 
+class _NoDoubles(yaml.SafeLoader):
+    """Refuses a name that stands there twice, of which plain YAML would silently take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for name in names:
+            if names.count(name) > 1:
+                raise yaml.YAMLError(f'"{name}" stands there twice')
+        return super().construct_mapping(node, deep)
+
+
 def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[str, ModelEntry]:
     """The models a user named, by the names under which their answers are kept.
 
@@ -39,7 +50,7 @@ def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[
 def read_models(path: Path) -> dict[str, ModelEntry]:
     """A ``models.yaml``: name → spec and what is known of the model."""
     try:
-        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content: Any = yaml.load(path.read_text(encoding="utf-8"), _NoDoubles)  # noqa: S506 (a SafeLoader)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict) or not content:

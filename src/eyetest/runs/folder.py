@@ -6,6 +6,7 @@ ends. Anybody may read meanwhile.
 
 import fcntl
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -127,8 +128,18 @@ class RunWriter(Run):
         try:
             self.journal.close()
         finally:
+            if not is_run(self.path):
+                self._vanish()
             os.ftruncate(self._lock, 0)
             os.close(self._lock)
+
+    def _vanish(self) -> None:
+        """Leave nothing behind of a run that never began."""
+        with suppress(OSError):
+            for part in (JOURNAL, RESPONSES):
+                (self.path / part).rmdir()
+            (self.path / _LOCK).unlink()
+            self.path.rmdir()
 
     def planning(self) -> PlanWriter:
         """A writer for the plan."""

@@ -1,8 +1,10 @@
 """Our rules on real replies that were labelled twice, independently, without sight of any rule or its output.
 
-300 rows were drawn at random (seed 20261115) from those rows of MMMU-Pro's published predictions on which our rules
-and MMMU's differ. ``mmmu_pro_labels.csv`` names a row by its position there and holds both labels: the letter of the
-option as shown, or refused, ambiguous, unparsed. No text is kept here.
+Each sample is 300 rows, drawn at random from those of MMMU-Pro's published predictions on which our rules and MMMU's
+differ. The first one was read right on 95.0 % at first contact, and then used to mend the rules. The second was drawn
+and labelled afterwards, from rows that nobody had looked at: its figure, 95.7 %, is the honest one. The tables name a
+row by its position and hold both labels: the letter of the option as shown, or refused, ambiguous, unparsed. They hold
+no text.
 """
 
 import csv
@@ -17,13 +19,13 @@ import pytest
 from eyetest import read_choice
 from eyetest.records import letter
 
-LABELS = Path(__file__).parent / "replies" / "mmmu_pro_labels.csv"
-LEAST_RIGHT = 0.98
+REPLIES = Path(__file__).parent / "replies"
+LEAST_RIGHT = {"first": 0.98, "fresh": 0.95}
 LEAST_KAPPA = 0.9
 
 
-def labels() -> list[dict[str, str]]:
-    with LABELS.open(newline="") as file:
+def labels(sample: str) -> list[dict[str, str]]:
+    with (REPLIES / f"mmmu_pro_{sample}.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -35,8 +37,9 @@ def kappa(pairs: list[tuple[str, str]]) -> float:
     return (agreed - by_chance) / (1 - by_chance)
 
 
-def test_the_two_labellings_agree() -> None:
-    pairs = [(row["first"], row["second"]) for row in labels()]
+@pytest.mark.parametrize("sample", LEAST_RIGHT)
+def test_the_two_labellings_agree(sample: str) -> None:
+    pairs = [(row["first"], row["second"]) for row in labels(sample)]
     assert len(pairs) == 300
     assert kappa(pairs) >= LEAST_KAPPA
 
@@ -47,7 +50,7 @@ def replies(shared: Path) -> dict[int, tuple[str, list[str]]]:
     items = {item["id"]: item for item in map(json.loads, (folder / "items.jsonl").read_text().splitlines())}
     table: list[dict[str, Any]] = pq.read_table(folder / "predictions.parquet").to_pylist()
     found = {}
-    for label in labels():
+    for label in (label for sample in LEAST_RIGHT for label in labels(sample)):
         row = table[int(label["row"])]
         options = items[row["item_id"]]["options" if row["variant"] == "standard4" else "options10"]
         found[int(label["row"])] = (row["raw_output"] or "", options)
@@ -59,8 +62,9 @@ def reading(reply: str, options: list[str], rules: str) -> str:
     return found.kind if found.index is None else letter(found.index)
 
 
-def test_our_rules_read_them_as_labelled(replies: dict[int, tuple[str, list[str]]]) -> None:
-    agreed = {int(row["row"]): row["first"] for row in labels() if row["first"] == row["second"]}
+@pytest.mark.parametrize("sample", LEAST_RIGHT)
+def test_our_rules_read_them_as_labelled(sample: str, replies: dict[int, tuple[str, list[str]]]) -> None:
+    agreed = {int(row["row"]): row["first"] for row in labels(sample) if row["first"] == row["second"]}
     right = dict.fromkeys(("eyetest", "mmmu"), 0)
     wrong = []
     for row, label in agreed.items():
@@ -68,5 +72,5 @@ def test_our_rules_read_them_as_labelled(replies: dict[int, tuple[str, list[str]
             right[rules] += reading(*replies[row], rules) == label
         if reading(*replies[row], "eyetest") != label:
             wrong.append((row, label))
-    assert right["eyetest"] / len(agreed) >= LEAST_RIGHT, f"{right} of {len(agreed)}; wrong: {wrong}"
+    assert right["eyetest"] / len(agreed) >= LEAST_RIGHT[sample], f"{right} of {len(agreed)}; wrong: {wrong}"
     assert right["mmmu"] < right["eyetest"]

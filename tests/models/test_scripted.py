@@ -113,7 +113,7 @@ def test_likelihoods_favour_what_it_would_say(bench: Benchmark, tmp_path: Path) 
     run(bench, tmp_path / "r", "scripted:right=1", conditions=(Condition(method="likelihood"),), limit=20)
     by_request = {row.request: row for row in read_responses(tmp_path / "r")}
     for planned in Run(tmp_path / "r").plan().to_pylist():
-        weights = by_request[planned["request"]].candidates
+        weights = [weight or 0.0 for weight in by_request[planned["request"]].candidates]
         assert weights.index(max(weights)) == bench[planned["item"]].gold[0]
 
 

@@ -3,8 +3,8 @@
 Each sample is 300 rows, drawn at random from those of MMMU-Pro's published predictions on which our rules and MMMU's
 differ. The first one was read right on 95.0 % at first contact, and then used to mend the rules. The second was drawn
 and labelled afterwards, from rows that nobody had looked at: its figure, 95.7 %, is the honest one. The tables name a
-row by its position and hold both labels: the letter of the option as shown, or refused, ambiguous, unparsed. They hold
-no text.
+row by its position and hold both labels: the letter of the option as shown, or refused, ambiguous, unparsed. They
+hold no text.
 """
 
 import csv

@@ -134,6 +134,35 @@ def test_the_last_commitment_wins(text: str, right: int | str) -> None:
     assert told(text, CITIES) == right
 
 
+LISTS = ("A: Hot; B: Hot; C: Cold", "A: Cold; B: Hot; C: Cold")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "right"),
+    [
+        ("B. dog\n\nThe area is 4.\n\nThus, the incorrect statement is C.", ANIMALS, 2),
+        ("The answer is A.\nHence the value is 7, which matches option (D).", ("5", "6", "8", "7"), 3),
+        ("Therefore, the structure that is not shown is D.", ANIMALS, 3),
+        ("We see that **choice C (bird; small)** meets all conditions. Note: values are rounded.", ANIMALS, 2),
+        ("The highest peak appears in sample [c].", ("a", "b", "c", "d"), 2),
+        ("The question is: Which one barks? Options are: (A) cat (B) dog (C) bir", ANIMALS, "unparsed"),
+        ("The question is: Which one barks? Options: (A) cat (B) dog. The answer is B.", ANIMALS, 1),
+        ("The correct answer is C. bird\n\nThus, none of the given options is correct.", ANIMALS, "unparsed"),
+        ("The correct answer is C. None of the other options are correct.", ANIMALS, 2),
+        ("You did not attach the pictures. Please upload them.\n\nFinal Answer: ", ANIMALS, "refused"),
+        ("We need the photos. Once you share the photos, I'll tell you which one it is!", ANIMALS, "refused"),
+        ("So the answer is not yet known from the given data.", ANIMALS, "refused"),
+        ("As none of the choices is right, I am unable to give an answer.", ANIMALS, "unparsed"),
+        ("Answer: (A) Hot; (B) Cold; (C) Hot", LISTS, "unparsed"),
+        ("Answer: (A) Cold; (B) Hot; (C) Cold", LISTS, 1),
+        ("The best explanations are:\n- **A. cat** as it purrs\n- **C. bird** as it flies\n", ANIMALS, "ambiguous"),
+        ("60% dog and 40% cat", ANIMALS, 1),
+    ],
+)
+def test_how_real_replies_end(text: str, options: tuple[str, ...], right: int | str) -> None:
+    assert told(text, options) == right
+
+
 @pytest.mark.parametrize(
     ("text", "right"),
     [
@@ -233,7 +262,7 @@ def test_every_gate_lets_its_pattern_through() -> None:
         for sentence in case.sentences:
             said = case.words(*sentence)
             for pattern, gate in guarded:
-                if found := pattern.search(case.text, *sentence):
+                if found := pattern.search(case.text, *sentence) or pattern.search(case.low, *sentence):
                     assert not said.isdisjoint(gate) or gates.NEGATION in said, (found.group(), row["id"])
 
 

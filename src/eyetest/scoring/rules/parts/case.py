@@ -7,6 +7,7 @@ from functools import cached_property
 from eyetest.scoring.rules.parts import gates
 from eyetest.scoring.rules.parts.cleaning import Body
 from eyetest.scoring.rules.parts.content import exactly
+from eyetest.scoring.rules.parts.lowered import lower
 from eyetest.scoring.rules.parts.offer import Offer
 from eyetest.scoring.rules.reading import Kind, Reading
 
@@ -69,6 +70,11 @@ class Case:
         self._promising: dict[int, bool] = {}
 
     @cached_property
+    def low(self) -> str:
+        """The text in lower case, for patterns that are tried on every sentence."""
+        return lower(self.text)
+
+    @cached_property
     def sentences(self) -> list[tuple[int, int]]:
         """Where sentences and lines begin and end. The point behind a mark or a number ends none."""
         text, start = self.text, 0
@@ -76,7 +82,11 @@ class Case:
         for stop in _END.finditer(text):
             at, end = stop.span()
             soft = end < len(text) and not text[end].isspace() and _HARD.isdisjoint(stop.group())
-            if soft or (text[at] == ";" and _in_brackets(text, start, at)) or (text[at] == "." and end - at == 1 and _goes_on(text, start, at)):
+            if (
+                soft
+                or (text[at] == ";" and _in_brackets(text, start, at))
+                or (text[at] == "." and end - at == 1 and _goes_on(text, start, at))
+            ):
                 continue
             if end - start > 8 or text[start:end].strip():
                 if end - start > LONGEST_SENTENCE:

@@ -22,7 +22,8 @@ _COMES_TO = re.compile(
 _POINTS = re.compile(r"correspond|match|agrees", re.IGNORECASE)
 _SO_THIS = re.compile(r"\W{0,6}(?:this|that|it|the (?:result|value|answer))\b", re.IGNORECASE)
 _SUPPOSED = re.compile(
-    r"\b(?:if|unless|whether|initially|originally|at first|suppose|would have|thought|earlier|previous)\b", re.IGNORECASE
+    r"\b(?:if|unless|whether|initially|originally|at first|suppose|would have|thought|earlier|previous)\b",
+    re.IGNORECASE,
 )
 """What is only supposed; a ``not`` may belong to the question: the one that is not shown is D."""
 _QUANTITY = r"(?<!\w){0}\s{{0,2}}[=+*/^<>]|[=+*/^<>(]\s{{0,2}}{0}(?!\w)"
@@ -51,9 +52,8 @@ def ticked(case: Case) -> Reading | None:
     """``Option D: 3(-4) + 7 = -5. ✔`` at the very end, the only tick of the reply."""
     if case.text.isascii() or sum(map(case.text.count, _TICKS)) != 1:
         return None
-    found = None
-    for found in _OPTION.finditer(case.text, max(0, len(case.text) - _REACH)):
-        pass
+    named = list(_OPTION.finditer(case.text, max(0, len(case.text) - _REACH)))
+    found = named[-1] if named else None
     tail = case.text[found.end() :] if found else ""
     place = case.offer.place(found[1]) if found else None
     if not found or place is None or place < 0 or not tail.rstrip(" .!)\n").endswith(_TICKS):
@@ -65,7 +65,11 @@ def _behind(case: Case, sentence: tuple[int, int], cue: re.Match[str]) -> Statem
     """A mark right behind the cue that ends its sentence or stands beside its option's text."""
     text, (start, end) = case.text, sentence
     found = mark_at(text, cue.end(), min(end, cue.end() + _REACH), case.offer)
-    if not found or found.places[0] < 0 or _SUPPOSED.search(text, clause_start(text, start, cue.start()), cue.start()):
+    if (
+        not found
+        or found.places[0] < 0
+        or _SUPPOSED.search(text, clause_start(text, start, cue.start()), cue.start())
+    ):
         return None
     letter = text[found.start]
     if not found.dressed and (not letter.isupper() or re.search(_QUANTITY.format(letter), text)):

@@ -8,6 +8,7 @@ from eyetest.scoring.rules.parts.case import Case
 from eyetest.scoring.rules.parts.cues import CONCLUDES, CORRECTS, NONE_FITS, TIES
 from eyetest.scoring.rules.parts.listing import judged_lines, quoted
 from eyetest.scoring.rules.parts.loosely import loose_group
+from eyetest.scoring.rules.parts.lowered import cased
 from eyetest.scoring.rules.parts.mentions import Group, bare_marks, groups, lists_inline
 from eyetest.scoring.rules.parts.refusals import BUT, UNDECIDABLE, find_refusal, may_refuse
 from eyetest.scoring.rules.reading import Reading
@@ -15,8 +16,7 @@ from eyetest.scoring.rules.reading import Reading
 _PLEASANTRY = re.compile(
     r"\s{0,20}(?:\([^)]*note|let me know|i hope|hope this|feel free|if you (?:have|need|would|want)|please let|"
     r"note that|\(note|thank you|is there anything|happy to|(?:quick )?(?:double-?)?check(?:ing|:| )|for context|"
-    r"by the way|incidentally|for reference|had (?:it|this|the))",
-    re.IGNORECASE,
+    r"by the way|incidentally|for reference|had (?:it|this|the))"
 )
 _PREDICATE = re.compile(
     r"(?:\b(?:is|are|be|it's|was|shows?|called|by|as|means|match(?:es)?|suggests?|so|to|that's|but|only|leaves|of|"
@@ -46,6 +46,8 @@ _MAYBE = re.compile(
 )
 
 _THOSE = re.compile(r"\s{0,6}(?:so )?(?:neither|none) of (?:these|them|those|the two)\b", re.IGNORECASE)
+
+_LOW_CONCLUDES, _LOW_TIES = cased(CONCLUDES), cased(TIES)
 
 Sentence = tuple[int, int]
 
@@ -106,7 +108,7 @@ def _tied(case: Case, stances: Stances) -> Reading | None:
     """Two options that the end of the reply calls equally good."""
     for n in range(max(0, len(stances) - 2), len(stances)):
         sentence = stances.sentences[n]
-        if tie := TIES.search(case.text, *sentence):
+        if tie := _LOW_TIES.search(case.low, *sentence):
             shown = (stances.sentences[max(0, n - 2)][0], sentence[1])
             places = {place for one in groups(case.text, *shown, case.offer) for place in one.places}
             places |= {place for one in bare_marks(case.text, *shown, case.offer) for place in one.places}
@@ -117,13 +119,13 @@ def _tied(case: Case, stances: Stances) -> Reading | None:
 
 def _telling(case: Case) -> list[Sentence]:
     """The sentences without pleasantries, asides in brackets, checks, and what was taken back later."""
-    text = case.text
+    text, low = case.text, case.low
     asides = [found.span() for found in _BRACKETED.finditer(text)] if "(" in text else []
     return [
         s
         for s in case.sentences
         if s[0] > case.taken_back
-        and not _PLEASANTRY.match(text, *s)
+        and not _PLEASANTRY.match(low, *s)
         and not any(start <= s[0] and s[1] <= end + 1 for start, end in asides)
     ] or [s for s in case.sentences if s[0] > case.taken_back]
 
@@ -173,7 +175,7 @@ def _concluding(case: Case, stances: Stances) -> Reading | None:
     undecided = None
     for n in range(last if whole else last - 1, max(-1, last - _REACH), -1):
         start, end = stances.sentences[n]
-        if case.words(start, end).isdisjoint(gates.CONCLUDE) or not CONCLUDES.search(case.text, start, end):
+        if case.words(start, end).isdisjoint(gates.CONCLUDE) or not _LOW_CONCLUDES.search(case.low, start, end):
             continue
         reading = _taken(case, stances, n) or _loosely(case, stances, n, wholly=False)
         if reading and reading.kind == "chosen":

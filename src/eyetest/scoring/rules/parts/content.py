@@ -1,6 +1,8 @@
 """What stands behind words that announce an answer: a mark, a list of marks, an option's text."""
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -25,7 +27,8 @@ _ORDINAL = re.compile(
 _BESIDE = re.compile(r"\s{0,4}[(\[]\s{0,3}(?:option\s|answer\s)?([A-Z])\s{0,3}[)\]]", re.IGNORECASE)
 _CANNOT = re.compile(
     r"(?:\(?(?:it\s)?(?:cannot|can't|can not|could not|unable|impossible|unknown|undetermined|indeterminate|"
-    r"not (?:possible|(?:yet )?(?:determined|determinable|known|decidable|established)|enough|answerable|clear)|insufficient|i cannot|i can't|i don't|"
+    r"not (?:possible|(?:yet )?(?:determined|determinable|known|decidable|established)|enough|answerable|clear)|"
+    r"insufficient|i cannot|i can't|i don't|"
     r"without (?:the|an|more|seeing|access)|need more)\b|n/a\b)",
     re.IGNORECASE,
 )
@@ -37,6 +40,7 @@ _NONE = re.compile(
 )
 _GLUED = re.compile(r"\(?([A-Z]{2,6})\)?(?=[\s.]{0,6}$|\s{0,3}\n)")
 _SLIP_LENGTH = 5
+_MOST_CLAUSES = 6
 _FAR = 90
 _REACH = 400
 """So many characters behind an announcement are looked at, and three times the longest option."""
@@ -178,15 +182,21 @@ def contradiction(text: str, at: int, end: int, place: int, offer: Offer) -> int
     if place < 0 or not line.strip():
         return None
     own = offer.words[place]
-    for rest in (line, _up_to_stop(line)):
+    for rest in _beginnings(line, 3 * offer.longest + 60):
         beside = exactly(rest, offer)
         if beside is not None:
             return None if beside == place or offer.words[beside] == own or len(rest.strip(" .)\"'")) < 2 else beside
     return None
 
 
-def _up_to_stop(line: str) -> str:
-    return _first_clause(line, 0, len(line))
+def _beginnings(line: str, longest: int) -> Iterator[str]:
+    """The line, and what of it ends where a clause ends, the longest first: an option's text may hold commas."""
+    if len(line) <= longest:
+        yield line
+    stops = [stop.start() for stop in islice(_CLAUSE_END.finditer(line, 0, longest), _MOST_CLAUSES)]
+    for stop in reversed(stops):
+        if stop:
+            yield line[:stop]
 
 
 def exactly(text: str, offer: Offer) -> int | None:

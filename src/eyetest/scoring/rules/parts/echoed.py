@@ -11,7 +11,8 @@ _ASKS = re.compile(
 )
 _OFFERS = re.compile(
     r"\b(?:(?:the |your |answer |possible |available |given )?(?:options|choices|alternatives))"
-    r"(?: (?:are|given are|given|provided|include|to choose from))?(?: as follows)?\s{0,3}:\s{0,6}(?=\(?[A-Za-z0-9][).:])",
+    r"(?: (?:are|given are|given|provided|include|to choose from))?(?: as follows)?\s{0,3}:"
+    r"\s{0,6}(?=\(?[A-Za-z0-9][).:])",
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"(?:^|[\s,;])[\s\-•]{0,6}\(?([A-Z]|[a-z](?=\))|\d{1,2})[).:]\s{1,3}")

@@ -34,7 +34,8 @@ CHOOSE = words(
 SPEAKS = ANSWER | CHOOSE | (THING - {"one"})
 """Sentences with one of these are looked at even where no option seems to be named: a slip may hide it."""
 VERDICT = words(
-    "satisfy satisfies fulfil fulfill fulfils fulfills meets agrees consistent complies beats wins works better likelier preferable make makes making leave leaves leaving struck ruled crossed "
+    "satisfy satisfies fulfil fulfill fulfils fulfills meets agrees consistent complies "
+    "beats wins works better likelier preferable make makes making leave leaves leaving struck ruled crossed "
     "contradicted dismissed rejected correct correctly right best answer answers true closest match matches only "
     "wrong incorrect false left fit "
     "fits likely plausible "
@@ -89,6 +90,9 @@ NOUN = words(
     "optie odpowiedz opcja opcji "
     "alternativa ~"
 )
-ORDINAL = words("one two three four five six seven eight nine ten first second third fourth fifth sixth seventh eighth ninth tenth last")
-COUNTED = words("number option choice answer alternative options choices answers alternatives values")
+ORDINAL = words(
+    "one two three four five six seven eight nine ten "
+    "first second third fourth fifth sixth seventh eighth ninth tenth last"
+)
+COUNTED = words("number one option choice answer alternative options choices answers alternatives values")
 """What ``the second`` is said of where it names an option."""

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from eyetest.scoring.rules.parts import gates
+from eyetest.scoring.rules.parts.lowered import cased, lower
 from eyetest.scoring.rules.parts.marks import NOUN, mark_at
 from eyetest.scoring.rules.parts.offer import COMMON, Offer
 from eyetest.scoring.rules.parts.spoken import ORDINALS
@@ -152,20 +153,25 @@ _SEQUENCES = (
     ("1) ", " 2) ", " 3) "),
 )
 _ORDINAL = re.compile(
-    rf"\b({'|'.join(ORDINALS)}|last)\s(?:(?:option|choice|answer|alternative)\b(?!s)|"
+    rf"\b({'|'.join(ORDINALS)}|last)\s(?:(?:option|choice|answer|alternative)\b(?!s)|one(?=\W{{0,4}}$)|"
     rf"(?:one )?of the (?:\w{{2,5}} )?(?:options|"
     r"choices|answers|alternatives|values)\b)",
     re.IGNORECASE,
 )
 _CARDINALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERED = re.compile(
-    rf"(?<!the )(?<!\w )\bnumber ({'|'.join(_CARDINALS)})(?=,| (?:is|fits|matches|describes|shows|seems|looks|gives)\b)",
+    rf"(?<!the )(?<!\w )\bnumber ({'|'.join(_CARDINALS)})"
+    r"(?=,| (?:is|fits|matches|describes|shows|seems|looks|gives)\b)",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r'"([^"\n]{4,80})"')
 _OPERATOR = frozenset("+-×÷=<>/^*")
 _CASED = frozenset({"may", "march", "us", "it", "will"})
 _SPOKEN = _CASED | {"right", "left", "go", "off", "true", "false", "up", "down", "odd", "even", "one", "same"}
+
+_LOW_BUT_NOT_THIS, _LOW_BOUNDARY, _LOW_PASSES, _LOW_REACHES, _LOW_NEGATES = map(
+    cased, (_BUT_NOT_THIS, _BOUNDARY, _PASSES, _REACHES, _NEGATES)
+)
 
 
 class Group(msgspec.Struct):
@@ -288,7 +294,9 @@ def _means_it(text: str, tokens: list[Token], at: int, size: int, option: str) -
     if len(token.raw) == 1 and token.raw.isascii() and token.raw.isalpha():
         labelled = _LABELLED.search(text, max(0, token.start - 20), token.start)
         if token.raw.islower() and option.strip() == token.raw:
-            return bool(labelled) or text[token.start - 1 : token.start] in _OPENING and text[token.end : token.end + 1] in _CLOSING
+            return bool(labelled) or (
+                text[token.start - 1 : token.start] in _OPENING and text[token.end : token.end + 1] in _CLOSING
+            )
         return token.raw.isupper() and option.strip()[:1].isupper() and (bool(labelled) or token.raw not in "AI")
     if _VERB_BEFORE.search(text, max(0, token.start - 6), token.start) and token.raw.islower():
         return False
@@ -390,12 +398,10 @@ def _group(text: str, start: int, end: int, run: list[_Named], offer: Offer) -> 
 
 def stance_of(text: str, sentence: tuple[int, int], start: int, end: int) -> Stance:
     """What a sentence does with the options that stand at a place in it."""
-    before = text[max(sentence[0], start - 120) : start]
-    harmless = (
-        _BUT_NOT_THIS.sub(lambda found: " " * len(found.group()), before) if _BUT_NOT_THIS.search(before) else before
-    )
+    before = lower(text[max(sentence[0], start - 120) : start])
+    harmless = _LOW_BUT_NOT_THIS.sub(lambda found: " " * len(found.group()), before)
     clause = 0
-    for boundary in _BOUNDARY.finditer(before):
+    for boundary in _LOW_BOUNDARY.finditer(before):
         clause = boundary.end()
     if _is_negated(harmless, clause):
         return "dropped"
@@ -405,7 +411,7 @@ def stance_of(text: str, sentence: tuple[int, int], start: int, end: int) -> Sta
         return "dropped"
     lead = max(clause - 16, 0)
     if (
-        _PASSES.search(harmless, lead)
+        _LOW_PASSES.search(harmless, lead)
         or _is_item(text, sentence, start, end)
         or _AFTER_PASSES.match(text, end, min(sentence[1], end + 24))
     ):
@@ -415,9 +421,9 @@ def stance_of(text: str, sentence: tuple[int, int], start: int, end: int) -> Sta
 
 def _is_negated(before: str, clause: int) -> bool:
     """Whether the words before an option negate it: in its own clause, or by a doubt that reaches further."""
-    if _REACHES.search(before, _comma(before)):
+    if _LOW_REACHES.search(before, _comma(before)):
         return True
-    for negation in reversed(list(_NEGATES.finditer(before))):
+    for negation in reversed(list(_LOW_NEGATES.finditer(before))):
         between = before[negation.end() :]
         if _DOUBTS.match(between.lstrip()) and "," not in between:
             return True

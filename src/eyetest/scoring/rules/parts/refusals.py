@@ -30,7 +30,7 @@ class _Family(msgspec.Struct, frozen=True):
 
 
 def _family(words: str, pattern: str) -> _Family:
-    return _Family(gates.words(words), re.compile(pattern, re.IGNORECASE))
+    return _Family(gates.words(words), re.compile(pattern))
 
 
 FAMILIES = (
@@ -72,8 +72,8 @@ FAMILIES = (
         r"has)"
         r"\s(?:\w+ ){0,3}?(?:missing|blank|empty|visible|unavailable|too (?:blurry|dark|small|low)|unreadable|load|"
         r"loaded|attached|included|provided|uploaded|accessible|illegible|unclear|blurry)|"
-        rf"(?:haven't|have not|didn't|did not|hasn't|has not) (?:provide|attach|include|upload|share|supplie|supply|sen[dt]|"
-        rf"give)(?:[dn]|ed)? (?:\w+ ){{0,3}}?{_PICTURE}|"
+        rf"(?:haven't|have not|didn't|did not|hasn't|has not) (?:provide|attach|include|upload|share|"
+        rf"supplie|supply|sen[dt]|give)(?:[dn]|ed)? (?:\w+ ){{0,3}}?{_PICTURE}|"
         rf"(?:without|unless) (?:\w+ ){{0,3}}?{_PICTURE}\b|(?:there is|there's|i see) no (?:\w+ )?{_PICTURE})",
     ),
     _family(
@@ -91,8 +91,8 @@ FAMILIES = (
         r"\b(?:sorry|unfortunately|as an? (?:ai|text-based ai|language model|large language)\b|"
         r"(?:my|the|our) (?:guidelines|policy|policies|rules|instructions) (?:don't|do not|prohibit|prevent|forbid)|"
         r"(?:please|could you|can you|would you) (?:\w+ )?(?:upload|provide|share|attach|describe|send|supply)|"
-        r"(?:once|when|after|if|as soon as) you(?: can| could| have)? (?:upload|provide|share|attach|describe|send|supply)"
-        r"[^.!?\n]{0,80}?\b(?:i|we)(?:'ll| can| could| will|'d| would)\b|"
+        r"(?:once|when|after|if|as soon as) you(?: can| could| have)? (?:upload|provide|share|attach|describe|send|"
+        r"supply)[^.!?\n]{0,80}?\b(?:i|we)(?:'ll| can| could| will|'d| would)\b|"
         r"no (?:idea|clue)\b|hard to (?:say|tell)\b|beyond my|against my|idk\b|"
         r"violat\w{1,3} (?:my|our|the))",
     ),
@@ -120,7 +120,7 @@ def find_refusal(case: Case, start: int, end: int) -> re.Match[str] | None:
     """The words with which a sentence declines."""
     words = case.words(start, end)
     for family in FAMILIES:
-        if not words.isdisjoint(family.words) and (found := family.pattern.search(case.text, start, end)):
+        if not words.isdisjoint(family.words) and (found := family.pattern.search(case.low, start, end)):
             return found
     return None
 

@@ -6,7 +6,9 @@ from eyetest.scoring.rules.parts.case import Case
 from eyetest.scoring.rules.parts.content import exactly
 from eyetest.scoring.rules.reading import Reading
 
-_SHARE = re.compile(r"(?:chance of |probability of |for )?(\d{1,3}(?:\.\d{1,3})?)\s{0,2}%(?: chance| probability| sure| likely)?")
+_SHARE = re.compile(
+    r"(?:chance of |probability of |for )?(\d{1,3}(?:\.\d{1,3})?)\s{0,2}%(?: chance| probability| sure| likely)?"
+)
 _PARTS = re.compile(r"[,;\n/]|\band\b|\bvs\b")
 _LONGEST = 200
 _ALL = 101.0

@@ -8,6 +8,7 @@ from eyetest.scoring.rules.parts.closing import ticked
 from eyetest.scoring.rules.parts.content import Content
 from eyetest.scoring.rules.parts.cues import CORRECTS, TIES, retracts
 from eyetest.scoring.rules.parts.lines import alone_on_line, first_line, headed, last_line
+from eyetest.scoring.rules.parts.lowered import cased
 from eyetest.scoring.rules.parts.mentions import groups
 from eyetest.scoring.rules.parts.stated import statement
 from eyetest.scoring.rules.parts.statement import FIRM, WEAK, Statement
@@ -127,7 +128,7 @@ class _Weighing:
         """Whether this sentence corrects or retracts what stands before it."""
         case, (start, end) = self.case, self.case.sentences[n]
         words = case.words(start, end)
-        if not words.isdisjoint(gates.CORRECT) and CORRECTS.search(case.text, start, end):
+        if not words.isdisjoint(gates.CORRECT) and _LOW_CORRECTS.search(case.low, start, end):
             self.weak = self.weak or _corrected_text(case, n)
             self.corrected = True
         if not self.weak and not words.isdisjoint(gates.RETRACT) and retracts(case.text, start, end):
@@ -162,6 +163,7 @@ def _corrected_text(case: Case, n: int) -> Statement | None:
 _TURNS = re.compile(r"\s{0,6}(?:but|however|yet|in the end|so in the end|or rather|update)\b", re.IGNORECASE)
 _WITHDRAWN = re.compile(r"\b(?:wait,? no|no,? wait|scratch that|never ?mind)\W{0,4}$", re.IGNORECASE)
 _BOTH = re.compile(r"\s{0,6}(?:both|either|these two)\b", re.IGNORECASE)
+_LOW_CORRECTS = cased(CORRECTS)
 _SHORT = 80
 _LOOSER = ("verdict", "choice")
 """Cues that may also speak of something else; an answer on the first line outranks them."""

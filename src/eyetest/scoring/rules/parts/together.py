@@ -12,7 +12,10 @@ _HEAD = re.compile(
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"\b(?:not|incorrect|wrong|except|less|n't)\b|n't", re.IGNORECASE)
-_ITEM = re.compile(r"[\s>\-•+]{0,10}(?:\d{1,2}[.)]\s{1,3}(?=\(?[A-Z][).:]))?(?:option\s)?[(\[]?([A-Z]|\d{1,2})[).:\]]{1,2}\s", re.IGNORECASE)
+_ITEM = re.compile(
+    r"[\s>\-•+]{0,10}(?:\d{1,2}[.)]\s{1,3}(?=\(?[A-Z][).:]))?(?:option\s)?[(\[]?([A-Z]|\d{1,2})[).:\]]{1,2}\s",
+    re.IGNORECASE,
+)
 
 
 def listed_together(case: Case, n: int) -> Statement | None:

@@ -127,10 +127,9 @@ def _verdict(case: Case, sentence: tuple[int, int], found: Found) -> Statement |
     verdict = _VERDICT.match(text, found.end, min(end, found.end + _REACH))
     if _is_left(text, sentence, found):
         return by_mark(found, FIRM, "verdict")
-    if not doubted and _is_found(text, sentence, found):
-        return by_mark(found, WEAK, "verdict")
-    if not verdict:
-        return by_mark(found, WEAK, "verdict") if not doubted and _FITS.match(text, found.end, end) else None
+    fits = _is_found(text, sentence, found) or (not verdict and _FITS.match(text, found.end, end))
+    if not verdict or (fits and not doubted):
+        return by_mark(found, WEAK, "verdict") if fits and not doubted else None
     aside = verdict["aside"] and exactly(verdict["aside"], case.offer) not in found.places
     loose = verdict["word"].lower() in _LOOSE and _NO_VERDICT.match(text, verdict.end(), end)
     supposed = _ONLY_IF.match(text, verdict.end()) or _IF.search(text, max(start, found.start - 30), found.start)
@@ -153,7 +152,9 @@ def _is_found(text: str, sentence: tuple[int, int], found: Found) -> bool:
     """``after checking all options, we find that option H satisfies them``."""
     start, end = sentence
     lead = max(start, found.start - 40)
-    return bool(_FOUND.search(text, lead, found.start) and _SATISFIES.match(text, found.end, min(end, found.end + 240)))
+    return bool(
+        _FOUND.search(text, lead, found.start) and _SATISFIES.match(text, found.end, min(end, found.end + 240))
+    )
 
 
 def _cjk(case: Case, start: int, end: int) -> Statement | None:

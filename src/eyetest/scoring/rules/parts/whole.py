@@ -67,9 +67,15 @@ def _only_marks(case: Case) -> Reading | None:
     if _labels_letter(case, marks):
         return None
     at = text.index(marks[0])
+    if (named := _LABELLED.match(text)) and exactly(named[2].strip(), case.offer) == places[0]:
+        return case.chosen(places[0], "mark with text", at, len(text.rstrip()))
     if len(set(places)) > 1:
         return case.nothing("ambiguous", "bare mark", "several marks", (at, len(text.rstrip())))
     return case.chosen(places[0], "bare mark", at, at + len(marks[0]))
+
+
+_LABELLED = re.compile(r"\W{0,6}(\w{1,2})\s{0,3}[).:\]]\s{0,3}(.{1,200})", re.DOTALL)
+"""``B. D, B, A, C`` where that list of letters is what option B says."""
 
 
 def _labels_letter(case: Case, marks: list[str]) -> bool:

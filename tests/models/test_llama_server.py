@@ -116,7 +116,7 @@ def test_what_the_server_cannot_do_fails_at_once_in_its_words(shared: Path, mode
         to = tmp_path / f"run-{bench.name}"
         command = [*RUN, str(bench), "--models", str(models), "--limit", "2", "--to", str(to)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 2, done.stderr
         stored = list(read_responses(to))
         assert stored
         for response in stored:

@@ -24,6 +24,9 @@ speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/import.py
 	$(BIN)/python speed/audit.py
 	$(BIN)/python speed/ask.py --growth 50000
+	$(BIN)/python speed/read.py
+	$(BIN)/python speed/score.py
+	$(BIN)/python speed/captions.py
 
 # Tools that speed/ compares with, in an environment of their own.
 peers: .venv-peers/installed

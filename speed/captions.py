@@ -1,7 +1,7 @@
 """CIDEr and BLEU-1…4 of generated captions: eyetest and pycocoevalcap on the same tokens, in one run.
 
-    python -m venv /tmp/peer && /tmp/peer/bin/pip install pycocoevalcap
-    python speed/captions.py --peer-python /tmp/peer/bin/python [--captions 5000] [--references 5] [--rounds 3]
+    make peers
+    python speed/captions.py [--peer-python .venv-peers/bin/python] [--captions 5000] [--references 5] [--rounds 3]
 
 Both sides get tokens joined by blanks, score one after the other in each round, and are measured in CPU
 seconds (the steady measure on a busy machine), best round of each. Without the peer it ends with exit code 2.
@@ -13,6 +13,7 @@ import random
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from eyetest.scoring.metrics.bleu import bleu_scores
 from eyetest.scoring.metrics.cider import cider
@@ -36,6 +37,7 @@ for line in sys.stdin:
     print(json.dumps([*seconds, [float(score), *map(float, bleus)]]), flush=True)
 """
 _MISSING = "pycocoevalcap is not there. Install it in an environment of its own and name its Python:\n  {}"
+PEERS = Path(__file__).resolve().parent.parent / ".venv-peers/bin/python"
 
 
 def captions(count: int, references: int) -> tuple[list[str], list[list[str]]]:
@@ -70,7 +72,7 @@ def ours(answers: list[str], references: list[list[str]]) -> tuple[float, float,
 def main() -> None:
     """Measure both sides and print the ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peer-python", default=sys.executable, help="a Python that has pycocoevalcap")
+    parser.add_argument("--peer-python", default=str(PEERS), help="a Python that has pycocoevalcap")
     parser.add_argument("--captions", type=int, default=5_000)
     parser.add_argument("--references", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=3)

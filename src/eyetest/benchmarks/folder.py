@@ -137,7 +137,12 @@ class Benchmark:
 
 
 def copy_without_pictures(benchmark: Benchmark, to: Path) -> None:
-    """Keep a benchmark's items somewhere else: what was asked stays known when the benchmark moves or changes."""
+    """Keep a benchmark's items somewhere else, unless some are kept there already.
+
+    What was asked stays known when the benchmark moves or changes.
+    """
+    if is_benchmark(to):
+        return
     with replacing_folder(to) as place:
         for name in (MANIFEST, _ITEMS):
             shutil.copyfile(benchmark.path / name, place / name)

@@ -12,6 +12,7 @@ from eyetest.records.condition import Ask, Marks, Method, Shots, Sight
 
 Said = str | list[str] | None
 _PANEL = "How the question is put"
+_ALWAYS_TOLD = ("model", "sight", "ask")
 _MAX_DIGITS = 18
 """Longer numbers do not fit the columns that hold templates and orders."""
 
@@ -69,6 +70,12 @@ def conditions(
         for axis, word in said.items()
     }
     return tuple(Condition(**dict(zip(axes, point, strict=True))) for point in product(*axes.values()))
+
+
+def telling_axes(different: Callable[[str], int]) -> list[str]:
+    """What tells groups of answers apart: model, sight, ask, and every other axis that takes more than one value."""
+    others = [axis for axis in _READERS if axis not in _ALWAYS_TOLD]
+    return [*_ALWAYS_TOLD, *(axis for axis in others if different(axis) > 1)]
 
 
 def _said(*words: Said) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from eyetest.benchmarks import Benchmark, copy_without_pictures
+from eyetest.benchmarks import copy_without_pictures
 from eyetest.cli import options
 from eyetest.cli.terminal import note, out, safe
 from eyetest.errors import InputError, nearest, short
@@ -95,11 +95,11 @@ def import_answers_(
     brought = import_answers(
         Source(path=file, fields=mapping, matrix=matrix, header=header, number_trials=number_trials),
         to,
-        benchmark=_about(benchmark) if benchmark else None,
+        benchmark=RunBenchmark.of(benchmark.manifest, benchmark.path) if benchmark else None,
         known=[item.id for item in benchmark] if benchmark else None,
         overwrite=overwrite,
     )
-    if benchmark and not (to / BENCHMARK).exists():
+    if benchmark:
         copy_without_pictures(benchmark, to / BENCHMARK)
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in brought.outcomes.most_common())
     verdicts = f", {brought.given:,} of them verdicts only" if brought.given else ""
@@ -127,12 +127,3 @@ def _answered_by(model: str | None, mapping: FieldMap) -> FieldMap:
         raise InputError("--model: --map or --set says who answered as well; say one of them")
     name = model.encode("utf-8", "replace").decode()
     return msgspec.structs.replace(mapping, constants=mapping.constants | {"model": name})
-
-
-def _about(benchmark: Benchmark) -> RunBenchmark:
-    return RunBenchmark(
-        name=benchmark.manifest.name,
-        path=str(benchmark.path.resolve()),
-        fingerprint=benchmark.manifest.fingerprint,
-        items=len(benchmark),
-    )

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from eyetest.benchmarks import Benchmark
 from eyetest.cli import options
+from eyetest.cli.conditions import telling_axes
 from eyetest.cli.terminal import note, out, print_json, print_table, safe
 from eyetest.records import Condition
 from eyetest.running.scored import benchmark_of, score_run
@@ -31,7 +32,6 @@ MetricOption = Annotated[
 ]
 _KINDS = ("refused", "ambiguous", "unparsed")
 _OUTCOMES = ("blocked", "failed")
-_ALWAYS = ("sight", "ask")
 
 
 def score(
@@ -69,10 +69,9 @@ def find_benchmark(run: Run, bench: Path | None) -> Benchmark:
 
 
 def varied(rows: pl.LazyFrame) -> list[str]:
-    """What tells groups apart: the model, sight and ask, and every other axis that takes more than one value."""
-    others = [name for name in Condition.__struct_fields__ if name not in _ALWAYS]
-    counts = rows.select(pl.col(name).n_unique() for name in others).collect().row(0, named=True)
-    return ["model", *_ALWAYS, *(name for name in others if counts[name] > 1)]
+    """The axes that tell groups of rows apart."""
+    counts = rows.select(pl.col(Condition.__struct_fields__).n_unique()).collect().row(0, named=True)
+    return telling_axes(counts.__getitem__)
 
 
 def summarise(scores: pl.LazyFrame, corpora: pl.DataFrame, axes: list[str]) -> pl.DataFrame:

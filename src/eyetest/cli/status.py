@@ -4,13 +4,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
-import pyarrow as pa
 import typer
 from rich.table import Table
 from rich.text import Text
 
+from eyetest.cli.conditions import telling_axes
 from eyetest.cli.terminal import note, out, print_json, print_table, safe
-from eyetest.records import Condition
 from eyetest.runs import Run
 
 _WORDS_SHOWN = 5
@@ -49,7 +48,7 @@ def survey(run: Run) -> dict[str, Any]:
     groups: dict[tuple[str, ...], Counter[str]] = {}
     failures: Counter[str] = Counter()
     told: set[str] = set()
-    axes = _varied(plan)
+    axes = telling_axes(lambda axis: len(plan.column(axis).unique()))
     keys = (plan.column(name).to_pylist() for name in (*axes, "request"))
     for *group, request in zip(*keys, strict=True):
         row = rows.get(request)
@@ -71,13 +70,6 @@ def survey(run: Run) -> dict[str, Any]:
         "not_applicable": last.not_applicable if last else {},
         "torn_lines": run.torn,
     }
-
-
-def _varied(plan: pa.Table) -> list[str]:
-    """What tells groups apart: the model, sight and ask, and every other axis that takes more than one value."""
-    always = ["model", "sight", "ask"]
-    others = [name for name in Condition.__struct_fields__ if name not in always]
-    return always + [name for name in others if len(plan.column(name).unique()) > 1]
 
 
 def _table(groups: list[dict[str, Any]], axes: list[str]) -> Table:

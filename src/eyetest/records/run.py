@@ -1,7 +1,10 @@
 """What a run folder says about itself."""
 
+from pathlib import Path
+
 import msgspec
 
+from eyetest.records.manifest import Manifest
 from eyetest.records.settings import ModelEntry
 
 RUN_VERSION = 1
@@ -14,6 +17,12 @@ class RunBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     path: str = ""
     fingerprint: str = ""
     items: int = 0
+
+    @classmethod
+    def of(cls, manifest: Manifest, path: Path) -> "RunBenchmark":
+        """The benchmark that lies in a folder."""
+        place = str(path.resolve())
+        return cls(name=manifest.name, path=place, fingerprint=manifest.fingerprint, items=manifest.counts.items)
 
 
 class RunStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

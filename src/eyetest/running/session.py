@@ -72,12 +72,7 @@ class Session:
             seed=asking.seed,
         )
         self.plan.only(asking.limit, asking.items)
-        self.about = RunBenchmark(
-            name=benchmark.manifest.name,
-            path=str(benchmark.path.resolve()),
-            fingerprint=benchmark.manifest.fingerprint,
-            items=len(benchmark),
-        )
+        self.about = RunBenchmark.of(benchmark.manifest, benchmark.path)
 
     def estimate(self, to: Path | None = None) -> Estimate:
         """What a run into this folder would ask, without touching anything."""
@@ -109,8 +104,7 @@ class Session:
                 planned(estimate)
             progress.to_ask, progress.stored = estimate.calls, estimate.stored
             run.record(self._step(estimate), self.entries, self.about)
-            if not (to / BENCHMARK).exists():
-                copy_without_pictures(self.benchmark, to / BENCHMARK)
+            copy_without_pictures(self.benchmark, to / BENCHMARK)
             if estimate.calls:
                 with watch(progress) if watch else nullcontext(), _one_error(), suppress(asyncio.CancelledError):
                     asyncio.run(self._ask(run, progress, settled))

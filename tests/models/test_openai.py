@@ -20,7 +20,7 @@ from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
-from eyetest.models import Call, CallError, Model, Pictures, World, make_models
+from eyetest.models import Call, CallError, Model, Pictures, Surroundings, make_models
 from eyetest.models.openai import parse_target
 from eyetest.models.replies import read_completion, read_failure, retry_after
 from eyetest.prompts import build
@@ -59,7 +59,7 @@ def ask(
 ) -> Response:
     """One attempt of a model made for it."""
     spec = ModelEntry(spec=f"openai:org/the-model@{endpoint.url}", **entry or {})
-    world = World(Pictures(benchmark.images), 5.0, patience, patience)
+    world = Surroundings(Pictures(benchmark.images), 5.0, patience, patience)
 
     async def work() -> Response:
         (model,) = make_models({"m": spec}, world)
@@ -344,7 +344,7 @@ def test_a_query_stays_a_query(endpoint: Endpoint, tmp_path: Path) -> None:
     benchmark = bench(tmp_path / "b")
 
     async def work() -> None:
-        (model,) = make_models({"m": spec}, World(Pictures(benchmark.images)))
+        (model,) = make_models({"m": spec}, Surroundings(Pictures(benchmark.images)))
         await model.open()
         try:
             await model.answer(call(benchmark["talk"], model))
@@ -398,7 +398,7 @@ def test_pictures_are_encoded_once_while_neighbours_need_them(tmp_path: Path) ->
             return read(image)
 
     pictures = Pictures(Counting())  # type: ignore[arg-type]
-    (model,) = make_models({"m": ModelEntry(spec="openai:m@http://h/v1")}, World(pictures))
+    (model,) = make_models({"m": ModelEntry(spec="openai:m@http://h/v1")}, Surroundings(pictures))
     for _ in range(5):
         model.body(call(benchmark["many"], model).request)  # type: ignore[attr-defined]
     assert len(reads) == 3

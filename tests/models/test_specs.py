@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.models import BACKENDS, World, make_models, parse_models, read_models
+from eyetest.models import BACKENDS, Surroundings, make_models, parse_models, read_models
 from eyetest.records import ModelEntry
 
 
@@ -118,5 +118,5 @@ def test_every_backend_makes_models_and_says_what_it_is() -> None:
     assert {"openai", "replay", "scripted"} <= set(BACKENDS)
     for backend in BACKENDS.values():
         assert backend.summary
-    (model,) = make_models({"m": ModelEntry(spec="openai:x@http://h/v1", sampling={"top_p": 1})}, World())
+    (model,) = make_models({"m": ModelEntry(spec="openai:x@http://h/v1", sampling={"top_p": 1})}, Surroundings())
     assert dict(model.settings) == {"model": "x", "top_p": 1}

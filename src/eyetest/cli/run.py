@@ -13,7 +13,7 @@ from eyetest.cli import options
 from eyetest.cli.live import line, watching
 from eyetest.cli.terminal import err, fail, note, out, program, safe
 from eyetest.errors import InputError
-from eyetest.models import World, parse_models
+from eyetest.models import Surroundings, parse_models
 from eyetest.records import ModelEntry
 from eyetest.running import Asking, Estimate, Limits, Progress, Session
 from eyetest.running.planning import PASSED_OVER
@@ -147,7 +147,7 @@ def run(
             tokens=max_total_tokens,
             money=max_cost,
         ),
-        patience=World(connect_seconds=connect, first_byte_seconds=first_byte, total_seconds=timeout),
+        patience=Surroundings(connect_seconds=connect, first_byte_seconds=first_byte, total_seconds=timeout),
         retry_failed=retry_failed,
         stop=stop,
     )

@@ -1,6 +1,6 @@
 """Who answers: endpoints, recorded answers, fakes."""
 
-from eyetest.models.base import Backend, Call, CallError, Model, World
+from eyetest.models.base import Backend, Call, CallError, Model, Surroundings
 from eyetest.models.pictures import Pictures
 from eyetest.models.specs import BACKENDS, make_models, parse_models, read_models
 
@@ -11,7 +11,7 @@ __all__ = [
     "CallError",
     "Model",
     "Pictures",
-    "World",
+    "Surroundings",
     "make_models",
     "parse_models",
     "read_models",

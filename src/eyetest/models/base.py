@@ -65,11 +65,11 @@ class Backend(Protocol):
     name: str
     summary: str
 
-    def make(self, name: str, entry: ModelEntry, world: "World") -> Model:
+    def make(self, name: str, entry: ModelEntry, surroundings: "Surroundings") -> Model:
         """The model that an entry's spec names; ``entry.spec`` starts with this backend's name."""
 
 
-class World(msgspec.Struct, frozen=True):
+class Surroundings(msgspec.Struct, frozen=True):
     """What a model may need from outside: pictures, and how patient to be."""
 
     pictures: Any = None

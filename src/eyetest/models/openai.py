@@ -15,7 +15,7 @@ import msgspec
 from yarl import URL
 
 from eyetest.errors import InputError, short
-from eyetest.models.base import Call, CallError, Model, World, target_of
+from eyetest.models.base import Call, CallError, Model, Surroundings, target_of
 from eyetest.models.replies import read_completion, read_failure
 from eyetest.models.secret import key_for, refuse_keys_in
 from eyetest.records import Message, ModelEntry, Part, Request, Response, Words
@@ -33,8 +33,8 @@ class OpenAIModel:
     likelihoods = False
     knows_items = False
 
-    def __init__(self, name: str, entry: ModelEntry, world: World) -> None:
-        self.name, self.entry, self._world = name, entry, world
+    def __init__(self, name: str, entry: ModelEntry, surroundings: Surroundings) -> None:
+        self.name, self.entry, self._world = name, entry, surroundings
         target, url = parse_target(target_of(entry.spec))
         base = URL(url)
         self._url = (base / "chat" / "completions").with_query(base.query)
@@ -51,14 +51,14 @@ class OpenAIModel:
 
     async def open(self) -> None:
         """Make the session that all calls share."""
-        world = self._world
+        surroundings = self._world
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
             headers={"Content-Type": "application/json", **self._key.header()},
             timeout=aiohttp.ClientTimeout(
-                total=world.total_seconds,
-                sock_connect=world.connect_seconds,
-                sock_read=world.first_byte_seconds,
+                total=surroundings.total_seconds,
+                sock_connect=surroundings.connect_seconds,
+                sock_read=surroundings.first_byte_seconds,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
         )
@@ -158,9 +158,9 @@ class OpenAIBackend:
     name = "openai"
     summary = "any OpenAI-compatible endpoint: openai:MODEL@URL"
 
-    def make(self, name: str, entry: ModelEntry, world: World) -> Model:
+    def make(self, name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
         """A model behind an endpoint."""
-        return OpenAIModel(name, entry, world)
+        return OpenAIModel(name, entry, surroundings)
 
 
 BACKEND = OpenAIBackend()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eyetest.errors import InputError, nearest
-from eyetest.models.base import Call, CallError, Model, World, target_of
+from eyetest.models.base import Call, CallError, Model, Surroundings, target_of
 from eyetest.records import Answer, Asked, ModelEntry, Response
 from eyetest.runs import open_answers
 
@@ -53,7 +53,7 @@ class ReplayBackend:
     name = "replay"
     summary = "recorded answers: replay:RUN or replay:FILE, #MODEL where it holds several"
 
-    def make(self, name: str, entry: ModelEntry, world: World) -> Model:
+    def make(self, name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
         """The answers of one recorded model."""
         place, _, wanted = target_of(entry.spec).partition("#")
         by_model: dict[str, dict[_Key, Answer]] = {}

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from eyetest.errors import InputError, nearest
-from eyetest.models.base import Call, CallError, Model, World, target_of
+from eyetest.models.base import Call, CallError, Model, Surroundings, target_of
 from eyetest.records import Asked, ModelEntry, Response, mark, shown_order
 
 _REFUSAL = "I'm sorry, but I can't answer this."
@@ -134,7 +134,7 @@ class ScriptedBackend:
     name = "scripted"
     summary = "a fake for trying things out: scripted:right=0.7,blind=0.4,refuse=0.1,fail=0.05,lag=0.1"
 
-    def make(self, name: str, entry: ModelEntry, world: World) -> Model:
+    def make(self, name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
         """A model that is a script."""
         return ScriptedModel(name, entry, parse_script(target_of(entry.spec)))
 

@@ -9,7 +9,7 @@ import msgspec
 import yaml
 
 from eyetest.errors import InputError, nearest, short
-from eyetest.models.base import Backend, Model, World
+from eyetest.models.base import Backend, Model, Surroundings
 from eyetest.records import ModelEntry
 from eyetest.registry import Registry
 
@@ -58,9 +58,9 @@ def read_models(path: Path) -> dict[str, ModelEntry]:
     return {str(name): _entry(value, f"{path}: {name}") for name, value in content.items()}
 
 
-def make_models(entries: dict[str, ModelEntry], world: World) -> list[Model]:
+def make_models(entries: dict[str, ModelEntry], surroundings: Surroundings) -> list[Model]:
     """The models themselves, ready to be opened."""
-    return [BACKENDS[entry.spec.partition(":")[0]].make(name, entry, world) for name, entry in entries.items()]
+    return [BACKENDS[entry.spec.partition(":")[0]].make(name, entry, surroundings) for name, entry in entries.items()]
 
 
 def _one(word: str, listed: dict[str, ModelEntry]) -> tuple[str, ModelEntry]:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks import Benchmark, copy_without_pictures
-from eyetest.models import Model, Pictures, World, make_models
+from eyetest.models import Model, Pictures, Surroundings, make_models
 from eyetest.records import (
     Condition,
     ModelEntry,
@@ -45,7 +45,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[str, ...] = ()
     """Only these items."""
     limits: Limits = Limits()
-    patience: World = World()
+    patience: Surroundings = Surroundings()
     retry_failed: bool = False
     stop: str = ""
     """A stopping rule in words; empty asks everything."""
@@ -58,8 +58,8 @@ class Session:
         self, benchmark: Benchmark, models: dict[str, ModelEntry], asking: Asking, *, hit: Hit | None = None
     ) -> None:
         self.benchmark, self.entries, self.asking, self._hit = benchmark, models, asking, hit
-        world = msgspec.structs.replace(asking.patience, pictures=Pictures(benchmark.images))
-        self.models: list[Model] = make_models(models, world)
+        surroundings = msgspec.structs.replace(asking.patience, pictures=Pictures(benchmark.images))
+        self.models: list[Model] = make_models(models, surroundings)
         self.rule: StoppingRule | None = None
         if asking.stop:
             self.rule = parse_rule(asking.stop, trials=asking.trials, models=len(models))

@@ -26,6 +26,7 @@ speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/ask.py --growth 50000
 	$(BIN)/python speed/read.py
 	$(BIN)/python speed/score.py
+	$(BIN)/python speed/tables.py
 	$(BIN)/python speed/captions.py
 
 # Tools that speed/ compares with, in an environment of their own.

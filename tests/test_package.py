@@ -13,7 +13,7 @@ from eyetest.benchmarks import FORMATS
 from eyetest.errors import InputError
 
 ROOMS = (
-    *("records", "benchmarks", "runs", "scoring", "prompts", "models", "running"),
+    *("records", "benchmarks", "runs", "scoring", "measures", "prompts", "models", "running"),
     *("probes", "curate", "world", "reports", "cli"),
 )
 EXPORTING = [eyetest, *(importlib.import_module(f"eyetest.{room}") for room in ROOMS)]

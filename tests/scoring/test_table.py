@@ -78,9 +78,10 @@ def make_run(
     return Run(path)
 
 
-def animals(id_: str = "i", *gold: int, question: str = "Which one?") -> Item:
+def animals(id_: str = "i", *gold: int, question: str = "Which one?", **more: Any) -> Item:
     texts = ("cat", "dog", "bird", "fish")
-    return Item(id=id_, question=question, choices=tuple(Choice(text, n in gold) for n, text in enumerate(texts)))
+    choices = tuple(Choice(text, n in gold) for n, text in enumerate(texts))
+    return Item(id=id_, question=question, choices=choices, **more)
 
 
 def answers_of(rows: Sequence[Mapping[str, Any]]) -> pl.LazyFrame:

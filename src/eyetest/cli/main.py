@@ -22,6 +22,7 @@ _COMMANDS = {
     "score": "score:score",
     "explain": "explain:explain",
     "read": "read:read",
+    "measure": "measure:measure",
     "diff-rules": "diff_rules:diff_rules",
     "import-answers": "import_answers:import_answers_",
     "export-answers": "export_answers:export_answers_",

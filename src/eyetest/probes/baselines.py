@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from eyetest.probes.chance import uneven
+from eyetest.measures.stats.guessing import guessing
+from eyetest.measures.stats.luck import uneven
 from eyetest.probes.subject import Subject, percent
 from eyetest.probes.words import normalise
 from eyetest.records import Finding, Item, letter
@@ -66,10 +67,9 @@ class Baselines:
 
 def baseline(items: Sequence[Item]) -> dict[str, Any]:
     """Random choice, and the most frequent gold letter."""
-    golds = Counter(item.gold[0] for item in items)
-    position, count = max(golds.items(), key=lambda pair: (pair[1], -pair[0]))
-    random = sum(1 / len(item.choices) for item in items) / len(items)
-    return {"n": len(items), "random": random, "frequent": count / len(items), "letter": letter(position)}
+    found = guessing([len(item.choices) for item in items], [item.gold[0] for item in items])
+    assert found is not None
+    return {"n": found.n, "random": found.random, "frequent": found.frequent, "letter": letter(found.place)}
 
 
 def _by_tags(items: Iterable[Item]) -> dict[str, dict[str, list[Item]]]:

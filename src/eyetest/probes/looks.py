@@ -8,7 +8,7 @@ the gold among them with a known chance; over all items the hits are compared wi
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from eyetest.probes.chance import at_least
+from eyetest.measures.stats.luck import at_least
 from eyetest.probes.subject import Subject, percent, too_few
 from eyetest.probes.words import decimals, normalise, quantity, words
 from eyetest.records import Finding, Item

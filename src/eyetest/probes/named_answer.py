@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from eyetest.probes.chance import at_least
+from eyetest.measures.stats.luck import at_least
 from eyetest.probes.subject import Subject, percent
 from eyetest.probes.words import contains_phrase, quantity, words
 from eyetest.records import Finding, Item

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from eyetest.probes.chance import uneven
+from eyetest.measures.stats.luck import uneven
 from eyetest.probes.subject import Subject, by_option_count, percent, too_few
 from eyetest.records import Finding, letter
 

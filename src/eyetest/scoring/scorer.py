@@ -2,16 +2,20 @@
 
 import math
 from collections.abc import Sequence
+from unicodedata import normalize
 
 import msgspec
 
-from eyetest.records import Condition, Item, ReadingKind, Response, identity, letter, shown_order
+from eyetest.records import Condition, Item, ReadingKind, Response, identity, letter, mark, shown_order
 from eyetest.scoring.answer_part import answer_part
 from eyetest.scoring.metrics import METRICS, Context, ItemMetric
 from eyetest.scoring.rules import RULE_SETS, Reading, Reply, RuleSet
 
 ACCURACY = "accuracy"
 GIVEN = "given"
+BY_TEXT = " by text"
+"""How a rule ends that found an option by its words, not by its mark."""
+_LONGEST_MARK = 2
 _LIKELIHOOD = "likelihood"
 _TOGETHER = "scored over all answers together"
 _TEXT_METRIC = "open"
@@ -99,7 +103,8 @@ class Scorer:
         choice = identity(order, found.index) if found.index is not None else None
         right = found.index is not None and order[found.index] in item.gold
         why = "would guess" if found.would_guess else found.why
-        return Scored(found.kind, choice, _rule(self.rules, found), ACCURACY, float(right), why, found.span)
+        rule = _rule(self.rules, found) + ("" if _is_mark(text, found, condition) else BY_TEXT)
+        return Scored(found.kind, choice, rule, ACCURACY, float(right), why, found.span)
 
     def _text(self, item: Item, text: str, name: str) -> Scored:
         metric = METRICS[name]
@@ -110,6 +115,14 @@ class Scorer:
         if not score and (found := ours.read(Reply(text, ()))).kind == "refused":
             return Scored("refused", None, _rule(ours, found), name, 0.0, found.why, found.span)
         return Scored("text", None, None, name, score, "" if isinstance(metric, ItemMetric) else _TOGETHER)
+
+
+def _is_mark(text: str, found: Reading, condition: Condition) -> bool:
+    """Whether what decided is the option's mark; where nothing was chosen, there is nothing to say."""
+    if found.index is None or found.span is None:
+        return True
+    words = normalize("NFKC", text[slice(*found.span)]).strip()
+    return len(words) <= _LONGEST_MARK and words.casefold() == mark(condition.marks, found.index).casefold()
 
 
 def _rule(rules: RuleSet, found: Reading) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 _EXACT = 1_000
@@ -29,3 +30,8 @@ def uneven(counts: Sequence[int], rng: np.random.Generator) -> float:
     drawn = rng.multinomial(total, [1 / kinds] * kinds, size=_SIMULATED)
     as_odd = np.square(drawn - total / kinds).sum(axis=1) >= observed - 1e-9
     return float((1 + as_odd.sum()) / (1 + _SIMULATED))
+
+
+def exactly(trials: int, chance: float) -> NDArray[np.float64]:
+    """The chance of 0, 1, 2 … hits."""
+    return np.asarray(stats.binom.pmf(np.arange(trials + 1), trials, chance), float)

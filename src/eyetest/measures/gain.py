@@ -1,0 +1,207 @@
+"""Multi-modal gain and leakage (MMStar): what a model gets from its eyes, and what it has read before the test.
+
+Gain is the score with the picture minus the score without it. Leakage is the score without it minus that of the
+language model it was built on, which saw no pictures in training. The published measure cuts leakage off at 0, which
+biases it upwards; the plain difference stands beside it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.series import Protocol, Series, like, told
+from eyetest.measures.stats.bootstrap import Floats, percentiles, resampled_means
+from eyetest.wording import counted
+
+_SCORES = ("sighted", "blind", "base")
+
+
+def gain(sighted: float | None, blind: float | None) -> float | None:
+    """What sight adds to a score."""
+    return None if sighted is None or blind is None else sighted - blind
+
+
+def leakage(blind: float | None, base: float | None, clipped: bool = True) -> float | None:
+    """What a blind model scores above its language model; by the published definition never below 0."""
+    if blind is None or base is None:
+        return None
+    return max(0.0, blind - base) if clipped else blind - base
+
+
+class Gain:
+    """Gain and leakage of every model that answered with its eyes open and shut."""
+
+    name = "gain"
+    summary = "multi-modal gain and leakage, paired, per model and benchmark and averaged both ways"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+        "sighted": ("image", "the sight that counts as seeing"),
+        "blind": ("blind", "the sight that counts as not seeing: blind, blind-guess, grey"),
+    }
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row a model, then the averages over benchmarks, over models, and over both."""
+        strata = ["benchmark", *results.by_tags(settings.by)]
+        scores = results.per_item(["benchmark", "model", *PROTOCOL])
+        scores = scores.join(results.items.select(*strata, "item"), on=("benchmark", "item"), how="left")
+        asked = _Asked(results, settings, {})
+        found: list[_Row] = []
+        for place, (key, part) in enumerate(scores.group_by(strata, maintain_order=True)):
+            found += _rows(tuple(map(str, key)), Series(part), asked, place)
+        if not found:
+            sights = f"{settings.own['sighted']} and {settings.own['blind']}"
+            raise NotMeasurable(f"gain: no model answered both {sights} under one protocol")
+        if all(row.leaks is None for row in found) and not asked.notes:
+            asked.notes["no leakage: no model names its language model (base: in models.yaml, with --models)"] = None
+        table = pl.DataFrame(
+            [row.told(strata, settings.level) for row in (*found, *_averages(found))], infer_schema_length=None
+        )
+        return Measured(table if len({row.stratum for row in found}) > 1 else table.drop(strata), tuple(asked.notes))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What was asked of the measure, and what has to be said beside the table."""
+
+    results: Results
+    settings: Settings
+    notes: dict[str, None]
+
+    @property
+    def sights(self) -> tuple[str, str]:
+        return self.settings.own["sighted"], self.settings.own["blind"]
+
+    def base(self, model: str) -> str | None:
+        entry = self.results.models.get(model)
+        return entry.base if entry else None
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A model's means, and what each resample made of its gain and its leakage."""
+
+    stratum: tuple[str, ...]
+    model: str
+    protocols: tuple[Protocol | None, ...]
+    scores: tuple[float | None, ...]
+    gain: float | None
+    leak: float | None
+    """Unclipped."""
+    clipped: float | None
+    n: int
+    gains: Floats
+    leaks: Floats | None
+    clippeds: Floats | None
+
+    def told(self, strata: Sequence[str], level: float) -> dict[str, Any]:
+        """The row of the table."""
+        row: dict[str, Any] = dict(zip(strata, self.stratum, strict=True)) | {"model": self.model}
+        row |= _with_interval("gain", self.gain, self.gains, level)
+        row |= _with_interval("leakage", self.clipped, self.clippeds, level)
+        row |= _with_interval("unclipped", self.leak, self.leaks, level)
+        row |= {"n": self.n} | dict(zip(_SCORES, self.scores, strict=True))
+        return row | {f"{name}_by": told(how) for name, how in zip(_SCORES, self.protocols, strict=True)}
+
+
+def _with_interval(name: str, value: float | None, drawn: Floats | None, level: float) -> dict[str, float | None]:
+    low, high = percentiles(drawn, level) if value is not None and drawn is not None else (None, None)
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+def _rows(stratum: tuple[str, ...], series: Series, asked: _Asked, place: int) -> list[_Row]:
+    """The models of one benchmark, or of one part of it, all on the same resamples."""
+    trios = list(_trios(series, asked))
+    columns = [
+        [series.column(name, protocol) for name, protocol in ((model, sighted), (model, blind), (base, text))]
+        for model, base, (sighted, blind, text) in trios
+    ]
+    if not columns:
+        return []
+    pairs = np.column_stack([pair for sighted, blind, base in columns for pair in (sighted - blind, blind - base)])
+    drawn = resampled_means(pairs, series.clusters, asked.settings.resamples, (asked.settings.seed, place))
+    rows = []
+    for i, (model, _, protocols) in enumerate(trios):
+        gains, leaks = pairs[:, 2 * i], pairs[:, 2 * i + 1]
+        both, known = ~np.isnan(gains), ~np.isnan(leaks)
+        sighted, blind, base = columns[i]
+        leak = _mean(leaks[known])
+        rows.append(
+            _Row(
+                stratum,
+                model,
+                protocols,
+                (_mean(sighted[both]), _mean(blind[both]), _mean(base[known])),
+                _mean(gains[both]),
+                leak,
+                None if leak is None else max(0.0, leak),
+                int(both.sum()),
+                drawn[:, 2 * i],
+                None if leak is None else drawn[:, 2 * i + 1],
+                None if leak is None else np.maximum(drawn[:, 2 * i + 1], 0.0),
+            )
+        )
+    return rows
+
+
+def _trios(series: Series, asked: _Asked) -> Iterator[tuple[str, str, tuple[Protocol | None, ...]]]:
+    """Each model, its language model, and the protocols of the three scores that belong together."""
+    sight, no_sight = asked.sights
+    for model in series.models:
+        base = asked.base(model)
+        for sighted in series.protocols(model, sight):
+            blind = like(series.protocols(model, no_sight), sighted)
+            text = like(series.protocols(base, no_sight), blind) if base and blind else None
+            if blind and base and text is None:
+                asked.notes[f"no leakage of {model}: its language model {base} was not asked {no_sight}"] = None
+            if blind:
+                yield model, base or "", (sighted, blind, text)
+
+
+def _averages(rows: Sequence[_Row]) -> Iterator[_Row]:
+    """Over benchmarks (or their parts) for each model, over models for each of them, and over all."""
+    strata = list(dict.fromkeys(row.stratum for row in rows))
+    models = list(dict.fromkeys(row.model for row in rows))
+    everywhere = (f"mean of {len(strata)}", *("" for _ in strata[0][1:]))
+    if len(strata) > 1:
+        for model in models:
+            mine = [row for row in rows if row.model == model]
+            if len({row.stratum for row in mine}) == len(strata):
+                yield _average(mine, everywhere, model)
+    if len(models) > 1:
+        for stratum in strata:
+            here = [row for row in rows if row.stratum == stratum]
+            yield _average(here, stratum, f"mean of {counted(len(here), 'row')}")
+    if len(strata) > 1 and len(models) > 1:
+        yield _average(rows, everywhere, f"mean of {counted(len(rows), 'row')}")
+
+
+def _average(rows: Sequence[_Row], stratum: tuple[str, ...], model: str) -> _Row:
+    leaks = [row.leaks for row in rows if row.leaks is not None]
+    clippeds = [row.clippeds for row in rows if row.clippeds is not None]
+    return _Row(
+        stratum,
+        model,
+        (None, None, None),
+        tuple(_mean_of(column) for column in zip(*(row.scores for row in rows), strict=True)),
+        _mean_of([row.gain for row in rows]),
+        _mean_of([row.leak for row in rows]),
+        _mean_of([row.clipped for row in rows]),
+        sum(row.n for row in rows),
+        np.mean([row.gains for row in rows], axis=0),
+        np.mean(leaks, axis=0) if leaks else None,
+        np.mean(clippeds, axis=0) if clippeds else None,
+    )
+
+
+def _mean_of(values: Sequence[float | None]) -> float | None:
+    return _mean(np.array([value for value in values if value is not None]))
+
+
+def _mean(values: Floats) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+MEASURES = (Gain(),)

@@ -1,0 +1,138 @@
+"""What blind answers betray: items that many inspectors hit without looking, and items that leaked with pictures.
+
+MMStar calls an item abnormal that at least 6 of 8 inspectors answer blind, and a multi-modal leak one that a model
+answers blind although its own language model does not.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.stats.intervals import Floats, mean
+from eyetest.measures.stats.luck import exactly
+from eyetest.wording import counted
+
+_HOW = PROTOCOL[1:]
+_SIGHT = ("blind", "the sight that counts as not seeing: blind, blind-guess, grey")
+
+
+class BlindHits:
+    """How many items are hit blind by 0, 1, 2 … inspectors, beside what guessing would give."""
+
+    name = "blind-hits"
+    summary = "items by how many inspectors answer them blind, and by luck alone"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {"blind": _SIGHT}
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row a number of hits, in each benchmark."""
+        rows: list[dict[str, Any]] = []
+        for benchmark, hits in _hits(results, settings).group_by("benchmark", maintain_order=True):
+            inspectors = max(hits.get_column("asked"))
+            by_luck = _by_luck(hits, inspectors)
+            for number in range(inspectors + 1):
+                n = hits.filter(pl.col("hits") == number).height
+                share = None if by_luck is None else float(by_luck[number])
+                rows.append(
+                    {"benchmark": benchmark[0], "hits": number, "items": n, "share": n / len(hits), "by_luck": share}
+                )
+        return Measured(pl.DataFrame(rows, infer_schema_length=None))
+
+
+class AbnormalHitRate:
+    """The share of items that most inspectors answer blind."""
+
+    name = "abnormal-hit-rate"
+    summary = "share of items that most inspectors answer blind, and what luck alone would give"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+        "blind": _SIGHT,
+        "at-least": (0.75, "the share of inspectors that makes it abnormal (6 of 8)"),
+    }
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row a benchmark and tag value."""
+        tags = results.by_tags(settings.by)
+        hits = _hits(results, settings).join(
+            results.items.select("benchmark", "item", *tags), on=("benchmark", "item"), how="left"
+        )
+        rows: list[dict[str, Any]] = []
+        for key, part in hits.group_by("benchmark", *tags, maintain_order=True):
+            inspectors = max(part.get_column("asked"))
+            needed = int(np.ceil(inspectors * float(settings.own["at-least"]) - 1e-9))
+            abnormal = (part.get_column("hits") >= needed).cast(pl.Float64).to_numpy()
+            found = mean(abnormal, part.get_column("cluster").to_numpy(), settings.level)
+            by_luck = _by_luck(part, inspectors)
+            row = dict(zip(("benchmark", *tags), key, strict=True))
+            row |= {"rate": found.value, "rate_low": found.low, "rate_high": found.high, "n": found.n}
+            row |= {"by_luck": None if by_luck is None else float(by_luck[needed:].sum())}
+            rows.append(row | {"inspectors": inspectors, "needed": needed})
+        return Measured(pl.DataFrame(rows, infer_schema_length=None))
+
+
+class LeakHits:
+    """For each item, how many models answer it blind although their language model does not."""
+
+    name = "leak-hits"
+    summary = "per item: models that answer it blind although their own language model does not"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {"blind": _SIGHT}
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row an item that some pair was asked, the most suspicious first."""
+        bases = {name: entry.base for name, entry in results.models.items() if entry.base}
+        right = _right(results, settings.own["blind"])
+        pairs = pl.DataFrame(
+            {"model": list(bases), "base": list(bases.values())}, schema={"model": pl.String, "base": pl.String}
+        )
+        base = right.select(
+            "benchmark", "item", *_HOW, pl.col("model").alias("base"), pl.col("right").alias("base_right")
+        )
+        both = right.join(pairs, on="model").join(base, on=("benchmark", "item", "base", *_HOW))
+        if both.is_empty():
+            raise NotMeasurable(
+                "leak-hits: no model and its language model (base: in models.yaml) both answered blind"
+            )
+        table = (
+            both.group_by("benchmark", "item")
+            .agg((pl.col("right") & ~pl.col("base_right")).sum().alias("leak_hits"), pl.len().alias("pairs"))
+            .with_columns((pl.col("leak_hits") / pl.col("pairs")).alias("share"))
+            .sort("share", "leak_hits", "item", descending=[True, True, False])
+        )
+        most = table.filter(pl.col("share") > 0.5).height
+        note = f"{counted(most, 'item')} of {len(table):,} leaked to more than half of the pairs"
+        return Measured(table, (note,))
+
+
+def _right(results: Results, sight: str) -> pl.DataFrame:
+    """Whether each inspector, a model under one protocol, answered each item blind in more than half of its tests."""
+    blind = Results(results.scores.filter(pl.col("sight") == sight), results.items, results.models)
+    scores = blind.per_item(["benchmark", "model", *_HOW])
+    if scores.is_empty():
+        raise NotMeasurable(f"nobody was asked with sight {sight}")
+    return scores.with_columns((pl.col("score") > 0.5).alias("right"))
+
+
+def _hits(results: Results, settings: Settings) -> pl.DataFrame:
+    options = results.items.select("benchmark", "item", (1 / pl.col("options")).fill_null(0.0).alias("chance"))
+    return (
+        _right(results, settings.own["blind"])
+        .group_by("benchmark", "item", "cluster")
+        .agg(pl.col("right").sum().alias("hits"), pl.len().alias("asked"))
+        .join(options, on=("benchmark", "item"), how="left")
+        .sort("benchmark", "item")
+    )
+
+
+def _by_luck(hits: pl.DataFrame, inspectors: int) -> Floats | None:
+    """The share of items with each number of hits if every inspector guessed; None where items are not known."""
+    counts = hits.group_by("chance", "asked").len()
+    if counts.get_column("chance").null_count():
+        return None
+    total: Floats = np.zeros(inspectors + 1)
+    for chance, asked, items in counts.iter_rows():
+        total[: asked + 1] += items * exactly(asked, chance)
+    return total / len(hits)
+
+
+MEASURES = (BlindHits(), AbnormalHitRate(), LeakHits())

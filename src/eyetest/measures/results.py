@@ -1,0 +1,109 @@
+"""What measures are given and what they give back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import polars as pl
+
+from eyetest.errors import EyetestError, InputError, nearest, short
+from eyetest.records import Condition, ModelEntry
+
+PROTOCOL = ("sight", "ask", "shots", "method")
+"""How a question was put: scores under different protocols are different scores."""
+TESTS = ("template", "order", "marks", "trial")
+"""The same question in other words, another order, once more: scores over these are averaged."""
+TAG = "tag."
+"""Columns of the item table that hold tags begin so."""
+AXES = (*Condition.__struct_fields__, "trial")
+
+
+class NotMeasurable(EyetestError):  # noqa: N818 (says why a measure does not apply; nothing went wrong)
+    """A measure that does not apply to these results, and why."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Scores on one or more benchmarks, and what is known of their items and models.
+
+    ``scores``: ``benchmark``, then the columns of `eyetest.records.Score`. Lazy, because there may be many millions.
+    ``items``: one row an item, with ``benchmark, item, cluster, group, options, gold, position`` and a column
+    ``tag.NAME`` for each tag. ``cluster`` names what makes items depend on each other (a picture, a passage);
+    ``options`` is their number, ``gold`` the right choice's letter in the order as written, ``position`` its place
+    from 0; all three are null for text items. Empty where only verdicts are known.
+    """
+
+    scores: pl.LazyFrame
+    items: pl.DataFrame
+    models: Mapping[str, ModelEntry] = field(default_factory=dict)
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags that items have."""
+        return [name.removeprefix(TAG) for name in self.items.columns if name.startswith(TAG)]
+
+    def with_items(self, *columns: str) -> pl.LazyFrame:
+        """The scores, and beside each these columns of the item table. Every item has a cluster, if only itself."""
+        wanted = self.items.lazy().select("benchmark", "item", *columns)
+        joined = self.scores.join(wanted, on=("benchmark", "item"), how="left")
+        if "cluster" in columns:
+            joined = joined.with_columns(pl.coalesce("cluster", "item"))
+        return joined
+
+    def by_tags(self, by: Sequence[str]) -> list[str]:
+        """The columns that hold some tags; an unknown tag is refused."""
+        for tag in by:
+            if tag not in self.tags:
+                known = nearest(tag, self.tags) if self.tags else "the items have no tags"
+                raise InputError(f"no tag {short(tag)}; {known}")
+        return [TAG + tag for tag in by]
+
+    def varied(self, axes: Sequence[str]) -> list[str]:
+        """Those of some columns in which the scores differ."""
+        counts = self.scores.select(pl.col(axes).n_unique()).collect(engine="streaming").row(0, named=True)
+        return [axis for axis in axes if counts[axis] > 1]
+
+    def keys(self) -> list[str]:
+        """What tells series of scores apart: model, and benchmark and protocol where they vary."""
+        return [*self.varied(["benchmark"]), "model", *self.varied(PROTOCOL)]
+
+    def per_item(self, keys: Sequence[str]) -> pl.DataFrame:
+        """The mean score of each item over its tests: ``*keys, item, cluster, score, tests``. No failed calls."""
+        grouped = self.with_items("cluster").group_by(*keys, "item", "cluster")
+        mean = grouped.agg(pl.col("score").mean(), pl.col("score").count().alias("tests"))
+        return mean.filter(pl.col("tests") > 0).sort(*keys, "item").collect(engine="streaming")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user may say to every measure, and ``own``, what only one of them understands."""
+
+    by: tuple[str, ...] = ()
+    level: float = 0.95
+    seed: int = 0
+    resamples: int = 2_000
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A table of estimates: columns that say of what, then values.
+
+    Beside a value ``x`` stand ``x_low`` and ``x_high`` where it has an interval. ``n`` counts what it rests on.
+    What is undefined is null.
+    """
+
+    table: pl.DataFrame
+    notes: tuple[str, ...] = ()
+
+
+class Measure(Protocol):
+    """One measure. ``own`` names its own settings with their defaults and what they mean."""
+
+    name: str
+    summary: str
+    own: ClassVar[Mapping[str, tuple[Any, str]]]
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """Compute it, or raise `NotMeasurable`."""
+        ...

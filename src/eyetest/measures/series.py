@@ -1,0 +1,59 @@
+"""Series of scores side by side: each model under each protocol, as columns over the same items."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from eyetest.measures.results import PROTOCOL
+from eyetest.measures.stats.bootstrap import Floats
+from eyetest.records import Condition
+
+_USUAL = Condition()
+Protocol = tuple[str, ...]
+"""One value for each axis of `PROTOCOL`."""
+
+
+class Series:
+    """Scores by model and protocol, nan where there is none."""
+
+    def __init__(self, scores: pl.DataFrame) -> None:
+        """From rows of ``model``, the protocol, ``item``, ``cluster`` and ``score``, one an item and series."""
+        items = scores.select("item", "cluster").unique().sort("item")
+        self.items = items.get_column("item")
+        self.clusters = items.get_column("cluster").to_numpy()
+        places = {item: place for place, item in enumerate(self.items)}
+        self._columns: dict[str, dict[Protocol, Floats]] = {}
+        for (model, *protocol), part in scores.group_by("model", *PROTOCOL, maintain_order=True):
+            column = np.full(len(items), np.nan)
+            column[[places[item] for item in part.get_column("item")]] = part.get_column("score").to_numpy()
+            self._columns.setdefault(str(model), {})[tuple(map(str, protocol))] = column
+
+    @property
+    def models(self) -> list[str]:
+        """Who answered."""
+        return sorted(self._columns)
+
+    def protocols(self, model: str, sight: str) -> list[Protocol]:
+        """The protocols with some sight under which a model answered."""
+        return [protocol for protocol in self._columns.get(model, {}) if protocol[0] == sight]
+
+    def column(self, model: str, protocol: Protocol | None) -> Floats:
+        """One series; nan throughout where there is none."""
+        if protocol is None:
+            return np.full(len(self.items), np.nan)
+        return self._columns[model][protocol]
+
+
+def like(protocols: Sequence[Protocol], wanted: Protocol) -> Protocol | None:
+    """The protocol that differs in sight alone; or else the only one there is, which has to be named then."""
+    same = [protocol for protocol in protocols if protocol[1:] == wanted[1:]]
+    return same[0] if same else protocols[0] if len(protocols) == 1 else None
+
+
+def told(protocol: Protocol | None) -> str | None:
+    """A protocol in few words: its sight, its ask, and whatever else is not as usual."""
+    if protocol is None:
+        return None
+    axes = zip(PROTOCOL, protocol, strict=True)
+    return " ".join(value for axis, value in axes if axis in ("sight", "ask") or value != getattr(_USUAL, axis))

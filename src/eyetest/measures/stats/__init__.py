@@ -1,0 +1,1 @@
+"""The formulas: small functions over arrays, seeded, None where undefined."""

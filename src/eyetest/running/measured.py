@@ -1,0 +1,190 @@
+"""Runs become what measures are made of: scores, what is known of the items, what is known of the models.
+
+A run that was not scored yet, or was asked more since, is scored on the way. Verdicts that were brought in without a
+benchmark are measured as they are.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError, nearest, short
+from eyetest.measures import Results
+from eyetest.measures.results import TAG
+from eyetest.records import Asked, Item, ModelEntry, Score, columns, letter
+from eyetest.running.scored import benchmark_of, score_run, scores_path
+from eyetest.runs import Run
+from eyetest.runs.folder import SCORES
+from eyetest.runs.frames import answers_frame, one_line_if_damaged
+from eyetest.scoring import Scorer
+from eyetest.scoring.scorer import GIVEN
+from eyetest.wording import listed
+
+CLUSTERS = ("auto", "image", "group", "passage", "none")
+"""What makes items depend on each other; the name of a tag will do as well. ``auto`` is pictures and groups."""
+_ITEMS = {
+    "benchmark": pl.String,
+    "item": pl.String,
+    "cluster": pl.String,
+    "group": pl.String,
+    "options": pl.Int64,
+    "gold": pl.String,
+    "position": pl.Int64,
+}
+
+
+def results_of(
+    runs: Sequence[Run],
+    scorer: Scorer,
+    cluster: str = "auto",
+    bench: Benchmark | None = None,
+    models: Mapping[str, ModelEntry] | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Results:
+    """What some runs found, together. Runs about the same benchmark complete each other.
+
+    ``tell`` hears of work that takes a while.
+    """
+    names = _names(runs)
+    tables, items = [], {}
+    for run, name in zip(runs, names, strict=True):
+        about = _benchmark(run, bench)
+        if about is not None and (bench is not None or not _is_scored(run, scorer)):
+            tell(f"scoring {run.path}")
+            score_run(run, about, scorer)
+        tables.append(_scores(run, about, scorer).with_columns(pl.lit(name).alias("benchmark")))
+        if about is not None and name not in items:
+            items[name] = items_table(name, about, cluster)
+    scores = pl.concat(tables)
+    if len(set(names)) < len(names):
+        _refuse_twice(scores)
+    known = {name: entry for run in runs for name, entry in run.manifest.models.items()}
+    table = pl.concat(items.values(), how="diagonal") if items else pl.DataFrame(schema=_ITEMS)
+    return Results(scores.select("benchmark", *columns(Score)), table, known | dict(models or {}))
+
+
+def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.DataFrame:
+    """What measures know of a benchmark's items: the columns that `Results` names."""
+    joined = _Joined()
+    kind = _cluster_kind(cluster)
+    rows: list[dict[str, Any]] = []
+    for item in items:
+        gold = item.gold[0] if item.gold else None
+        tags = {TAG + tag: _word(value) for tag, value in item.tags.items() if _word(value) is not None}
+        own = {"benchmark": name, "item": item.id, "group": item.group or None}
+        joined.add(item.id, kind(item))
+        rows.append(
+            own
+            | {"options": len(item.choices) or None, "position": gold, "gold": None if gold is None else letter(gold)}
+            | tags
+        )
+    if cluster not in CLUSTERS and not any(TAG + cluster in row for row in rows):
+        raise InputError(f"--cluster: no tag {short(cluster)}; {nearest(cluster, CLUSTERS)}")
+    heads = {row["group"] for row in rows} - {None}
+    for row in rows:
+        row["cluster"] = joined.root(row["item"])
+        if row["group"] is None and row["item"] in heads:
+            row["group"] = row["item"]
+    found = dict.fromkeys(key for row in rows for key in row if key.startswith(TAG))
+    return pl.DataFrame(rows, schema=_ITEMS | dict.fromkeys(found, pl.String))
+
+
+def _word(value: Any) -> str | None:
+    """A tag's value as something to sort items by."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if isinstance(value, str | int | float) else None
+
+
+class _Joined:
+    """Items that share a picture, or anything else, end under one name (union-find)."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}
+
+    def root(self, name: str) -> str:
+        while (above := self._above.get(name, name)) != name:
+            self._above[name] = self._above.get(above, above)
+            name = above
+        return name
+
+    def add(self, item: str, shared: Iterable[str]) -> None:
+        for other in shared:
+            self._above[self.root("\0" + other)] = self.root(item)
+
+
+def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:
+    kinds: dict[str, Callable[[Item], list[str]]] = {
+        "none": lambda item: [],
+        "image": lambda item: [image.sha256 for image in item.images],
+        "group": lambda item: [item.group or item.id],
+        "passage": lambda item: [item.hint] if item.hint else [],
+        "auto": lambda item: [*(image.sha256 for image in item.images), item.group or item.id],
+    }
+    return kinds.get(cluster, lambda item: [str(item.tags[cluster])] if cluster in item.tags else [])
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """What each run is about. Two versions of a benchmark are told apart by the folder of the run."""
+    if not runs:
+        raise InputError("no run to measure")
+    about = [run.manifest.benchmark for run in runs]
+    names = [found.name if found else run.path.resolve().name for run, found in zip(runs, about, strict=True)]
+    versions = {name: {found.fingerprint for found in about if found and found.name == name} for name in names}
+    return [
+        name if len(versions[name]) < 2 else f"{name} ({run.path.resolve().name})"
+        for run, name in zip(runs, names, strict=True)
+    ]
+
+
+def _benchmark(run: Run, named: Benchmark | None) -> Benchmark | None:
+    """The benchmark, or None where nobody needs one: every answer is a verdict."""
+    if named is not None or run.manifest.benchmark is not None:
+        return benchmark_of(run, named)
+    with one_line_if_damaged(run.path):
+        unread = answers_frame(run.path).filter(pl.col("given").is_null() & (pl.col("outcome") != "failed"))
+        some = unread.select(pl.len()).collect().item()
+    return benchmark_of(run) if some else None
+
+
+def _is_scored(run: Run, scorer: Scorer) -> bool:
+    """Whether the scores by these rules are those of all that was asked."""
+    place = scores_path(run, scorer.rules.name)
+    return place.exists() and place.stat().st_mtime >= _last_change(run.path)
+
+
+def _scores(run: Run, benchmark: Benchmark | None, scorer: Scorer) -> pl.LazyFrame:
+    if benchmark is None:
+        return _verdicts(run)
+    return pl.scan_parquet(scores_path(run, scorer.rules.name), glob=False).select(columns(Score))
+
+
+def _verdicts(run: Run) -> pl.LazyFrame:
+    """Scores that were given, of items of which nothing is known."""
+    frame = answers_frame(run.path).with_columns(pl.col(pl.Categorical).cast(pl.String))
+    return frame.with_columns(
+        pl.lit(None, pl.String).alias("reading"),
+        pl.lit(None, pl.String).alias("choice"),
+        pl.lit(GIVEN).alias("rule"),
+        pl.lit(GIVEN).alias("metric"),
+        pl.col("given").alias("score"),
+    ).select(columns(Score))
+
+
+def _last_change(folder: Path) -> float:
+    """When something was last asked."""
+    ours = (place for place in folder.rglob("*.*") if SCORES not in place.relative_to(folder).parts)
+    return max((place.stat().st_mtime for place in ours if place.name != "lock"), default=0.0)
+
+
+def _refuse_twice(scores: pl.LazyFrame) -> None:
+    """Two runs may complete each other, but an answer that both hold would count twice."""
+    key = ["benchmark", *columns(Asked)]
+    twice = scores.group_by(key).len().filter(pl.col("len") > 1).head(1).collect(engine="streaming")
+    if len(twice):
+        row = twice.row(0, named=True)
+        what = listed([f"{row['model']} on {row['item']}", f"sight {row['sight']}", f"ask {row['ask']}"])
+        raise InputError(f"two runs hold an answer to the same question of {row['benchmark']}: {what}")

@@ -1,0 +1,162 @@
+"""``measure``: runs in, tables out, in four shapes; what it refuses; and that it never measures old scores."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.measures import MEASURES
+from eyetest.records import Asked, ImageRef, Response
+from eyetest.running.measured import items_table
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
+from tests.scoring.test_table import animals, make_bench, make_run, request
+
+REPLIES = {
+    ("eye", "image"): "BBBA",
+    ("eye", "blind"): "BAAA",
+    ("text", "blind"): "ABAA",
+}
+"""The gold is B throughout."""
+
+
+def write(path: Path, bench: Benchmark | None, replies: dict[tuple[str, str], str], first: int = 0) -> Path:
+    plan: list[tuple[Asked, str]] = []
+    said: list[Response] = []
+    for (model, sight), letters in replies.items():
+        for i, letter in enumerate(letters):
+            number = first + len(said)
+            plan.append((Asked(item=f"q{i}", model=model, sight=sight), request(number)))  # type: ignore[arg-type]
+            said.append(Response(request=request(number), outcome="answered", text=letter))
+    make_run(path, plan, said, bench)
+    return path
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
+    monkeypatch.chdir(tmp_path)
+    items = [animals(f"q{n}", 1, question=f"Which is {n}?", tags={"core": "pq"[n // 2]}) for n in range(4)]
+    return make_bench(tmp_path / "b", items)
+
+
+@pytest.fixture
+def run(bench: Benchmark, tmp_path: Path) -> Path:
+    return write(tmp_path / "r", bench, REPLIES)
+
+
+def rows(eyetest: Eyetest, *words: object) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(eyetest("measure", *words, "--json").fine())["rows"]
+    return found
+
+
+def test_a_run_that_was_not_scored_is_scored_on_the_way(run: Path, eyetest: Eyetest) -> None:
+    found = rows(eyetest, "accuracy", "r", "--where", "sight=image")
+    assert [(row["model"], row["accuracy"], row["n"]) for row in found] == [("eye", 0.75, 4)]
+    assert (run / "scores/eyetest.parquet").exists()
+
+
+def test_answers_that_came_later_are_measured_too(run: Path, bench: Benchmark, eyetest: Eyetest) -> None:
+    assert len(rows(eyetest, "accuracy", "r")) == 3
+    write(run, bench, {("late", "image"): "BBBB"}, first=100)
+    assert {row["model"] for row in rows(eyetest, "accuracy", "r")} == {"eye", "text", "late"}
+
+
+def test_two_runs_complete_each_other_and_an_answer_in_both_is_refused(
+    bench: Benchmark, tmp_path: Path, eyetest: Eyetest
+) -> None:
+    write(tmp_path / "seeing", bench, {("eye", "image"): "BBBA"})
+    write(tmp_path / "blind", bench, {("eye", "blind"): "BAAA"})
+    assert rows(eyetest, "gain", "seeing", "blind")[0]["gain"] == 0.5
+    line = eyetest("measure", "gain", "seeing", "blind", "seeing").refused()
+    assert "two runs hold an answer to the same question" in line
+
+
+def test_bases_come_from_models_yaml(run: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    (tmp_path / "models.yaml").write_text("eye: {spec: 'scripted:', base: text}\n")
+    row = rows(eyetest, "gain", "r", "--models", "models.yaml")[0]
+    assert (row["gain"], row["leakage"], row["unclipped"], row["base_by"]) == (0.5, 0.0, 0.0, "blind direct")
+    told = eyetest("measure", "gain", "r")
+    assert "no model names its language model" in told.err
+
+
+def test_four_shapes_of_one_table(run: Path, eyetest: Eyetest) -> None:
+    words = ("measure", "accuracy", "r", "--by", "core")
+    terminal, as_csv, latex = (eyetest(*words, *more).fine() for more in ((), ("--csv",), ("--latex",)))
+    assert terminal.splitlines()[0].split() == ["model", "sight", "core", "accuracy", "n", "clusters", "missing"]
+    assert "0.500 [0.095, 0.905]" in terminal
+    table = list(csv.DictReader(io.StringIO(as_csv)))
+    assert len(table) == 6
+    assert (table[0]["core"], table[0]["accuracy"], table[0]["accuracy_low"]) == ("p", "0.5", "0.09453120573423074")
+    assert latex.startswith("\\begin{tabular}{lllrrrr}\n\\toprule\nmodel & sight & core & accuracy")
+    assert latex.count("\\\\\n") == 7
+
+
+def test_verdicts_need_no_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.csv").write_text("item,a,b\n1,1,0\n2,1,1\n")
+    eyetest("import-answers", "m.csv", "--to", "r", "--matrix", "item").fine()
+    assert [row["accuracy"] for row in rows(eyetest, "accuracy", "r")] == [1.0, 0.5]
+    assert "have no tags" in eyetest("measure", "accuracy", "r", "--by", "core").refused()
+    assert "--bench" in eyetest("measure", "baselines", "r").refused()
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("acuracy", "r"), 'did you mean "accuracy"?'),
+        (("accuracy", "nowhere"), "is no run folder"),
+        (("accuracy", "r", "--by", "cor"), 'did you mean "core"?'),
+        (("accuracy", "r", "--where", "sight"), "expected COLUMN=VALUE"),
+        (("accuracy", "r", "--where", "sigt=image"), 'did you mean "sight"?'),
+        (("accuracy", "r", "--where", "sight=imag"), 'did you mean "image"?'),
+        (("accuracy", "r", "--where", "core=z"), "nothing is left"),
+        (("gain", "r", "--set", "blind"), "expected KEY=VALUE"),
+        (("gain", "r", "--set", "blnd=grey"), 'did you mean "blind"?'),
+        (("accuracy", "r", "--set", "x=1"), "has no settings of its own"),
+        (("abnormal-hit-rate", "r", "--set", "at-least=most"), "expected a number"),
+        (("accuracy", "r", "--csv", "--json"), "not several"),
+        (("accuracy", "r", "--rules", "eyetst"), 'did you mean "eyetest"?'),
+        (("accuracy", "r", "--cluster", "picture"), "--cluster: no tag 'picture'"),
+        (("group-accuracy", "r"), "no item says what group it belongs to"),
+        (("accuracy", "r", "--with", "elo.csv"), "elo.csv, line 3"),
+    ],
+)
+def test_bad_input_gets_one_line(run: Path, tmp_path: Path, eyetest: Eyetest, words: Any, part: str) -> None:
+    (tmp_path / "elo.csv").write_text("model,elo\neye,1000\ntext,many\n")
+    assert part in eyetest("measure", *words).refused()
+
+
+def test_the_list_names_every_measure_and_its_settings(eyetest: Eyetest) -> None:
+    told = eyetest("measure", "--list").fine()
+    for name in MEASURES:
+        assert f"\n{name} " in f"\n{told}"
+        assert MEASURES[name].summary in told
+        for key in MEASURES[name].own:
+            assert f"--set {key}=" in told
+
+
+def test_items_that_share_a_picture_or_a_group_are_one_cluster() -> None:
+    red, blue = (ImageRef(digit * 64, "png", 8, 8, 80) for digit in "ab")
+    shapes = {"1": (red,), "2": (blue,), "3": (red, blue), "4": (), "5": ()}
+    bench = [
+        animals(name, 1, images=images, group="4" if name == "5" else "", hint="h" if name in "14" else "")
+        for name, images in shapes.items()
+    ]
+
+    def clusters(kind: str) -> set[frozenset[str]]:
+        table = items_table("b", bench, kind)
+        return {frozenset(part.get_column("item")) for _, part in table.group_by("cluster")}
+
+    def sets(*words: str) -> set[frozenset[str]]:
+        return {frozenset(word) for word in words}
+
+    assert clusters("auto") == sets("123", "45")
+    assert clusters("image") == sets("123", "4", "5")
+    assert clusters("group") == sets("1", "2", "3", "45")
+    assert clusters("passage") == sets("14", "2", "3", "5")
+    assert clusters("none") == sets("1", "2", "3", "4", "5")
+    assert items_table("b", bench).get_column("group").to_list() == [None, None, None, "4", "4"]

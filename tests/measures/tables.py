@@ -1,0 +1,68 @@
+"""Small results for tests: rows as short as the test allows, the rest as usual."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from eyetest.measures import Results
+from eyetest.records import ModelEntry
+
+ITEM_TYPES: dict[str, type[pl.DataType]] = {
+    "benchmark": pl.String,
+    "item": pl.String,
+    "cluster": pl.String,
+    "group": pl.String,
+    "options": pl.Int64,
+    "gold": pl.String,
+    "position": pl.Int64,
+}
+_USUAL = {
+    "benchmark": "bench",
+    "model": "m",
+    "sight": "image",
+    "ask": "direct",
+    "shots": "none",
+    "template": 0,
+    "order": 0,
+    "marks": "upper",
+    "method": "generate",
+    "trial": 0,
+    "request": "",
+    "outcome": "answered",
+    "reading": "chosen",
+    "choice": None,
+    "rule": "eyetest/1 bare mark",
+    "metric": "accuracy",
+    "score": None,
+}
+_TYPES: dict[str, type[pl.DataType]] = dict.fromkeys(_USUAL, pl.String) | {
+    "template": pl.Int64,
+    "order": pl.Int64,
+    "trial": pl.Int64,
+    "score": pl.Float64,
+}
+
+
+def results(
+    rows: Iterable[Mapping[str, Any]],
+    items: Iterable[Mapping[str, Any]] = (),
+    models: Mapping[str, ModelEntry] | None = None,
+) -> Results:
+    """Results of rows that say only what matters: ``{"item": "1", "model": "a", "score": 1}``."""
+    scores = pl.DataFrame([_USUAL | dict(row) for row in rows], schema={"item": pl.String, **_TYPES})
+    rows_of_items = [{"benchmark": "bench"} | dict(item) for item in items]
+    tags = dict.fromkeys((name for row in rows_of_items for name in row if name.startswith("tag.")), pl.String)
+    return Results(scores.lazy(), pl.DataFrame(rows_of_items, schema={**ITEM_TYPES, **tags}), models or {})
+
+
+def grid(
+    scores: Mapping[str, Sequence[float | None]], items: Iterable[Mapping[str, Any]] = (), **axes: Any
+) -> Results:
+    """Results of models that answered the same items once: ``grid({"a": [1, 0], "b": [1, 1]})``."""
+    rows = [
+        {"model": model, "item": str(i), "score": score, **axes}
+        for model, column in scores.items()
+        for i, score in enumerate(column)
+    ]
+    return results(rows, items)

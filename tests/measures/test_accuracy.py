@@ -1,0 +1,113 @@
+"""Accuracy by series, tag and group, against the same figures computed by other means."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.regression.linear_model import OLS
+from statsmodels.stats.proportion import proportion_confint
+
+from eyetest.errors import InputError
+from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.measures.stats.intervals import mean, wilson
+from tests.measures.tables import grid, results
+
+SETTINGS = Settings()
+
+
+def rows(found: Results, settings: Settings = SETTINGS, name: str = "accuracy") -> list[dict[str, object]]:
+    return MEASURES[name].measure(found, settings).table.to_dicts()
+
+
+@given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.sampled_from([0.9, 0.95]))
+def test_wilson_is_that_of_statsmodels(counts: tuple[int, int], level: float) -> None:
+    hits, n = counts
+    low, high = proportion_confint(hits, n, 1 - level, "wilson")
+    found = wilson(hits, n, level)
+    assert found.low == pytest.approx(low, abs=1e-12)
+    assert found.high == pytest.approx(high, abs=1e-12)
+    assert mean([1.0] * hits + [0.0] * (n - hits), level=level)[1:3] == pytest.approx((low, high))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_clustered_interval_of_other_scores_is_the_sandwich(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    clusters = rng.integers(0, 30, 200)
+    scores = rng.random(200) + rng.random(30)[clusters]
+    fit = OLS(scores, np.ones(200)).fit(
+        cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": True, "df_correction": True}, use_t=True
+    )
+    factor = math.sqrt((200 - 1) / 200)  # statsmodels also corrects for the fitted mean, by n/(n−k)
+    half = (fit.conf_int()[0][1] - fit.params[0]) * factor
+    found = mean(scores, clusters)
+    assert found.value == pytest.approx(scores.mean())
+    assert found.low == pytest.approx(fit.params[0] - half, rel=1e-3)
+    assert found.high == pytest.approx(fit.params[0] + half, rel=1e-3)
+
+
+def test_clusters_widen_the_interval_of_answers_that_go_together() -> None:
+    scores = np.repeat([1.0, 0.0, 1.0, 1.0, 0.0, 1.0], 20)
+    alone, together = mean(scores), mean(scores, np.repeat(range(6), 20))
+    assert alone.low is not None
+    assert together.low is not None
+    assert together.low < alone.low
+    assert together.value == alone.value
+
+
+def test_bounds_stay_within_0_and_1_and_one_cluster_says_nothing() -> None:
+    assert mean([1.0] * 10)[1:3] == pytest.approx((0.7224672, 1.0), abs=1e-6)
+    assert mean([1.0, 1.0], ["a", "a"]) == (1.0, 0.0, 1.0, 2)
+    assert mean([0.5, 0.6], ["a", "a"])[1:3] == (None, None)
+    assert mean([]) == (None, None, None, 0)
+
+
+def test_one_row_a_series_and_failed_calls_are_counted_not_scored() -> None:
+    found = rows(grid({"a": [1, 0, 1, None], "b": [0, 0, 0, 0]}))
+    assert [row["model"] for row in found] == ["a", "b"]
+    assert found[0] == {
+        "model": "a",
+        "accuracy": pytest.approx(2 / 3),
+        "accuracy_low": pytest.approx(0.2076596),
+        "accuracy_high": pytest.approx(0.9385081),
+        "n": 3,
+        "clusters": 3,
+        "missing": 1,
+    }
+
+
+def test_protocols_are_apart_and_tests_are_averaged_within_their_item() -> None:
+    asked = [
+        {"item": item, "sight": sight, "order": order, "score": float(item == "1" or sight == "image")}
+        for item in "12"
+        for sight in ("image", "blind")
+        for order in range(5)
+    ]
+    found = rows(results(asked))
+    assert [(row["sight"], row["accuracy"], row["n"], row["clusters"]) for row in found] == [
+        ("blind", 0.5, 10, 2),
+        ("image", 1.0, 10, 2),
+    ]
+    assert found[0]["accuracy_low"] < 0.05  # type: ignore[operator]  # two items, whatever the number of answers
+
+
+def test_by_tag_and_by_an_unknown_tag() -> None:
+    items = [{"item": str(i), "tag.core": "xy"[i % 2], "cluster": str(i // 2)} for i in range(4)]
+    found = rows(grid({"a": [1, 0, 1, 1]}, items), Settings(by=("core",)))
+    assert [(row["tag.core"], row["accuracy"], row["n"]) for row in found] == [("x", 1.0, 2), ("y", 0.5, 2)]
+    with pytest.raises(InputError, match=r'no tag \'coer\'; did you mean "core"\?'):
+        rows(grid({"a": [1]}, items), Settings(by=("coer",)))
+
+
+def test_a_series_without_any_score_is_undefined() -> None:
+    found = rows(grid({"a": [None, None]}))
+    assert [found[0][name] for name in ("accuracy", "accuracy_low", "n", "missing")] == [None, None, 0, 2]
+
+
+def test_a_group_is_right_as_a_whole() -> None:
+    items = [{"item": str(i), "group": "pq"[i // 2], "cluster": "pq"[i // 2]} for i in range(4)]
+    found = rows(grid({"a": [1, 1, 1, 0]}, [*items, {"item": "4"}]), name="group-accuracy")
+    assert (found[0]["accuracy"], found[0]["n"]) == (0.5, 2)
+    with pytest.raises(NotMeasurable, match="group"):
+        rows(grid({"a": [1]}, [{"item": "0"}]), name="group-accuracy")

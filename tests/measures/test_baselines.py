@@ -1,0 +1,22 @@
+"""What guessing scores."""
+
+import pytest
+
+from eyetest.measures import MEASURES, NotMeasurable, Settings
+from eyetest.measures.stats.guessing import guessing
+from tests.measures.tables import grid
+
+
+def test_random_is_the_mean_of_one_over_n_and_frequent_the_best_letter() -> None:
+    assert tuple(guessing([2, 4, 4], [0, 1, 1]) or ()) == pytest.approx((1 / 3, 2 / 3, 1, 3))
+    assert guessing([4, 4], [2, 0]) == (0.25, 0.5, 0, 2)
+    assert guessing([], []) is None
+
+
+def test_by_tag_and_without_text_items() -> None:
+    golds = [("x", 4, 0), ("x", 4, 0), ("y", 2, 1), ("y", None, None)]
+    items = [{"item": str(i), "tag.core": t, "options": o, "position": p} for i, (t, o, p) in enumerate(golds)]
+    table = MEASURES["baselines"].measure(grid({"a": [1] * 4}, items), Settings(by=("core",))).table
+    assert table.rows() == [("bench", "x", 0.25, 1.0, "A", 2), ("bench", "y", 0.5, 1.0, "B", 1)]
+    with pytest.raises(NotMeasurable, match="--bench"):
+        MEASURES["baselines"].measure(grid({"a": [1]}), Settings())

@@ -1,0 +1,127 @@
+"""Gain and leakage over score tables: paired, with their protocols, averaged both ways."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.gain import gain, leakage
+from eyetest.measures.stats.bootstrap import percentiles, resampled_means
+from eyetest.records import ModelEntry
+from tests.measures.tables import results
+
+OWN = {"sighted": "image", "blind": "blind"}
+MODELS = {"eye": ModelEntry(spec="scripted:a", base="text"), "orphan": ModelEntry(spec="scripted:a")}
+
+
+def asked(model: str, sight: str, scores: list[float | None], **more: Any) -> list[dict[str, Any]]:
+    return [{"model": model, "sight": sight, "item": str(i), "score": s, **more} for i, s in enumerate(scores)]
+
+
+def measure(found: Results, **settings: Any) -> Measured:
+    return MEASURES["gain"].measure(found, Settings(own=OWN, **settings))
+
+
+def rows(found: Results, **settings: Any) -> list[dict[str, Any]]:
+    return measure(found, **settings).table.to_dicts()
+
+
+def test_the_formulas() -> None:
+    assert gain(0.6, 0.4) == pytest.approx(0.2)
+    assert gain(None, 0.4) is None
+    assert leakage(0.4, 0.5) == 0.0
+    assert leakage(0.4, 0.5, clipped=False) == pytest.approx(-0.1)
+    assert leakage(0.4, None) is None
+
+
+def test_one_model_and_its_language_model() -> None:
+    found = results(
+        asked("eye", "image", [1, 1, 1, 0])
+        + asked("eye", "blind", [1, 0, 0, 0])
+        + asked("text", "blind", [0, 1, 1, 0]),
+        models=MODELS,
+    )
+    row = rows(found)[0]
+    assert (row["model"], row["gain"], row["leakage"], row["unclipped"], row["n"]) == ("eye", 0.5, 0.0, -0.25, 4)
+    assert (row["sighted"], row["blind"], row["base"]) == (0.75, 0.25, 0.5)
+    assert (row["sighted_by"], row["blind_by"], row["base_by"]) == ("image direct", "blind direct", "blind direct")
+    assert row["unclipped_low"] <= -0.25 <= row["unclipped_high"]
+    assert row["leakage_low"] == 0.0
+
+
+def test_only_items_with_both_scores_count() -> None:
+    found = results(asked("eye", "image", [1, 1, None, 0]) + asked("eye", "blind", [0, None, 0, 0]), models=MODELS)
+    row = rows(found)[0]
+    assert (row["gain"], row["sighted"], row["n"], row["leakage"]) == (0.5, 0.5, 2, None)
+
+
+def test_the_interval_is_that_of_paired_resamples() -> None:
+    rng = np.random.default_rng(3)
+    sighted, blind = (rng.random(50) < 0.7).astype(float), (rng.random(50) < 0.4).astype(float)
+    items = [{"item": str(i), "cluster": str(i // 2)} for i in range(50)]
+    found = results(asked("m", "image", list(sighted)) + asked("m", "blind", list(blind)), items)
+    row = rows(found)[0]
+    order = sorted(range(50), key=str)
+    pairs = (sighted - blind)[order]
+    drawn = resampled_means(pairs, [str(i // 2) for i in order], 2_000, (0, 0))[:, 0]
+    assert (row["gain_low"], row["gain_high"]) == percentiles(drawn)
+    assert rows(found) == [row]
+    assert [row[f"gain_{end}"] for end in ("low", "high")] != [
+        rows(found, seed=1, level=0.9)[0][f"gain_{end}"] for end in ("low", "high")
+    ]
+
+
+def test_each_protocol_is_measured_with_its_own_and_a_base_of_another_is_named() -> None:
+    found = results(
+        asked("eye", "image", [1, 1], ask="cot")
+        + asked("eye", "blind", [1, 0], ask="cot")
+        + asked("eye", "image", [1, 0])
+        + asked("eye", "blind", [0, 0])
+        + asked("text", "blind", [0, 0], shots="two"),
+        models=MODELS,
+    )
+    direct, cot = sorted(rows(found)[:2], key=lambda row: row["gain"] + (row["blind"] or 0))
+    assert (direct["sighted_by"], direct["gain"], direct["base_by"]) == ("image direct", 0.5, "blind direct two")
+    assert (cot["sighted_by"], cot["blind_by"], cot["unclipped"]) == ("image cot", "blind cot", 0.5)
+
+
+def test_averages_over_models_and_over_benchmarks() -> None:
+    shape = {("eye", "x"): (1, 0), ("eye", "y"): (1, 1), ("orphan", "x"): (0, 0), ("orphan", "y"): (1, 0)}
+    found = []
+    for (model, benchmark), (sighted, blind) in shape.items():
+        found += asked(model, "image", [sighted] * 4, benchmark=benchmark)
+        found += asked(model, "blind", [blind] * 4, benchmark=benchmark)
+    base = asked("text", "blind", [0] * 4, benchmark="x") + asked("text", "blind", [1] * 4, benchmark="y")
+    table = rows(results(found + base, models=MODELS))
+    told = {(row["benchmark"], row["model"]): (row["gain"], row["leakage"]) for row in table}
+    assert told[("x", "eye")] == (1.0, 0.0)
+    assert told[("y", "eye")] == (0.0, 0.0)
+    assert told[("mean of 2", "eye")] == (0.5, 0.0)
+    assert told[("x", "mean of 2 rows")] == (0.5, 0.0)
+    assert told[("mean of 2", "mean of 4 rows")] == (0.5, 0.0)
+
+
+def test_the_average_of_leakages_is_that_of_the_clipped_ones() -> None:
+    found = []
+    for benchmark, blind, base in (("x", 1, 0), ("y", 0, 1)):
+        found += asked("eye", "image", [1] * 3, benchmark=benchmark)
+        found += asked("eye", "blind", [blind] * 3, benchmark=benchmark)
+        found += asked("text", "blind", [base] * 3, benchmark=benchmark)
+    row = next(row for row in rows(results(found, models=MODELS)) if row["benchmark"] == "mean of 2")
+    assert (row["leakage"], row["unclipped"]) == (0.5, 0.0)
+
+
+def test_by_tag() -> None:
+    items = [{"item": str(i), "tag.core": "pq"[i // 2]} for i in range(4)]
+    found = results(asked("m", "image", [1, 1, 1, 0]) + asked("m", "blind", [0, 0, 1, 0]), items)
+    told = [(row["tag.core"], row["gain"]) for row in rows(found, by=("core",))]
+    assert told[:2] == [("p", 1.0), ("q", 0.0)]
+
+
+def test_what_does_not_apply_says_why() -> None:
+    with pytest.raises(NotMeasurable, match="both image and blind"):
+        measure(results(asked("m", "image", [1])))
+    pair = asked("eye", "image", [1]) + asked("eye", "blind", [1])
+    assert "its language model text was not asked blind" in measure(results(pair, models=MODELS)).notes[0]
+    assert "names its language model" in measure(results(pair)).notes[0]

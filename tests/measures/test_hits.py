@@ -1,0 +1,62 @@
+"""Blind hits: by luck, by most inspectors, by models whose language model misses."""
+
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.records import ModelEntry
+from tests.measures.tables import grid, results
+
+ITEMS = [{"item": str(i), "options": 4, "gold": "A", "position": 0} for i in range(4)]
+INSPECTORS = {str(k): [1, float(k < 6), float(k < 5), 0] for k in range(8)}
+
+
+def measure(name: str, found: Results, **own: Any) -> Any:
+    defaults = {key: value for key, (value, _) in MEASURES[name].own.items()}
+    return MEASURES[name].measure(found, Settings(own=defaults | own))
+
+
+def test_items_by_number_of_hits_beside_luck() -> None:
+    table = measure("blind-hits", grid(INSPECTORS, ITEMS, sight="blind")).table
+    assert dict(zip(table["hits"], table["items"], strict=True)) == {0: 1, 5: 1, 6: 1, 8: 1} | dict.fromkeys(
+        (1, 2, 3, 4, 7), 0
+    )
+    assert table["by_luck"].to_list() == pytest.approx(stats.binom.pmf(range(9), 8, 0.25))
+
+
+def test_abnormal_is_six_of_eight() -> None:
+    row = measure("abnormal-hit-rate", grid(INSPECTORS, ITEMS, sight="blind")).table.row(0, named=True)
+    assert (row["rate"], row["n"], row["needed"], row["inspectors"]) == (0.5, 4, 6, 8)
+    assert row["by_luck"] == pytest.approx(stats.binom.sf(5, 8, 0.25))
+    less = measure("abnormal-hit-rate", grid(INSPECTORS, ITEMS, sight="blind"), **{"at-least": 0.6}).table
+    assert less["rate"].to_list() == [0.75]
+
+
+def test_without_options_luck_is_not_known() -> None:
+    row = measure("abnormal-hit-rate", grid(INSPECTORS, sight="blind")).table.row(0, named=True)
+    assert (row["rate"], row["by_luck"]) == (0.5, None)
+
+
+def test_only_blind_answers_are_hits_and_a_test_more_than_half_right_is_one() -> None:
+    with pytest.raises(NotMeasurable, match="sight blind"):
+        measure("blind-hits", grid(INSPECTORS, ITEMS))
+    trials = [
+        {"item": item, "sight": "blind", "trial": trial, "score": float(trial < right)}
+        for item, right in (("0", 6), ("1", 5))
+        for trial in range(10)
+    ]
+    table = measure("blind-hits", results(trials, ITEMS)).table
+    assert table["items"].to_list() == [1, 1]
+
+
+def test_a_leak_hit_needs_a_language_model_that_misses() -> None:
+    models = {name: ModelEntry(spec="scripted:a", base="text") for name in ("a", "b", "c")}
+    found = grid({"a": [1, 1, 0], "b": [1, 1, 0], "c": [1, 0, 0], "text": [0, 1, 0], "d": [1, 1, 1]}, sight="blind")
+    measured = measure("leak-hits", Results(found.scores, found.items, models))
+    told = [(row["item"], row["leak_hits"], row["pairs"]) for row in measured.table.to_dicts()]
+    assert told == [("0", 3, 3), ("1", 0, 3), ("2", 0, 3)]
+    assert measured.notes == ("1 item of 3 leaked to more than half of the pairs",)
+    with pytest.raises(NotMeasurable, match="language model"):
+        measure("leak-hits", found)

@@ -1,0 +1,105 @@
+"""Gain and leakage as MMStar's tables print them, and the cells of those tables that cannot be right."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from eyetest.measures.gain import gain, leakage
+from eyetest.measures.overall import weighted_mean
+
+SIX = ("MMMU", "MMB", "ScienceQA", "AI2D", "SEED", "MathVista")
+ROUNDING = 0.05 + 1e-9
+"""Cells are printed to one decimal place."""
+Row = dict[str, str]
+
+
+def table(shared: Path, name: str) -> list[Row]:
+    with (shared / f"oracles/paper_tables/mmstar_{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def scores(shared: Path) -> list[tuple[Row, Row, Row]]:
+    """Table 7 in threes: the language model, the model blind, the model with pictures."""
+    rows = [row for row in table(shared, "T7") if row["model"] != "Random"]
+    threes = [(rows[i], rows[i + 1], rows[i + 2]) for i in range(0, len(rows), 3)]
+    assert [[row["strategy"] for row in three] for three in threes] == [["LLM", "LVLM-text", "LVLM"]] * 16
+    return threes
+
+
+@pytest.fixture(scope="module")
+def printed(shared: Path) -> list[Row]:
+    return table(shared, "T6")
+
+
+def test_all_192_cells_follow_from_the_scores(scores: list[tuple[Row, Row, Row]], printed: list[Row]) -> None:
+    right = 0
+    for (base, blind, sighted), row in zip(scores, printed, strict=False):
+        for name in SIX:
+            s = [float(of[name]) for of in (sighted, blind, base)]
+            found = (gain(s[0], s[1]), leakage(s[1], s[2]))
+            right += sum(
+                value is not None and round(value, 1) == float(row[f"{name}_{kind}"])
+                for value, kind in zip(found, ("MG", "ML"), strict=True)
+            )
+    assert right == 16 * 6 * 2 == 192
+
+
+def test_averages_over_benchmarks(printed: list[Row]) -> None:
+    """Over seven benchmarks, MMStar among them, whose scores without pictures are not printed."""
+    for row in printed[:16]:
+        for kind in ("MG", "ML"):
+            cells = [float(row[f"{name}_{kind}"]) for name in (*SIX, "MMStar")]
+            mean = weighted_mean(cells)
+            assert mean is not None
+            assert abs(mean - float(row[f"Avg_{kind}"])) <= ROUNDING, (row["model"], kind)
+
+
+def test_averages_over_models_and_seven_misprints(printed: list[Row]) -> None:
+    """The table's bottom row differs from its columns in seven of fourteen cells, by up to 0.3 points."""
+    bottom = printed[16]
+    wrong = []
+    for name in (*SIX, "MMStar"):
+        for kind in ("MG", "ML"):
+            mean = weighted_mean([float(row[f"{name}_{kind}"]) for row in printed[:16]])
+            assert mean is not None
+            if abs(mean - float(bottom[f"{name}_{kind}"])) > ROUNDING:
+                wrong.append(f"{name}_{kind}")
+    assert len(wrong) == 7, wrong
+
+
+def test_averages_of_scores_and_one_misprint(scores: list[tuple[Row, Row, Row]]) -> None:
+    """LLaVA-Next's language model prints 37.2; its own six scores, and the row of its twin, give 40.0."""
+    wrong = []
+    for row in (row for three in scores for row in three):
+        mean = weighted_mean([float(row[name]) for name in SIX])
+        assert mean is not None
+        if abs(mean - float(row["Avg"])) > ROUNDING:
+            wrong.append((row["model"].split()[0], row["strategy"], row["Avg"], round(mean, 1)))
+    assert wrong == [("LLaVA-Next", "LLM", "37.2", 40.0)]
+
+
+def test_monkeys_leakage_differs_between_two_tables(shared: Path, printed: list[Row]) -> None:
+    """17.6 in table 5, 11.1 in table 6; the average of table 6 goes with the latter. All other models agree."""
+    five = [row for row in table(shared, "T5") if row["ML"] and row["model"] != "GPT4V (high)"]
+    five = [five[1], five[0], *five[2:]]  # the two tables begin in another order
+    differ = [
+        (row["model"], row["ML"], other["MMStar_ML"])
+        for row, other in zip(five, printed, strict=False)
+        if (row["MG"], row["ML"]) != (other["MMStar_MG"], other["MMStar_ML"])
+    ]
+    assert differ == [("Monkey-Chat", "17.6", "11.1")]
+
+
+def test_averages_of_the_other_tables(shared: Path) -> None:
+    """Tables 1 to 5: the average of each row, and the rows where it is another."""
+    wrong = []
+    for name in ("T1", "T2", "T3", "T4", "T5"):
+        for row in table(shared, name):
+            tasks = SIX if "MMMU" in row else ("CP", "FP", "IR", "LR", "ST", "MA")
+            mean = weighted_mean([float(row[task]) for task in tasks])
+            assert mean is not None
+            if abs(mean - float(row["Avg"])) > ROUNDING:
+                wrong.append((name, row["model"], row["Avg"], round(mean, 2)))
+    assert wrong == []

@@ -12,6 +12,7 @@ from eyetest.scoring.rules import Reading, ask_judge, read_choice
 from eyetest.scoring.rules.parts import cues, gates, refusals
 from eyetest.scoring.rules.parts.case import Case
 from eyetest.scoring.rules.parts.cleaning import clean
+from eyetest.scoring.rules.parts.naming import named
 from eyetest.scoring.rules.parts.offer import prepare
 
 ANIMALS = ("cat", "dog", "bird", "fish")
@@ -256,14 +257,26 @@ def test_every_gate_lets_its_pattern_through() -> None:
         (cues.CHOOSES, gates.CHOOSE),
         (cues.FOREIGN, gates.FOREIGN_CUE),
     ]
-    rows = [json.loads(line) for line in (REPLIES / "written.jsonl").read_text(encoding="utf-8").splitlines()]
-    for row in rows:
+    lines = [
+        line for name in ("written", "written_more") for line in (REPLIES / f"{name}.jsonl").read_text().splitlines()
+    ]
+    for row in map(json.loads, lines):
         case = Case(clean(row["reply"]), prepare(tuple(row["options"]), row["marks"]))
         for sentence in case.sentences:
             said = case.words(*sentence)
             for pattern, gate in guarded:
                 if found := pattern.search(case.text, *sentence) or pattern.search(case.low, *sentence):
                     assert not said.isdisjoint(gate) or gates.NEGATION in said, (found.group(), row["id"])
+
+
+@pytest.mark.parametrize("name", ["written", "written_more"])
+def test_no_more_options_are_named_than_can_be(name: str) -> None:
+    """The bound that spares most replies the search for an elimination holds."""
+    rows = [json.loads(line) for line in (REPLIES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        case = Case(clean(row["reply"]), prepare(tuple(row["options"]), row["marks"]))
+        found = [one for s in case.sentences for one in named(case.text, *s, case.offer, case.words(*s))]
+        assert len({place for one in found for place in one.places}) <= case.nameable, row["id"]
 
 
 @pytest.mark.parametrize(

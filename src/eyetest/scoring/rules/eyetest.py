@@ -42,7 +42,7 @@ _NEXT_TURN = re.compile(
 class _Eyetest:
     name = "eyetest"
     summary = "our own rules: the last commitment, in any dress; refusals and ambiguity are readings of their own"
-    version = "eyetest/1"
+    version = "eyetest/2"
 
     def read(self, reply: Reply) -> Reading:
         """Read the reply before any turn that it invents; with no commitment there, all of it."""

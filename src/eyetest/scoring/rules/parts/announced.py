@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from eyetest.scoring.rules.parts import gates
 from eyetest.scoring.rules.parts.case import Case
-from eyetest.scoring.rules.parts.content import Content, exactly, read_content
+from eyetest.scoring.rules.parts.content import Content, read_content
 from eyetest.scoring.rules.parts.cues import ANSWER_IS, BAD, CHOOSES, FOREIGN, PAST, clause_start
+from eyetest.scoring.rules.parts.matching import exactly
+from eyetest.scoring.rules.parts.refusals import UNDECIDABLE
 from eyetest.scoring.rules.parts.statement import FIRM, Statement, better
 
 _MOST = 8
@@ -19,6 +21,11 @@ _AGAINST = re.compile(
     re.IGNORECASE,
 )
 _BUT = re.compile(r"\b(?:but|now)\b", re.IGNORECASE)
+_UNKNOWN = re.compile(
+    r"\banswer\s(?:\w{1,12}\s){0,4}?(?:cannot|can't|can not|could not|couldn't) be (?:\w{1,12}ly )?"
+    r"(?:determined|given|known|found|inferred|deduced|identified|established)\b(?![^.\n]*\b(?:but|however|most|closest|best|options|choices)\b)",
+    re.IGNORECASE,
+)
 _NEAR = 40
 """What somebody chooses stands right behind the verb."""
 
@@ -30,13 +37,32 @@ def announced(case: Case, start: int, end: int) -> Statement | None:
     if not words.isdisjoint(gates.ANSWER) or not (words.isdisjoint(gates.THING) or words.isdisjoint(gates.BETTER)):
         for cue in _last(ANSWER_IS.finditer(case.text, start, end)):
             if not _is_past(case.text, start, cue.start(), cue["gap"]) and not _was(case, cue, end):
-                best = better(best, _behind(case, cue.end(), end, "stated"))
+                best = _besides(cue.group(), best, _behind(case, cue.end(), end, "stated"))
+        best = best or _undetermined(case, start, end)
     if not words.isdisjoint(gates.CHOOSE):
         best = better(_advised_against(case, start, end), _chosen(case, start, end, best))
     if not words.isdisjoint(gates.FOREIGN_CUE):
         for cue in _last(FOREIGN.finditer(case.text, start, end)):
             best = better(best, _behind(case, cue.end(), end, "stated"))
     return best
+
+
+def _besides(cue: str, first: Statement | None, second: Statement | None) -> Statement | None:
+    """``The answer is A. The answer is also C.``: the later of two, or both."""
+    if first is None or second is None or not cue.lower().endswith(("also", "likewise")):
+        return better(first, second)
+    places = tuple(dict.fromkeys((*first.content.places, *second.content.places)))
+    if {first.content.what, second.content.what} != {"one"} or len(places) < 2:
+        return better(first, second)
+    return Statement(Content("many", places, first.content.start, second.content.end, "marks"), FIRM, "stated")
+
+
+def _undetermined(case: Case, start: int, end: int) -> Statement | None:
+    """``Therefore, the answer cannot be determined.`` as the last word on the matter."""
+    if (start, end) != case.sentences[-1] or any(UNDECIDABLE.search(option) for option in case.offer.texts):
+        return None
+    found = _UNKNOWN.search(case.text, start, end)
+    return Statement(Content("refused", (), *found.span(), "words"), FIRM, "stated") if found else None
 
 
 def _last(cues: Iterator[re.Match[str]]) -> list[re.Match[str]]:

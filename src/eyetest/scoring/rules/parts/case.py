@@ -6,8 +6,9 @@ from functools import cached_property
 
 from eyetest.scoring.rules.parts import gates
 from eyetest.scoring.rules.parts.cleaning import Body
-from eyetest.scoring.rules.parts.content import exactly
 from eyetest.scoring.rules.parts.lowered import lower
+from eyetest.scoring.rules.parts.matching import exactly
+from eyetest.scoring.rules.parts.naming import counts_options
 from eyetest.scoring.rules.parts.offer import Offer
 from eyetest.scoring.rules.reading import Kind, Reading
 
@@ -15,10 +16,11 @@ _END = re.compile(r"[\n.!?;。！？；।]+[\"')\]]{0,3}")
 _HARD = frozenset("\n。！？；।")
 LONGEST_SENTENCE = 2_000
 """Beyond this it is no sentence, and work that is done for each pair of its words would not end."""
+_LONE = re.compile(r"(?<!\w)[A-Za-z](?!\w)")
 _WORDS = re.compile(r"[a-z']+|[=\-]")
 _STARTLED = re.compile(
-    r"\s{1,3}(?:wait|no|nope|hmm|actually|sorry|oh|oops|hold on|hang on|let me|on second|but|however|scratch|"
-    r"correction|edit|or rather|i made|i was|that is wrong|that's wrong)\b",
+    r"\s{1,3}\(?(?:never ?mind|update|wait|no|nope|hmm|actually|sorry|oh|oops|hold on|hang on|let me|on second|but|"
+    r"however|scratch|correction|edit|or rather|i made|i was|that is wrong|that's wrong)\b",
     re.IGNORECASE,
 )
 _UNIT = re.compile(r"\d\s{1,3}[A-Za-z]$")
@@ -32,6 +34,8 @@ _ABBREVIATED = gates.words("St Mt Dr Mr Mrs Ms vs Fig fig Eq approx etc ca cf al
 
 def _goes_on(text: str, start: int, at: int) -> bool:
     """Whether a point stands behind a mark, a number or an abbreviation rather than at the end of a sentence."""
+    if text[at - 4 : at].isalpha() and text[at - 4 : at] != "prox":
+        return False
     word = text[max(start, text.rfind(" ", start, at) + 1, text.rfind("\n", start, at) + 1) : at].lstrip("([\"'")
     if len(word) < 2 and (_STARTLED.match(text, at + 1) or _UNIT.search(text, max(start, at - 6), at)):
         return False
@@ -131,16 +135,39 @@ class Case:
         return found
 
     @cached_property
+    def nameable(self) -> int:
+        """How many options the reply can name at all, at most: often too few to rule out all but one."""
+        offer, words = self.offer, self.all_words
+        if offer.unspelt or offer.marks == "digit" or gates.FOREIGN in words or '"' in self.text:
+            return offer.count
+        if not (words.isdisjoint(gates.ORDINAL) or words.isdisjoint(gates.COUNTED)) and counts_options(self.low):
+            return offer.count
+        letters = {offer.place(mark) for mark in set(_LONE.findall(self.text))}
+        return len(letters.union(*(offer.openers[word] for word in words & offer.first_words)) - {None, -1})
+
+    @cached_property
+    def lines(self) -> list[tuple[int, int]]:
+        """Where lines begin and end that are not empty."""
+        found, start = [], 0
+        while start < len(self.text):
+            stop = self.text.find("\n", start)
+            stop = len(self.text) if stop < 0 else stop
+            if self.text[start:stop].strip():
+                found.append((start, stop))
+            start = stop + 1
+        return found
+
+    @cached_property
     def cut_off(self) -> bool:
         """Whether the reply stops in the middle of a sentence."""
         text = self.text.rstrip()
         tail = text[-1:]
         if not tail or len(text) <= _WHOLE or not (tail.isalnum() or tail in _OPEN_ENDS):
             return False
-        return tail in _OPEN_ENDS or self._in_formula or not self._telegraphic(text)
+        return tail in _OPEN_ENDS or self.in_formula or not self._telegraphic(text)
 
     @property
-    def _in_formula(self) -> bool:
+    def in_formula(self) -> bool:
         """Whether a formula that was opened is never closed."""
         raw = self.body.raw
         return raw.count("\\[") > raw.count("\\]") or raw.count("\\(") > raw.count("\\)") or raw.count("$$") % 2 == 1

@@ -40,9 +40,9 @@ _ASCII_DRESS = re.compile(r"[*`#$_\r\t]")
 _THINKING = re.compile(
     r"<\|channel\|>\s{0,3}(?P<channel>\w{1,20})[^<]{0,40}<\|message\|>"
     r"|(?P<end><\|end\|>)"
-    r"|(?P<shut></(?:seed:)?(?:think|thinking|thought|reasoning|scratchpad|analysis)>|◁/think▷|\[/THINK\]"
+    r"|(?P<shut></(?:seed:)?(?:think|thinking|thought|reasoning|scratchpad|analysis)>|◁/think▷|\[/THINK(?:ING)?\]"
     r"|<\|end_of_thought\|>|</\|?think\|?>)"
-    r"|(?P<open><(?:seed:)?(?:think|thinking|thought|reasoning|scratchpad|analysis)>|◁think▷|\[THINK\]"
+    r"|(?P<open><(?:seed:)?(?:think|thinking|thought|reasoning|scratchpad|analysis)>|◁think▷|\[THINK(?:ING)?\]"
     r"|<\|begin_of_thought\|>)",
     re.IGNORECASE,
 )

@@ -26,6 +26,8 @@ _SUPPOSED = re.compile(
     re.IGNORECASE,
 )
 """What is only supposed; a ``not`` may belong to the question: the one that is not shown is D."""
+_NEGATED = re.compile(r"(?:n't|\bnot|cannot|never)\s$", re.IGNORECASE)
+"""``it can't be B``."""
 _QUANTITY = r"(?<!\w){0}\s{{0,2}}[=+*/^<>]|[=+*/^<>(]\s{{0,2}}{0}(?!\w)"
 _OPTION = re.compile(r"\boption\s\(?([A-Z])\b\)?\s{0,2}[:.)–-]", re.IGNORECASE)
 _TICKS = ("✓", "✔", "✅", "☑")
@@ -68,6 +70,7 @@ def _behind(case: Case, sentence: tuple[int, int], cue: re.Match[str]) -> Statem
     if (
         not found
         or found.places[0] < 0
+        or _NEGATED.search(text, max(start, cue.start() - _BARE - 5), cue.start())
         or _SUPPOSED.search(text, clause_start(text, start, cue.start()), cue.start())
     ):
         return None

@@ -6,25 +6,28 @@ from itertools import islice
 from typing import Literal
 
 import msgspec
-from rapidfuzz.distance import OSA
 
 from eyetest.scoring.rules.parts.marks import Found, mark_at
+from eyetest.scoring.rules.parts.matching import exactly, nearly
 from eyetest.scoring.rules.parts.mentions import groups
-from eyetest.scoring.rules.parts.offer import Offer, spoken_fraction, value
-from eyetest.scoring.rules.parts.tokens import words
+from eyetest.scoring.rules.parts.offer import Offer
 
 _NOT = re.compile(
     r"\s{0,4}(?:n't|not|never|neither|nor|nicht|kein\w{0,2}|pas|niet|не|不是|nie|não|non)\b", re.IGNORECASE
 )
 _SEPARATES = re.compile(r"\s{0,20}(?:[.):,;\-–—=(]|is\b)?\s{0,20}(?:i\.e\.,?\s{0,3}|namely\s{0,3})?[\"'(]{0,3}")
-_CLAUSE_END = re.compile(r"[\n;]|[.,!?)](?=\s|$)|\s[-–—(]|。|，|$")
+_CLAUSE_END = re.compile(r"[\n;]|[.,!?)](?=\s|$)|\s(?:[-–—(]|(?=because\b|since\b))|。|，|$")
 _FIRST_TO_TENTH = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _ORDINALS = {word: place for place, word in enumerate(_FIRST_TO_TENTH)}
 _ORDINAL = re.compile(
-    rf"(?:the\s)?({'|'.join(_ORDINALS)}|last)\s(?:option|choice|answer|alternative|one|of (?:the|these))\b",
+    rf"(?:the\s)?({'|'.join(_ORDINALS)}|last)(?:\s(?:option|choice|answer|alternative|one|of (?:the|these))\b|"
+    r"(?=[.!]?\s{0,3}$))",
     re.IGNORECASE,
 )
-_BESIDE = re.compile(r"\s{0,4}[(\[]\s{0,3}(?:option\s|answer\s)?([A-Z])\s{0,3}[)\]]", re.IGNORECASE)
+_BESIDE = re.compile(
+    r"\s{0,4}[(\[]\s{0,3}(?:(?:option\s|answer\s)?([A-Z])\s{0,3}[)\]]|(?:option|answer)\s([A-Z])\s(?!or\b|and\b))",
+    re.IGNORECASE,
+)
 _CANNOT = re.compile(
     r"(?:\(?(?:it\s)?(?:cannot|can't|can not|could not|unable|impossible|unknown|undetermined|indeterminate|"
     r"not (?:possible|(?:yet )?(?:determined|determinable|known|decidable|established)|enough|answerable|clear)|"
@@ -38,8 +41,14 @@ _NONE = re.compile(
     r"(?!\s{1,3}other than)",
     re.IGNORECASE,
 )
+_UNCONFIRMED = re.compile(
+    r"[^.,;\n]{0,60}?\bcan(?:not)?(?: \w{1,12}ly)? be (?:\w{1,12}ly )?"
+    r"(?:determined|confirmed|verified|established)\b",
+    re.IGNORECASE,
+)
+"""``none of the options can be confirmed`` says that one cannot know, not that none is right."""
+_NUMBER = re.compile(r"\(?(\d{1,2})[).:]\)?\s{1,3}(?=\S)")
 _GLUED = re.compile(r"\(?([A-Z]{2,6})\)?(?=[\s.]{0,6}$|\s{0,3}\n)")
-_SLIP_LENGTH = 5
 _MOST_CLAUSES = 6
 _FAR = 90
 _REACH = 400
@@ -83,6 +92,8 @@ def _no_option(text: str, at: int, end: int, offer: Offer) -> Content | None:
     if refusal := _CANNOT.match(text, at, end):
         return Content("refused", (), at, refusal.end(), "words")
     if none := _NONE.match(text, at, end):
+        if _UNCONFIRMED.match(text, none.end(), end):
+            return Content("refused", (), at, none.end(), "words")
         colon = text[max(0, at - 24) : at].rstrip(" \"'\n").endswith(":")
         return Content("nothing", (), at, none.end(), "colon" if colon else "words")
     if negation := _NOT.match(text, at, end):
@@ -99,7 +110,7 @@ def _clause(text: str, at: int, end: int, offer: Offer) -> Content | None:
         return None
     stop = at + len(clause)
     beside = _BESIDE.match(text, stop, end)
-    marked = offer.place(beside[1]) if beside else None
+    marked = offer.place(beside[1] or beside[2]) if beside else None
     if marked is not None and marked not in (exact, -1):
         return Content("many", (exact, marked), at, stop, "mark and text")
     return Content("one", (exact,), at, stop, "text")
@@ -110,6 +121,16 @@ def _ordinal(text: str, at: int, end: int, offer: Offer) -> Content | None:
     found = _ORDINAL.match(text, at, end)
     place = _ORDINALS.get(found[1].lower(), offer.count - 1) if found else offer.count
     return Content("one", (place,), found.start(1), found.end(), "ordinal") if found and place < offer.count else None
+
+
+def _numbered(text: str, at: int, end: int, offer: Offer) -> Content | None:
+    """``(3) 45 N``: the third option by its number, where its own text beside it says that it counts options."""
+    found = _NUMBER.match(text, at, end) if offer.marks != "digit" else None
+    place = int(found[1]) - 1 if found else -1
+    if not found or not 0 <= place < offer.count:
+        return None
+    told = next((nearly(rest, offer) for rest in _beginnings(text[found.end() : end], _FAR)), None)
+    return Content("one", (place,), found.start(1), end, "number and text") if told == place else None
 
 
 def _mark(text: str, at: int, end: int, offer: Offer) -> Content | None:
@@ -146,7 +167,7 @@ def _first_clause(text: str, at: int, end: int) -> str:
     return text[at : stop.start() if stop else end]
 
 
-_READERS = (_all_of_it, _no_option, _clause, _ordinal, _mark, _glued, _mention)
+_READERS = (_all_of_it, _no_option, _clause, _ordinal, _numbered, _mark, _glued, _mention)
 
 
 def _is_mark(text: str) -> bool:
@@ -159,6 +180,8 @@ def _marked(text: str, found: Found, end: int, offer: Offer) -> Content:
         listed = exactly(text[found.start : end].split("\n", maxsplit=1)[0], offer)
         if listed is not None:
             return Content("one", (listed,), found.start, end, "text")
+        if offer.sequences:
+            return Content("nothing", (), found.start, found.end, "text")
         return Content("many", found.places, found.start, found.end, "marks")
     place = found.places[0]
     beside = contradiction(text, found.end, end, place, offer)
@@ -197,61 +220,3 @@ def _beginnings(line: str, longest: int) -> Iterator[str]:
     for stop in reversed(stops):
         if stop:
             yield line[:stop]
-
-
-def exactly(text: str, offer: Offer) -> int | None:
-    """The option that a text is, in spite of case, articles, punctuation, plural and the way numbers are written."""
-    if len(text) > 3 * offer.longest + 60:
-        return None
-    tokens = words(text)
-    if not tokens:
-        return None
-    place = offer.exact.get(tokens)
-    if place is None and (amount := value(tokens)):
-        place = offer.values.get(amount)
-    if place is None and tokens == ("one",):
-        place = offer.exact.get(("1",))
-    if place is None and (fraction := spoken_fraction(text)):
-        place = offer.exact.get(fraction)
-        if place is None and (amount := value(fraction)):
-            place = offer.values.get(amount)
-    return place
-
-
-def nearly(text: str, offer: Offer) -> int | None:
-    """The one option that a text is but for a slip, another order of words, or a part left out."""
-    if len(text) > 2 * offer.longest + 40:
-        return None
-    tokens = words(text)
-    if not tokens:
-        return None
-    joined = " ".join(tokens)
-    size = len(tokens)
-    if any(size == len(option) for option in offer.words):
-        order = sorted(tokens)
-        reordered = [place for place, option in enumerate(offer.words) if len(option) > 1 and sorted(option) == order]
-        if len(reordered) == 1:
-            return reordered[0]
-    slips = _slips(joined, offer)
-    if len(slips) == 1:
-        return slips[0]
-    if not any(tokens[0] in option for option in offer.words):
-        return None
-    parts = [
-        place
-        for place, option in enumerate(offer.words)
-        if len(joined) > 2 and any(option[n : n + size] == tokens for n in range(len(option) - size + 1))
-    ]
-    return parts[0] if len(parts) == 1 else None
-
-
-def _slips(joined: str, offer: Offer) -> list[int]:
-    """The options that differ from a text by one letter; a digit is never a slip."""
-    size = len(joined)
-    if size < _SLIP_LENGTH or any(map(str.isdigit, joined)):
-        return []
-    return [
-        place
-        for place, option in enumerate(offer.joined)
-        if -2 < len(option) - size < 2 and OSA.distance(joined, option, score_cutoff=1) <= 1
-    ]

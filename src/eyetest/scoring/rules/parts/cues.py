@@ -14,8 +14,8 @@ _THING = (
 )
 _NO_MARK = r"(?!\s{0,3}[\"'(\[]{0,2}(?-i:[A-Z]|\d)[\"')\]]{0,2}(?!\w))"
 _IS = (
-    r"(?:\bis\b|\bare\b|'s\b|\bwas\b|\bbe\b|\bbecomes?\b|\bremains?\b|\bseems?\b|\bappears?\b|\blikely\b|:|=|->|→|"
-    r"⇒|\s[-–—](?=\s))"
+    r"(?:\bis\b|\bare\b|'s\b|\bwas\b|\bbe\b|\bbecomes?\b|\bchange[sd]? to\b|\bremains?\b|\bseems?\b|"
+    r"\bappears?\b|\blikely\b|:|=|->|→|⇒|\s[-–—](?=\s))"
     r"(?:\s{0,20}(?:to be|clearly|most|more|probably|likely|therefore|thus|definitely|indeed|still|simply|actually|"
     r"obviously|certainly|also|"
     r"then|hence|now|given|as follows|best|closest to|represented by|labell?ed|by|correctly|as|that|it|is|in fact|"
@@ -42,19 +42,22 @@ CHOOSES = re.compile(
     r"say(?: that)?(?: it's| it is)?|vote for|guess|"
     r"lean(?:ing)? towards?|stick(?:ing)? with|change (?:my answer|it|that) to|meant(?: to say)?|mean|"
     r"(?<!with )(?<!the )(?<!correct )(?<!my )answer(?! is\b)(?: with)?|favou?r|accept|"
-    r"conclude (?:that )?(?:it is|it's|this is|the answer is)?)\b\s{0,3}:?",
+    r"conclude (?:that )?(?:it is|it's|this is|the answer is)?)\b\s{0,3}:?|"
+    r"\b(?:going with|going for|opting for|settling on|sticking with)\b",
     re.IGNORECASE,
 )
 SO = re.compile(
     r"(?:\b(?:so|thus|hence|therefore|consequently|then|actually|on (?:second thoughts?|reflection)|or rather|"
     r"(?:corrected|changed?|revised) (?:it )?to|scratch that|make (?:it|that)|but(?: rather)?|"
+    r"(?:edit|correction|update)(?=:)|now(?=,\s)|"
     r"no(?=\s{0,2}[,:—–-])|nope|sorry|ergo|"
     r"namely|meaning|conclusion|overall|accordingly|yes|no wait|leav(?:es|ing)(?: us with| only)?|"
     r"it's|it is|it was|it must be|that's|that is|this is|must be|has to be|have to be|should be|would be|"
     r"can only be|could only be|closest to|"
     r"correspond(?:s|ing)? (?:to|with)|match(?:es|ing)|point(?:s|ing)? to|which (?:is|means|makes it)|makes it|"
     r"indicates?|suggests?|instead|definitely|"
-    r"probably|likely|clearly|certainly|without a doubt|no doubt|named|called|known as)\b|->|→|⇒|=>|✓|✔|✅|∴)"
+    r"probably|likely|clearly|certainly|without a doubt|no doubt|named|called|known as|"
+    r"looks? like|looks? to be|preference for|preferably)\b|->|→|⇒|=>|✓|✔|✅|∴)"
     r"(?:\s{0,20}[,:\-–—]|\s{1,3}(?:it's|it is|this is|that is|that's|the|we have|we get|most|likely|probably|"
     r"clearly|definitely|only|just|be|to be|still|actually|really|in fact|now|indeed|again|rather|obviously|"
     r"surely)\b){0,4}",
@@ -80,7 +83,9 @@ FOREIGN = re.compile(
     r"正解(?:は|:)|答え(?:は|:)|解答(?:は|:)|回答(?:は|:)|"
     r"(?:정답|답)(?:은|:|는|\s)|"
     r"\b(?:richtige|korrekte|beste)\w{0,2}\s(?:antwort|lösung|option)\w{0,2}\s?(?:ist|wäre|lautet|:)|\b(?:antwort|"
-    r"lösung)\s?(?:ist|wäre|lautet|:)|\b(?:also|daher|somit|deshalb|folglich)\s(?:ist|bleibt)(?=\s)|\b(?:donc|"
+    r"lösung)\s?(?:ist|wäre|lautet|:)|\b(?:also|daher|somit|deshalb|folglich)\s(?:ist|bleibt)(?=\s)|"
+    r"\b(?:das|es) (?:müsste|muss|dürfte|sollte)(?=\s)|\b(?:richtig|korrekt) (?:ist|wäre|sind)(?=\s)|"
+    r"(?<!no )\bes(?=\s(?-i:[A-Z])(?:[.,;!]|$))|\b(?:donc|"
     r"c'est)(?: la| le)?(?=\s)|\b(?:es|das) ist(?: die)?(?=\s)|\b(?:creo|pienso) que es(?: la)?(?=\s)|"
     r"это(?=\s[A-Z]\b)|"
     r"\bich\s(?:würde|tippe|wähle|entscheide|sage|denke)[^.!?\n]{0,40}?(?:auf|für|sagen|nehmen|wählen)?|"
@@ -108,11 +113,11 @@ FOREIGN = re.compile(
 
 PAST = re.compile(
     r"\b(?:initially|at first|first(?:ly)? (?:thought|leaned|said|guess|answer|glance)|originally|going to say|"
-    r"wanted to|would've|i'd have|would have|might have|have said|thought|tempt\w{1,4}|previous|earlier|"
+    r"wanted to|would've|i'd have|would have(?! to\b)|might have|have said|thought|tempt\w{1,4}|previous|earlier|"
     r"many|some|people|most would|was what|used to|if(?! i (?:had|have|must|were|was)\b| forced| pressed)|unless|"
     r"whether|suppose|my first|my second|not|\w{2,7}n't|"
-    r"never|nor|cannot|wrong to|mistake to|someone|anyone|mistaken\w{0,2}|wrongly|no matter|"
-    r"zuerst|d'abord|al principio)\b",
+    r"never|nor|cannot|wrong to|mistake to|someone|anyone|(?<!no )(?<!a )(?<!any )doubt|mistaken\w{0,2}|"
+    r"wrongly|no matter|zuerst|d'abord|al principio)\b",
     re.IGNORECASE,
 )
 
@@ -120,21 +125,25 @@ CORRECTS = re.compile(
     r"\b(?:wait|hold on|hang on|actually|scratch that|correction|corrected|revised|oops|my mistake|my bad|"
     r"on second thought|on reflection|on closer|"
     r"looking again|let me re\w+|i (?:misread|miscounted|misjudged|made (?:a|an) (?:mistake|error)|stand corrected|"
-    r"was wrong|meant|apologi[sz]e|take that back)|"
+    r"was wrong|meant|mean|apologi[sz]e|take that back)|"
     r"sorry|apologies|or rather|update|hmm|double[- ]check\w*|i change|re-?check\w*|re-?count\w*|re-?think\w*|"
     r"reconsider\w*|that(?:'s| is|"
-    r" was) (?:wrong|incorrect|not right)|nein|moment|warte|"
+    r" was) (?:wrong|incorrect|not right)|nein|(?<!\w\s)moment(?=\s?[,!.–—]|\s-\s|\smal\b)|einen moment|warte|"
     r"je corrige|perdón|corrijo)\b|不对|等等|更正|いや|잠깐|\bno\s?[,—–-]|\bedit:",
     re.IGNORECASE,
 )
 TIES = re.compile(
     r"\b(?:(?:both|either|these two|the two|they)(?: of (?:these|them|the two))?(?: answers?| options?)? (?:are|"
     r"is|would be|seem|"
-    r"could be|apply|fit|hold|will do|may both)\b(?: \w{1,10}){0,2}? ?(?:acceptable|correct|right|valid|fine|"
+    r"could be|apply|fit|hold|(?:would|could|might) (?:fit|work|apply|do)|will do|may both)\b"
+    r"(?: \w{1,14}){0,2}? ?(?:acceptable|correct|right|valid|fine|"
     r"possible|plausible|equally|"
     r"apply)?(?=[\s.,;]{0,3}$)|no way to tell (?:them|the two) apart|(?:won't|can't|cannot|couldn't) (?:pick|"
     r"choose|decide|prefer)"
-    r" (?:one over|between)|as good an? \w{2,10} as|equally (?:likely|good|plausible|valid|possible|suitable))",
+    r" (?:one over|between)|as good an? \w{2,10} as|"
+    r"(?:have|with) no (?:clear |real |strong )?preference|toss-?up\b|on the one hand\b[^.\n]{0,160}\bon the other\b|"
+    r"equally (?:likely|good|plausible|valid|possible|suitable|well)|as (?:likely|plausible|probable) as|"
+    r"between\b[^.\n]{1,40}\bi (?:can't|cannot|couldn't) (?:choose|decide|pick))",
     re.IGNORECASE,
 )
 """Words that set two answers equal."""
@@ -149,11 +158,14 @@ RETRACTS = re.compile(
     r"can't be right|that doesn't (?:add up|fit|work|make sense))\b|不对",
     re.IGNORECASE,
 )
+_CLOSEST = re.compile(r"\b(?:just|only|simply|merely|but)\b[^.\n]{0,20}\bclosest\b", re.IGNORECASE)
+"""``not exactly right, just the closest`` stands by the choice."""
 _STARTLED = re.compile(r"\b(?:wait|no|hmm|oops|actually|sorry|hold on|oh|but|ah)\b", re.IGNORECASE)
 _NEG_RIGHT = re.compile(
     r"(?:n't|not|cannot)\s(?:\w+\s){0,3}?(?:right|correct|true)|wrong|incorrect|mistaken", re.IGNORECASE
 )
 _CLAUSE = re.compile(r"[,;:(.!?]\s|\b(?:but|however|though|so|yet)\b", re.IGNORECASE)
+_LEAD = 60
 BAD = re.compile(
     r"\b(?:not|n't|never|neither|nor|wrong|incorrect\w{0,2}|false|excluded|eliminated|out|impossible|invalid|"
     r"falsch|nicht|pas|fausse?s?|no|sbagliata|ruled out|less|half)\b(?<!\bone out)|n't|错误|不",
@@ -162,7 +174,7 @@ BAD = re.compile(
 """Words of a verdict that rule an option out."""
 
 NONE_FITS = re.compile(
-    r"\bnone\s{1,4}of\s{1,4}(?:(?:the|these|those)\s{1,4})?(?:(?!other|remaining|rest|incorrect)\w{1,12}\s{1,4}){0,2}?"
+    r"\bnone\s{1,4}of\s{1,4}(?:(?:the|these|those)\s{1,4})?(?:(?!other|remaining|rest|incorrect|first|last)\w{1,12}\s{1,4}){0,2}?"
     r"(?:options|choices|answers|alternatives)(?:\s{1,4}(?:\(?[A-Z]\)?\s(?:through|to)\s\(?[A-Z]\)?|given|provided|listed|"
     r"above|below|here)){0,2}\s{1,4}(?:is|are|seems?|appears?)(?: to be)?\s{1,4}"
     r"(?:correct|right|valid|accurate|true|suitable|appropriate)\b"
@@ -179,6 +191,8 @@ def retracts(text: str, start: int, end: int) -> bool:
     found = RETRACTS.search(text, start, end)
     if not found:
         return False
+    if _CLOSEST.search(text, found.end(), end):
+        return False
     said = found.group().lower()
     if said.startswith(("that", "this", "it")):
         return bool(_NEG_RIGHT.search(said)) and bool(_STARTLED.search(text, start, end))
@@ -190,3 +204,8 @@ def clause_start(text: str, start: int, at: int) -> int:
     for boundary in _CLAUSE.finditer(text, start, at):
         start = boundary.end()
     return start
+
+
+def past_before(text: str, start: int, at: int) -> bool:
+    """Whether the clause before a place is about an earlier, a foreign or a supposed answer."""
+    return PAST.search(text, clause_start(text, max(start, at - _LEAD), at), at) is not None

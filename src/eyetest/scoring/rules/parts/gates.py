@@ -34,6 +34,7 @@ CHOOSE = words(
 SPEAKS = ANSWER | CHOOSE | (THING - {"one"})
 """Sentences with one of these are looked at even where no option seems to be named: a slip may hide it."""
 VERDICT = words(
+    "contradict contradicts conflict conflicts violate violates fail fails disagree disagrees doesn't does don't do "
     "satisfy satisfies fulfil fulfill fulfils fulfills meets agrees consistent complies "
     "beats wins works better likelier preferable make makes making leave leaves leaving struck ruled crossed "
     "contradicted dismissed rejected correct correctly right best answer answers true closest match matches only "
@@ -47,13 +48,15 @@ VERDICT = words(
     "incorrectos ~"
 )
 FOREIGN_CUE = words(
-    "ist creo pienso ~ antwort lösung daher somit deshalb folglich ich donc c'est bonne meilleure "
+    "ist das es richtig korrekt "
+    "creo pienso ~ antwort lösung daher somit deshalb folglich ich donc c'est bonne meilleure "
     "reponse je respuesta alternativa yo elijo "
     "escojo resposta eu diria escolho risposta opzione direi scelgo antwoord odpowiedz cevap jawaban jawabannya "
     "svar svaret oikea vastaus "
     "diria elegiria sondern sino"
 )
 SO = words(
+    "edit correction update now look looks preference preferably "
     "actually second reflection corrected change changed revised rather scratch make but nope sorry between may "
     "might so thus hence therefore consequently then ergo namely meaning conclusion "
     "overall accordingly yes no leaves leaving it's it must has "
@@ -72,7 +75,7 @@ CORRECT = words(
     "update apologies rather wait hold hang actually scratch correction corrected edit revised oops mistake bad "
     "second reflection closer "
     "again let misread miscounted "
-    "misjudged made stand wrong meant apologize apologise take sorry edit no hmm double double-check change "
+    "misjudged made stand wrong meant mean apologize apologise take sorry edit no hmm double double-check change "
     "recheck re recount rethink "
     "reconsider incorrect right nein moment warte corrige corrijo thought recheck ~ re-check re-count re-think"
 )

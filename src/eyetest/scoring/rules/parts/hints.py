@@ -1,14 +1,15 @@
 """Weaker commitments: marks that conclude, marks beside their text, options left open."""
 
 import re
-from bisect import bisect_left
 
 from eyetest.scoring.rules.parts import gates
 from eyetest.scoring.rules.parts.case import Case
-from eyetest.scoring.rules.parts.content import Content, What, exactly, read_content
-from eyetest.scoring.rules.parts.cues import BAD, PAST, SO, clause_start
+from eyetest.scoring.rules.parts.content import Content, What, read_content
+from eyetest.scoring.rules.parts.cues import BAD, PAST, SO, clause_start, past_before
 from eyetest.scoring.rules.parts.marks import Found, mark_at
-from eyetest.scoring.rules.parts.mentions import lists_inline, stance_of
+from eyetest.scoring.rules.parts.matching import exactly
+from eyetest.scoring.rules.parts.mentions import lists_inline
+from eyetest.scoring.rules.parts.stance import stance_of
 from eyetest.scoring.rules.parts.statement import WEAK, Statement, better, by_mark
 
 _AFTER_COLON = re.compile(
@@ -21,14 +22,9 @@ _BARE_SENTENCE = re.compile(
 )
 _SHORT = 200
 _COPULA = re.compile(r"\b(?:is|are|be|was)\s{1,20}\(?$")
-_OPEN = re.compile(
-    r"\b(?:(?:could|may|might)(?: also| well)? be|(?:torn|decide|choose|choice|waver\w{0,3}|"
-    r"hesitat\w{1,3}|toss-?up|undecided|split|50.50) between|down to|"
-    r"(?P<all>(?:all|every|everything|each|any)\b[^.,\n]{0,30}?\b(?:except(?: for)?|but|other than|apart from)))\b",
-    re.IGNORECASE,
-)
 _CLAUSE_ENDS = re.compile(
-    r"\s{0,20}(?:[.,;:!)(\-–—?\n]|because|since|as\b|for\b|and\b|or\b|which|due|given|then|again|instead|$)"
+    r"\s{0,20}(?:[.,;:!)(\-–—?\n]|because|since|as\b|for\b|and\b|or\b|which|due|given|then|again|instead|"
+    r"to me\b|here\b|$)"
 )
 _SUBJECT = re.compile(
     r"\)?\s{1,3}(?:can|could|cannot|would|will|has|have|does|do|may|might|must|shifts?|shows?|gives?|leads?|isn't)\b"
@@ -39,14 +35,10 @@ _QUOTES = re.compile(r"\b(?:options|choices)(?: are| given)?\s{0,3}:?\s{0,6}\(?[
 _TOLD = re.compile(
     r"\b(?:is|by|are|be|\w{3,14}ly|maybe|perhaps|possibly|(?:could|may|might)(?: also| well)? be)\b", re.IGNORECASE
 )
-_FAILS = re.compile(rf"{BAD.pattern}|\b(?:contradict|conflict|fail|mismatch)\w{{0,3}}\b", re.IGNORECASE)
+_INVERTS = re.compile(r"\b(?:neither|nor)\s$", re.IGNORECASE)
 _MAYBE = re.compile(r"(?:could|may|might|maybe|perhaps|possibly)\b", re.IGNORECASE)
-_OPEN_WORDS = gates.words(
-    "could may might torn decide choose choice waver wavering hesitate hesitating between toss-up toss undecided "
-    "split down all every everything each any"
-)
+_ARROWS = frozenset("-=→⇒∴")
 _MOST = 8
-_LAST = 2
 _REACH = 600
 _LEAD = 60
 """So many characters before a mark a cue can begin that announces it."""
@@ -92,7 +84,9 @@ def concluding_mark(case: Case, start: int, end: int) -> Statement | None:
     if not marks:
         return None
     for cue in SO.finditer(text, max(start, marks[0] - _LEAD), min(end, marks[-1] + 1)):
-        if PAST.search(text, clause_start(text, max(start, cue.start() - 25), cue.start()), cue.start()):
+        if cue.group()[0] not in _ARROWS and PAST.search(
+            text, clause_start(text, max(start, cue.start() - 25), cue.start()), cue.start()
+        ):
             continue
         found = mark_at(text, cue.end(), min(end, cue.end() + _REACH), case.offer)
         if (
@@ -115,39 +109,20 @@ def told_briefly(case: Case, start: int, end: int) -> Statement | None:
     for cue in _TOLD.finditer(text, start, end):
         found = mark_at(text, cue.end(), end, case.offer)
         known = found and (found.places[0] >= 0 or not text[found.start].isdigit())
-        if found and known and _is_told(text, found, end) and not _past(text, start, cue.start()):
+        inverted = _INVERTS.search(text, max(start, cue.start() - 9), cue.start())
+        if (
+            found
+            and known
+            and not inverted
+            and _is_told(text, found, end)
+            and not past_before(text, start, cue.start())
+        ):
             last = by_mark(found, WEAK, "told briefly")
             maybe.append(found if _MAYBE.match(cue.group()) else None)
     if last and len(maybe) > 1 and all(maybe):
         places = tuple(dict.fromkeys(place for found in maybe if found for place in found.places))
         return by_mark(Found(places, last.content.start, last.content.end), WEAK, "open")
     return last
-
-
-def left_open(case: Case, start: int, end: int) -> Statement | None:
-    """``could be B or C``, ``torn between A and D``, ``all but C can be ruled out``."""
-    text = case.text
-    if case.words(start, end).isdisjoint(_OPEN_WORDS):
-        return None
-    for cue in _OPEN.finditer(text, start, end):
-        found = mark_at(text, cue.end(), min(end, cue.end() + _REACH), case.offer)
-        if not found or _past(text, start, cue.start()):
-            continue
-        if cue["all"]:
-            if len(found.places) == 1 and _FAILS.search(text, found.end, min(end, found.end + _REACH)):
-                return by_mark(found, WEAK, "elimination")
-        elif len(found.places) > 1 and _stays_open(case, start):
-            return by_mark(found, WEAK, "open")
-    return None
-
-
-def _stays_open(case: Case, start: int) -> bool:
-    """Whether little follows, so that what was left open was not closed later."""
-    return not case.cut_off and len(case.sentences) - bisect_left(case.sentences, (start, 0)) <= _LAST
-
-
-def _past(text: str, start: int, at: int) -> bool:
-    return PAST.search(text, clause_start(text, max(start, at - 60), at), at) is not None
 
 
 def paired(case: Case, start: int, end: int) -> Statement | None:
@@ -173,7 +148,19 @@ def after_colon(case: Case, start: int, end: int) -> Statement | None:
     """A mark that ends the sentence behind a colon or a dash."""
     colon = _AFTER_COLON.search(case.text, start, end)
     found = mark_at(case.text, colon.start(1), end, case.offer) if colon else None
-    return by_mark(found, WEAK, "colon") if found else None
+    return by_mark(found, WEAK, "colon") if found else _list_after_colon(case, start, end)
+
+
+def _list_after_colon(case: Case, start: int, end: int) -> Statement | None:
+    """``Two of them work: B and D.`` at the end of a reply."""
+    if (start, end) != case.sentences[-1]:
+        return None
+    colon = case.text.rfind(": ", start, end)
+    found = mark_at(case.text, colon + 2, end, case.offer) if colon > start else None
+    if not found or len(found.places) < 2 or case.text[found.end : end].strip(" .!)\n"):
+        return None
+    negated = BAD.search(case.text, start, colon) or lists_inline(case.text, start, end)
+    return None if negated else by_mark(found, WEAK, "colon")
 
 
 def _clause_after(text: str, at: int, end: int) -> str:

@@ -3,9 +3,10 @@
 import re
 
 from eyetest.scoring.rules.parts.case import Case
-from eyetest.scoring.rules.parts.content import contradiction, exactly, read_content
+from eyetest.scoring.rules.parts.content import contradiction, read_content
 from eyetest.scoring.rules.parts.cues import HEADING
 from eyetest.scoring.rules.parts.marks import Found, mark_at
+from eyetest.scoring.rules.parts.matching import exactly
 from eyetest.scoring.rules.parts.mentions import lists_inline
 from eyetest.scoring.rules.parts.stated import statement
 from eyetest.scoring.rules.parts.statement import FIRM, Statement
@@ -28,7 +29,12 @@ _ASIDE = re.compile(r"^\s{0,3}\([^()\n]{0,80}\)")
 _FORMULA = re.compile(r"\s{0,3}\.?\s{0,3}[=+*/^]")
 _IS_MARK = re.compile(r"\b(?:is|are)\s{1,20}([\"'(]{0,2}[A-Z][\"')]{0,2})(?=[.:,;\s]|$)")
 _LABEL = re.compile(r"(?:[:=→⇒∴>]|\b(?:answer|is))\s{0,6}")
-_LIST_GOES_ON = (".", ",", ";", "-", "–", "—", "(")
+_PART = re.compile(r"(?:^|\n)[\s\-•]{0,10}\(?([a-d])\)\s{0,4}[:=]?\s{0,6}\(?([A-Z])\)?[ .]{0,6}(?=\n|$)")
+_LAST_PART = re.compile(r"\n[\s\-•]{0,10}\(?[b-d]\)\s{0,4}[:=]?\s{0,6}\(?[A-Z]\)?[\s.]{0,6}$")
+_PREFERS = re.compile(r"\b(?:prefer\w{0,5}|lean\w{0,3})\b", re.IGNORECASE)
+_UNTICKED = re.compile(r"\[ \]|☐")
+_REACH = 200
+_LIST_GOES_ON = (".", "?", ",", ";", "-", "–", "—", "(")
 
 
 def headed(case: Case) -> Statement | None:
@@ -50,21 +56,43 @@ def last_line(case: Case) -> Reading | None:
     """A mark, alone or with its own text, on the last line of several."""
     text = case.text.rstrip()
     start = text.rfind("\n") + 1
-    if not start or len(text) - start > _longest(case) or _in_list(text[:start]):
+    if not start or len(text) - start > _longest(case) or _in_list(text[:start], text[start:]):
         return None
-    marked = mark_at(text, start, len(text), case.offer)
-    if marked and _with_own_text(case, marked, len(text)):
-        return case.chosen(marked.places[0], "last line", marked.start, marked.end)
     line = text[start:]
+    if reading := _marked_text(case, start, len(text)):
+        return reading
     if (told := _labelled_text(case, line)) is not None:
         return case.chosen(told, "last line", start, len(text))
-    found = BARE.match(line) if len(line) <= _LONGEST_MARK_LINE else None
+    found = BARE.match(line) if len(line) <= _LONGEST_MARK_LINE and not case.in_formula else None
     place = case.offer.place(found[1]) if found else None
     if not found or place is None or place < 0 or (found[1] == "I" and len(line.strip()) > 3):
         return None
     if found[1].isdigit() and not line.strip().strip(".").isdigit():
         return None
     return case.chosen(place, "last line", start + found.start(1), start + found.end(1))
+
+
+def _marked_text(case: Case, start: int, end: int) -> Reading | None:
+    """A line that is a mark with an option's text: its own one, or another one that contradicts it."""
+    marked = mark_at(case.text, start, end, case.offer)
+    if marked and _with_own_text(case, marked, end):
+        return case.chosen(marked.places[0], "last line", marked.start, marked.end)
+    if marked and _with_other_text(case, marked, end):
+        return case.nothing("ambiguous", "last line", "mark and text contradict", (marked.start, end))
+    return None
+
+
+def answers_to_parts(case: Case) -> Reading | None:
+    """``(a): F`` and below it ``(b): B``: an answer to each part of a question is no answer to the whole."""
+    if not _LAST_PART.search(case.text, max(0, len(case.text) - _LONGEST_MARK_LINE)):
+        return None
+    parts = list(_PART.finditer(case.text, max(0, len(case.text) - _REACH)))
+    if len(parts) < 2 or [part[1] for part in parts] != ["a", "b", "c", "d"][: len(parts)]:
+        return None
+    places = {case.offer.place(part[2]) for part in parts}
+    if len(places) < 2 or None in places or -1 in places:
+        return None
+    return case.nothing("ambiguous", "last line", "several marks", (parts[0].start(), parts[-1].end()))
 
 
 def _labelled_text(case: Case, line: str) -> int | None:
@@ -109,8 +137,8 @@ def first_line(case: Case) -> Reading | None:
     if not found or found.start - start > 20:
         return None
     if len(found.places) > 1:
-        rest = text[found.end : end].strip(" .!)")
-        if rest and not text[found.end : end].lstrip().startswith(_LIST_GOES_ON):
+        rest = text[found.end : end].lstrip()
+        if _PREFERS.search(rest) or (rest.strip(" .!)") and not rest.startswith(_LIST_GOES_ON)):
             return None
         return case.nothing("ambiguous", "first line", "several marks", (found.start, found.end))
     if not _answers_first(case, found, start, end):
@@ -138,6 +166,13 @@ def _with_own_text(case: Case, found: Found, end: int) -> bool:
     return bool(rest) and len(found.places) == 1 and exactly(rest, case.offer) == found.places[0]
 
 
+def _with_other_text(case: Case, found: Found, end: int) -> bool:
+    separated = _SEPARATED.match(case.text, found.end, end)
+    rest = case.text[found.end : end].strip(" .):\n")
+    told = exactly(rest, case.offer) if separated and len(rest) > 1 and len(found.places) == 1 else None
+    return told is not None and found.places[0] >= 0 and told != found.places[0]
+
+
 def _longest(case: Case) -> int:
     return 3 * case.offer.longest + 40
 
@@ -156,7 +191,7 @@ def _next_follows(text: str, at: int, place: int) -> bool:
     return following is not None and following[1].upper() in (chr(ord("B") + place), str(place + 2))
 
 
-def _in_list(text: str) -> bool:
-    """Whether the line before is an item of a list, so that a lone mark is the next one, cut off."""
-    line = text.rstrip().rpartition("\n")[2]
-    return len(line) > 6 and LISTED.match("\n" + line) is not None
+def _in_list(above: str, last: str) -> bool:
+    """Whether the line before is an item of a list, so that a lone mark is the next one, cut off or not ticked."""
+    line = above.rstrip().rpartition("\n")[2]
+    return _UNTICKED.search(last) is not None or (len(line) > 6 and LISTED.match("\n" + line) is not None)

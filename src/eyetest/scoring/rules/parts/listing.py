@@ -5,9 +5,9 @@ import re
 import msgspec
 
 from eyetest.scoring.rules.parts.case import Case
-from eyetest.scoring.rules.parts.mentions import named
+from eyetest.scoring.rules.parts.naming import named
 from eyetest.scoring.rules.parts.tokens import tokenise
-from eyetest.scoring.rules.parts.whole import LISTED
+from eyetest.scoring.rules.parts.whole import LISTED, POINTED
 from eyetest.scoring.rules.reading import Reading
 
 _LEAD = re.compile(
@@ -28,6 +28,10 @@ _GOOD = re.compile(
 )
 _TICK = re.compile(r"[✓✔✅☑]")
 _CROSS = re.compile(r"[✗✘❌]")
+_ASKED = re.compile(
+    r"(?<!\w)\(?([A-Z])\)?(?:\s?\?\s{1,3}(?:(?P<yes>[Yy]es|[Cc]orrect|[Rr]ight|[Tt]rue|[Ff]its)|[Nn]o|[Nn]ope|[Ww]rong|"
+    r"[Ff]alse)\b|[.:]?\s{0,3}(?:(?P<tick>[✓✔✅☑])|[✗✘❌]))"
+)
 _HEAD = re.compile(r"[A-Za-z']+")
 _FEW = 3
 _WORD = 20
@@ -40,21 +44,10 @@ class _Item(msgspec.Struct):
     marked: bool
 
 
-def _lines(text: str) -> list[tuple[int, int]]:
-    found, start = [], 0
-    while start < len(text):
-        stop = text.find("\n", start)
-        stop = len(text) if stop < 0 else stop
-        if text[start:stop].strip():
-            found.append((start, stop))
-        start = stop + 1
-    return found
-
-
 def quoted(case: Case) -> list[tuple[int, int]]:
     """Lines of a list that goes through the options, three or more marks in a row: such a line takes none."""
     runs: list[list[_Item]] = []
-    for start, end in _lines(case.text):
+    for start, end in case.lines:
         item = LISTED.match(case.text, start - 1 if start else 0, end)
         place = case.offer.place(item[1]) if item else None
         if item is None or place is None or place < 0:
@@ -71,10 +64,9 @@ def judged_lines(case: Case) -> Reading | None:
     """The one option that a list with a verdict on each line leaves: ``A → too long``, ``B → fits``."""
     verdicts: dict[int, list[bool | None]] = {}
     places: dict[int, _Item] = {}
-    lines = _lines(case.text)
-    if len(lines) < 2:
+    if len(case.lines) < 2:
         return None
-    for start, end in lines:
+    for start, end in case.lines:
         item = _leading(case, start, end)
         if item:
             verdicts.setdefault(item.place, []).append(_verdict(case.text, item.end, end))
@@ -82,6 +74,10 @@ def judged_lines(case: Case) -> Reading | None:
     bad = [place for place, said in verdicts.items() if said[-1] is False]
     good = [place for place, said in verdicts.items() if said[-1] is True]
     open_ones = [place for place, said in verdicts.items() if said[-1] is None]
+    if len(good) == 1 and not bad and len(verdicts) >= min(case.offer.count, _FEW):
+        item = places[good[0]]
+        pointed = POINTED.search(case.text[item.end :].partition("\n")[0])
+        return case.chosen(item.place, "judged lines", item.start, item.end) if pointed else None
     if len(bad) < 1 or len(bad) + len(good) + len(open_ones) < 2:
         return None
     left = good if len(good) == 1 else open_ones if not good and len(open_ones) == 1 else []
@@ -89,6 +85,23 @@ def judged_lines(case: Case) -> Reading | None:
         return None
     item = places[left[0]]
     return case.chosen(item.place, "judged lines", item.start, item.end)
+
+
+def asked_and_answered(case: Case) -> Reading | None:
+    """``A? No. B? Yes. C? No.``, ``A ✗ B ✓``: the only one that is affirmed, or the only one left."""
+    if case.text.count("?") < 2 and case.text.isascii():
+        return None
+    answers: dict[int, bool] = {}
+    last = (0, 0)
+    for found in _ASKED.finditer(case.text):
+        place = case.offer.place(found[1])
+        if place is not None and place >= 0:
+            answers[place], last = bool(found["yes"] or found["tick"]), found.span(1)
+    good = [place for place, yes in answers.items() if yes]
+    left = good or [place for place in range(case.offer.count) if place not in answers]
+    if len(answers) < 2 or len(left) != 1:
+        return None
+    return case.chosen(left[0], "asked and answered", *last)
 
 
 def _leading(case: Case, start: int, end: int) -> _Item | None:

@@ -1,9 +1,12 @@
 """Options that a sentence means without saying all of their words: own words, a number without its unit, ``both``."""
 
 import re
+from itertools import pairwise
 
 from eyetest.scoring.rules.parts.case import Case
-from eyetest.scoring.rules.parts.mentions import Group, bare_marks, groups, stance_of
+from eyetest.scoring.rules.parts.mentions import Group, groups
+from eyetest.scoring.rules.parts.naming import bare_marks
+from eyetest.scoring.rules.parts.stance import stance_of
 from eyetest.scoring.rules.parts.tokens import Token, stem, tokenise
 
 Sentence = tuple[int, int]
@@ -17,6 +20,7 @@ _QUANTIFIES = re.compile(
     r"(?:^|[,:.]|\b(?:so|thus|hence|therefore|that|conclusion))\s{0,3}(both|neither|none|all)\b", re.I
 )
 _LATTER = re.compile(r"\bthe (former|latter)\b", re.IGNORECASE)
+_NO = re.compile(r"\b(no|not|without)\s$", re.IGNORECASE)
 _SHORTEST = 3
 
 
@@ -61,7 +65,7 @@ def _own_words(case: Case, sentence: Sentence, named: list[Group], wholly: bool)
     taken = [
         (place, found)
         for place, found in hits.items()
-        if all(stance_of(case.text, sentence, token.start, token.end) == "taken" for token in found)
+        if all(_says_so(case, sentence, token, place) for token in found)
     ]
     if len(taken) != 1:
         return None
@@ -73,6 +77,15 @@ def _own_words(case: Case, sentence: Sentence, named: list[Group], wholly: bool)
     if max(len(token.word) for token in found) <= _SHORTEST:
         return None
     return Group((place,), found[0].start, found[-1].end, "taken")
+
+
+def _says_so(case: Case, sentence: Sentence, token: Token, place: int) -> bool:
+    """Whether a word is taken, or negated just as the option itself negates it: ``as there are no feathers``."""
+    if stance_of(case.text, sentence, token.start, token.end) == "taken":
+        return True
+    words = case.offer.words[place]
+    negated = _NO.search(case.text, max(sentence[0], token.start - 6), token.start)
+    return negated is not None and (negated[1].lower(), token.word) in pairwise(words)
 
 
 def _quantified(case: Case, sentence: Sentence) -> Group | None:

@@ -26,8 +26,8 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 _SEPARATOR = re.compile(
-    r"\s{0,20}(?:[,;]?\s{0,3}(?:and/or|and|or|nor|und|oder|et|ou|y|o|e|or\s+else|as well as|plus|или|и|lub|en|of|ve|"
-    r"veya|dan|atau)"
+    r"(?:\.{2,3})?\s{0,20}(?:[,;]?\s{0,3}(?:and/or|and|or|nor|und|oder|et|ou|y|o|e|or\s+else|as well as|plus|или|и|"
+    r"lub|en|of|ve|veya|dan|atau)"
     r"(?=[\s(\[\"'])(?:\s{1,3}(?:also|even|possibly|perhaps|maybe))?|[,/&+;、]|和|或者?|与|及|と|か|또는|와|과)\s{0,20}"
     rf"(?:the\s{{1,3}})?(?:{NOUN}\s{{1,3}})?",
     re.IGNORECASE,
@@ -49,7 +49,11 @@ _VERB = re.compile(
     r"describes?|may|might|ist|est|es)\b",
     re.IGNORECASE,
 )
-_CLINGS = re.compile(r"'[A-Za-z]|-[A-Za-z]|[+#%°^]|\.\d|,\d|\s{0,3}[=<>≤≥×+]\s{0,3}[\w(-]|/[a-z]{2}")
+_CLINGS = re.compile(
+    r"'[A-Za-z]|-[A-Za-z]|[+#%°^]|\.\d|,\d|\s{0,3}[=<>≤≥×+]\s{0,3}[\w(-]|/[a-z]{2}"
+    r"|\([A-Za-z][A-Za-z0-9]?(?:\s{1,2}[A-Za-z0-9]{1,2})?\)|\s{0,3}(?:->|→)\s{0,3}\w(?!\w)"
+)
+"""What makes a letter part of a word, a quantity, a function ``E(R)`` or a path ``A -> B -> C``."""
 _ONE_VERB = re.compile(
     r"\s{1,3}(?:is|isn't|was|has|does|doesn't|shows|represents|refers|describes|ist|est|es)\b", re.IGNORECASE
 )

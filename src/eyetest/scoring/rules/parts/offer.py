@@ -89,11 +89,16 @@ _FUNCTION = gates.words(
 """Words that tell options apart only by accident."""
 
 
+_LETTERS = frozenset(ascii_letters)
+
+
 class Offer(msgspec.Struct):
     """What can be chosen, in the forms in which replies name it."""
 
     texts: tuple[str, ...]
     marks: Marks
+    places: dict[str, int]
+    """Which place each mark names; -1 for marks that are not on offer."""
     words: tuple[tuple[str, ...], ...]
     joined: tuple[str, ...]
     """The words of each option as one string."""
@@ -108,6 +113,8 @@ class Offer(msgspec.Struct):
     """Each option's own ones."""
     first_words: frozenset[str]
     """How the options' first words may be written."""
+    openers: dict[str, frozenset[int]]
+    """Which options begin with each of these words."""
     unspelt: bool
     """Whether some option does not begin with a plain word, so that no list of words shows that it is absent."""
     numbers: dict[str, int]
@@ -115,6 +122,8 @@ class Offer(msgspec.Struct):
     longest: int
     lettered: bool
     """Whether an option's text speaks of marks, as in ``both A and B``."""
+    sequences: bool
+    """Whether each option is a list of letters, as in ``B, D, A, C``."""
 
     @property
     def count(self) -> int:
@@ -123,14 +132,7 @@ class Offer(msgspec.Struct):
 
     def place(self, mark: str) -> int | None:
         """The place that a mark names, -1 for a mark that is not on offer, None for what is no mark here."""
-        if mark.isascii() and mark.isdigit():
-            if self.marks != "digit":
-                return None
-            return int(mark) - 1 if 0 < int(mark) <= self.count else -1
-        if self.marks == "digit" or mark not in ascii_letters:
-            return None
-        place = ord(mark.upper()) - ord("A")
-        return place if place < self.count else -1
+        return self.places.get(mark)
 
 
 def value(tokens: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -160,11 +162,16 @@ def prepare(options: tuple[str, ...], marks: Marks) -> Offer:
         patterns.sort(key=lambda pattern: -len(pattern[0]))
     lettered = any(len(tokens) > 1 and any(len(word) == 1 and word.isalpha() for word in tokens) for tokens in folded)
     own = _own(folded)
-    first_words = frozenset(spelling for word in starts for spelling in spellings(word))
+    openers = {
+        spelling: frozenset(place for _, place in patterns)
+        for word, patterns in starts.items()
+        for spelling in spellings(word)
+    }
     unspelt = any(not (word.isascii() and word.isalpha()) or len(word) == 1 for word in starts)
     return Offer(
         texts,
         marks,
+        _places(len(texts), marks),
         folded,
         tuple(" ".join(tokens) for tokens in folded),
         exact,
@@ -173,11 +180,13 @@ def prepare(options: tuple[str, ...], marks: Marks) -> Offer:
         _maybe_mark(len(texts), marks),
         own,
         tuple(frozenset(stem for stem, at in own.items() if at == place) for place in range(len(texts))),
-        first_words,
+        frozenset(openers),
+        openers,
         unspelt,
         bare_numbers(folded),
         max(map(len, texts), default=0),
         lettered,
+        all(len(tokens) > 1 and _LETTERS.issuperset(tokens) for tokens in folded),
     )
 
 
@@ -199,6 +208,15 @@ def _say_otherwise(exact: dict[tuple[str, ...], int]) -> None:
     for way, places in said.items():
         if len(places) == 1:
             exact.setdefault(way, places.pop())
+
+
+@lru_cache
+def _places(count: int, marks: Marks) -> dict[str, int]:
+    if marks == "digit":
+        numbers = {spelt: n for n in range(100) for spelt in (str(n), f"{n:02}")}
+        return {spelt: n - 1 if 0 < n <= count else -1 for spelt, n in numbers.items()}
+    letters = {letter: ord(letter.upper()) - ord("A") for letter in ascii_letters}
+    return {letter: place if place < count else -1 for letter, place in letters.items()}
 
 
 @lru_cache

@@ -17,7 +17,7 @@ _KNOW = (
     r"do (?:that|this|so)|comply|discern|confirm|verify|complete|offer|interpret|examine|inspect|perceive|"
     r"recogni[sz]e|"
     r"distinguish|commit|guess|discuss|engage|respond|support|describe|evaluate|assess|conclude|make|find|load|"
-    r"continue|share|speculate|name|directly|rely|access)"
+    r"continue|perform|share|speculate|name|directly|rely|access)"
 )
 """What somebody cannot do who declines; "we cannot simply multiply" is no refusal."""
 
@@ -88,7 +88,7 @@ FAMILIES = (
     _family(
         "sorry unfortunately ai language guidelines policy policies rules instructions upload provide share attach "
         "describe send supply idea clue hard beyond against idk violate violates violating",
-        r"\b(?:sorry|unfortunately|as an? (?:ai|text-based ai|language model|large language)\b|"
+        r"\b(?:sorry|unfortunately|(?:as an?|i am an?|i'm an?) (?:ai|text-based ai|language model|large language)\b|"
         r"(?:my|the|our) (?:guidelines|policy|policies|rules|instructions) (?:don't|do not|prohibit|prevent|forbid)|"
         r"(?:please|could you|can you|would you) (?:\w+ )?(?:upload|provide|share|attach|describe|send|supply)|"
         r"(?:once|when|after|if|as soon as) you(?: can| could| have)? (?:upload|provide|share|attach|describe|send|"

@@ -8,11 +8,11 @@ from eyetest.scoring.rules.parts.hints import (
     after_colon,
     bare_sentence,
     concluding_mark,
-    left_open,
     paired,
     told_briefly,
 )
 from eyetest.scoring.rules.parts.statement import Statement, better
+from eyetest.scoring.rules.parts.undecided import left_open, otherwise
 from eyetest.scoring.rules.parts.verdicts import judged
 
 
@@ -31,7 +31,7 @@ def statement(case: Case, start: int, end: int) -> Statement | None:
         best = better(best, found)
     if best is None or best.drops:
         best = better(best, closing(case, start, end))
-    for hint in (concluding_mark, left_open, told_briefly):
+    for hint in (otherwise, concluding_mark, left_open, told_briefly):
         if best is None or best.drops:
             best = better(best, hint(case, start, end))
     for hint in (paired, after_colon):

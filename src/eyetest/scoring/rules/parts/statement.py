@@ -29,11 +29,16 @@ def by_mark(found: Found, firm: int, cue: str) -> Statement:
     return Statement(Content(what, found.places, found.start, found.end, "mark"), firm, cue)
 
 
+def _inside(inner: Content, outer: Content) -> bool:
+    shared = len(outer.places) > 1 and set(inner.places) <= set(outer.places)
+    return shared and outer.start <= inner.start < outer.end
+
+
 def better(best: Statement | None, other: Statement | None) -> Statement | None:
     """The later one, but what is ruled out never hides what is chosen."""
     if other is None or (best and not best.drops and other.drops):
         return best
-    if best and other.firm < best.firm and not best.drops:
+    if best and other.firm < best.firm and (not best.drops or _inside(other.content, best.content)):
         return best
     if (
         best

@@ -7,9 +7,11 @@ from eyetest.scoring.rules.parts.case import Case
 from eyetest.scoring.rules.parts.closing import ticked
 from eyetest.scoring.rules.parts.content import Content
 from eyetest.scoring.rules.parts.cues import CORRECTS, TIES, retracts
-from eyetest.scoring.rules.parts.lines import alone_on_line, first_line, headed, last_line
+from eyetest.scoring.rules.parts.doubted import contradicted, either_way
+from eyetest.scoring.rules.parts.lines import alone_on_line, answers_to_parts, first_line, headed, last_line
 from eyetest.scoring.rules.parts.lowered import cased
 from eyetest.scoring.rules.parts.mentions import groups
+from eyetest.scoring.rules.parts.refusals import find_refusal
 from eyetest.scoring.rules.parts.stated import statement
 from eyetest.scoring.rules.parts.statement import FIRM, WEAK, Statement
 from eyetest.scoring.rules.parts.structured import structured
@@ -19,7 +21,8 @@ from eyetest.scoring.rules.reading import Reading
 
 def stated(case: Case) -> Reading | None:
     """What the reply states, read from its end: the last commitment wins."""
-    return last_line(case) or ticked(case) or _both(case) or _Weighing(case).decide()
+    reading = answers_to_parts(case) or last_line(case) or ticked(case) or _both(case) or _Weighing(case).decide()
+    return reading and (contradicted(case, reading) or reading)
 
 
 def _both(case: Case) -> Reading | None:
@@ -88,7 +91,7 @@ class _Weighing:
         found = statement(case, start, end) or listed_together(case, n)
         if n == 0 and (found is None or found.firm < FIRM or found.drops) and (opening := self._opening(found)):
             return opening
-        if found is None:
+        if found is None or either_way(case, n, found):
             return None
         if _WITHDRAWN.search(case.text, found.content.end, end):
             self.retracted, case.taken_back = True, max(case.taken_back, start)
@@ -107,10 +110,31 @@ class _Weighing:
         if self.weak and self.corrected:
             return self._reading(self.weak)
         if self.retracted:
-            return self.case.nothing("unparsed", "retraction", "taken back")
+            return self._taken_back()
+        if other := self._besides(found):
+            return other
         opening = first_line(self.case) if found.cue in _LOOSER and not self.corrected else None
         mended = opening and CORRECTS.search(self.case.text, 0, found.content.start)
         return opening if opening and not mended else self._reading(found)
+
+    def _taken_back(self) -> Reading:
+        """What is left of an answer that was taken back: a refusal, if the reply ends in one."""
+        case = self.case
+        if case.taken_back >= 0 and find_refusal(case, *case.sentences[-1]):
+            return case.nothing("refused", "retraction", "declines", case.sentences[-1])
+        return case.nothing("unparsed", "retraction", "taken back")
+
+    def _besides(self, found: Statement) -> Reading | None:
+        """``The answer is A. The answer is also C.``"""
+        case, at = self.case, found.content.start
+        too = _TOO.match(case.text, found.content.end)
+        if found.content.what != "one" or not (too or _ALSO.search(case.text, max(0, at - _ROOM), at)):
+            return None
+        before = [s for s in case.sentences if s[1] <= at][-2:]
+        said = [other for s in before if (other := statement(case, *s)) and other.firm >= FIRM]
+        if not any(other.content.what == "one" and other.content.places != found.content.places for other in said):
+            return None
+        return case.nothing("ambiguous", found.cue, "several options", (at, found.content.end))
 
     def _opening(self, found: Statement | None) -> Reading | None:
         """The answer on the first line, unless something behind it mends or retracts it."""
@@ -121,7 +145,7 @@ class _Weighing:
         later = self.weak or (found if found and not found.drops else None)
         mended = self.corrected or CORRECTS.search(case.text, *case.sentences[0])
         if self.retracted and not self.weak:
-            return case.nothing("unparsed", "retraction", "taken back")
+            return self._taken_back()
         return None if mended and later else opening
 
     def _remember(self, n: int) -> None:
@@ -163,6 +187,11 @@ def _corrected_text(case: Case, n: int) -> Statement | None:
 _TURNS = re.compile(r"\s{0,6}(?:but|however|yet|in the end|so in the end|or rather|update)\b", re.IGNORECASE)
 _WITHDRAWN = re.compile(r"\b(?:wait,? no|no,? wait|scratch that|never ?mind)\W{0,4}$", re.IGNORECASE)
 _BOTH = re.compile(r"\s{0,6}(?:both|either|these two)\b", re.IGNORECASE)
+_ALSO = re.compile(r"\b(?:is|be|are) (?:also|likewise|equally)\W{1,4}(?:option )?\W{0,2}$", re.IGNORECASE)
+_TOO = re.compile(
+    r"\)?\s(?:is|fits|works|holds|would be)\b[^.,;\n]{0,24}\b(?:too|as well|also|equally)\b", re.IGNORECASE
+)
+_ROOM = 24
 _LOW_CORRECTS = cased(CORRECTS)
 _SHORT = 80
 _LOOSER = ("verdict", "choice")

@@ -4,10 +4,11 @@ import re
 
 from eyetest.scoring.rules.parts import gates
 from eyetest.scoring.rules.parts.case import Case
-from eyetest.scoring.rules.parts.content import Content, exactly
+from eyetest.scoring.rules.parts.content import Content, What
 from eyetest.scoring.rules.parts.cues import BAD
 from eyetest.scoring.rules.parts.marks import NOUN, Found, mark_at
-from eyetest.scoring.rules.parts.mentions import named
+from eyetest.scoring.rules.parts.matching import exactly
+from eyetest.scoring.rules.parts.naming import named
 from eyetest.scoring.rules.parts.statement import FIRM, WEAK, Statement, better, by_mark
 
 _VERDICT = re.compile(
@@ -69,9 +70,9 @@ _NONE_OF = re.compile(
     r"\b(?:none of (?:[\w\-]{1,12} ){0,4}?|(?:neither|not|nor)\s(?:options\s)?)[\"'(]?$", re.IGNORECASE
 )
 _SURVIVES = re.compile(
-    r"\)?\s{1,3}(?:has|is|was) (?:the odd one out|not (?:been )?(?:struck|ruled|eliminated|excluded|crossed|"
-    r"contradicted|"
-    r"dismissed|rejected))",
+    r"\)?\s{1,3}(?:(?:has|is|was) the odd one out|(?:(?:has|is|was) not|hasn't|isn't|wasn't) (?:been )?"
+    r"(?:struck|ruled|eliminated|excluded|crossed|contradicted|dismissed|rejected)|"
+    r"(?:can't|cannot) be (?:wrong|false|incorrect|faulted|ruled out|excluded|eliminated))",
     re.IGNORECASE,
 )
 """What was not ruled out is left."""
@@ -92,6 +93,16 @@ _SATISFIES = re.compile(
     re.IGNORECASE,
 )
 """``we find that option H (…) satisfies the equations``."""
+_REFUTED = re.compile(
+    r"\)?\s{1,3}(?:(?:also|clearly|plainly|simply) )?(?:contradicts?|conflicts? with|violates?|fails?|"
+    r"disagrees? with|(?:doesn't|does not|don't|do not) (?:fit|match|work|apply|hold|make sense)|makes? no sense)\b",
+    re.IGNORECASE,
+)
+_OR = re.compile(
+    r"(?<!\w)\(?(?P<mark>[A-Z])[.):]\s{1,6}(?P<text>[^\n]{1,400}?)\s{1,6}(?:or|and)\s{1,6}(?:option\s)?\(?$"
+)
+_ROOM = 24
+_AS_ARE = re.compile(r"\b(?:as|and so|so) (?:is|are|do|does)\s{1,3}(?:options?\s)?[\"'(]?$", re.IGNORECASE)
 _LOOSE = ("left", "right", "one", "only")
 _REACH = 160
 
@@ -115,21 +126,50 @@ def judged(case: Case, start: int, end: int) -> Statement | None:
         found = mark_at(text, first, min(end, first + 4 * _REACH), case.offer)
         if found:
             at = max(at, found.end)
-            last = better(last, _verdict(case, (start, end), found))
+            last = _likewise(text, start, found, last) or _and(last, _verdict(case, (start, end), found))
     return last
 
 
+def _and(last: Statement | None, other: Statement | None) -> Statement | None:
+    """The later verdict; two that rule out rule out both."""
+    if last is None or other is None or not (last.drops and other.drops):
+        return better(last, other)
+    places = tuple(dict.fromkeys((*last.content.places, *other.content.places)))
+    return Statement(Content("dropped", places, last.content.start, other.content.end, "mark"), FIRM, "verdict")
+
+
+def _likewise(text: str, start: int, found: Found, last: Statement | None) -> Statement | None:
+    """``B is wrong, as are C and D``: what was said of the first holds for the others."""
+    if last is None or not _AS_ARE.search(text, max(start, found.start - 16), found.start):
+        return None
+    places = tuple(dict.fromkeys((*last.content.places, *found.places)))
+    what: What = "dropped" if last.drops else "many"
+    return Statement(Content(what, places, last.content.start, found.end, "mark"), last.firm, "verdict")
+
+
 def _verdict(case: Case, sentence: tuple[int, int], found: Found) -> Statement | None:
+    """What is said of the marks at a place: that they are right, fit, or are out."""
     text, (start, end) = case.text, sentence
-    if case.offer.lettered and (inside := _inside_option(case, start, end, found.start)):
-        return Statement(inside, WEAK, "verdict")
-    doubted = _DOUBTED.search(text, max(start, found.start - 40), found.start)
     verdict = _VERDICT.match(text, found.end, min(end, found.end + _REACH))
+    if case.offer.lettered and (inside := _inside_option(case, start, end, found.start)):
+        said = verdict or _FITS.match(text, found.end, end)
+        return Statement(inside, WEAK, "verdict") if said else None
     if _is_left(text, sentence, found):
         return by_mark(found, FIRM, "verdict")
+    doubted = _DOUBTED.search(text, max(start, found.start - 40), found.start) is not None
     fits = _is_found(text, sentence, found) or (not verdict and _FITS.match(text, found.end, end))
-    if not verdict or (fits and not doubted):
-        return by_mark(found, WEAK, "verdict") if fits and not doubted else None
+    if fits and not doubted:
+        return by_mark(found, WEAK, "verdict")
+    if verdict is None:
+        return _out(found) if _REFUTED.match(text, found.end, end) else None
+    return _in_words(case, sentence, found, verdict, doubted=doubted)
+
+
+def _in_words(
+    case: Case, sentence: tuple[int, int], found: Found, verdict: re.Match[str], *, doubted: bool
+) -> Statement | None:
+    """``is the best option``, ``are both wrong``; nothing where the words are about something else."""
+    text, (start, end) = case.text, sentence
     aside = verdict["aside"] and exactly(verdict["aside"], case.offer) not in found.places
     loose = verdict["word"].lower() in _LOOSE and _NO_VERDICT.match(text, verdict.end(), end)
     supposed = _ONLY_IF.match(text, verdict.end()) or _IF.search(text, max(start, found.start - 30), found.start)
@@ -137,8 +177,22 @@ def _verdict(case: Case, sentence: tuple[int, int], found: Found) -> Statement |
         return None
     bad = doubted or BAD.search(verdict["between"]) or BAD.search(verdict["word"])
     if bad or _NONE_OF.search(text, max(start, found.start - 50), found.start):
-        return Statement(Content("dropped", found.places, found.start, found.end, "mark"), FIRM, "verdict")
+        return _out(found)
+    if (first := _joined_with(case, start, found.start)) is not None:
+        found = Found((first, *found.places), found.start, found.end)
     return by_mark(found, FIRM, "verdict")
+
+
+def _out(found: Found) -> Statement:
+    return Statement(Content("dropped", found.places, found.start, found.end, "mark"), FIRM, "verdict")
+
+
+def _joined_with(case: Case, start: int, at: int) -> int | None:
+    """The other option of ``B. cat or C. dog is the most likely``."""
+    before = _OR.search(case.text, max(start, at - case.offer.longest - _ROOM), at)
+    place = case.offer.place(before["mark"]) if before else None
+    told = exactly(before["text"], case.offer) if before else None
+    return place if place is not None and place >= 0 and place == told else None
 
 
 def _is_left(text: str, sentence: tuple[int, int], found: Found) -> bool:

@@ -3,27 +3,44 @@
 import re
 
 from eyetest.scoring.rules.parts.case import Case
-from eyetest.scoring.rules.parts.content import exactly, nearly
 from eyetest.scoring.rules.parts.echoed import restates
 from eyetest.scoring.rules.parts.marks import NOUN, mark_at
+from eyetest.scoring.rules.parts.matching import exactly, nearly
 from eyetest.scoring.rules.parts.refusals import EMPTY_WORDS, FAILURE, FAILURE_SIGNS
 from eyetest.scoring.rules.reading import Reading
 
 BARE = re.compile(
     rf"[\s\W]{{0,40}}?(?:(?:the\s)?{NOUN}\s{{0,3}}(?:is\s)?[:\s]{{0,3}})?[\s\W]{{0,20}}?([A-Za-z]|"
-    rf"\d{{1,2}})[\s.,;:!?\-–—)\]}}>\"'*`|。．、]{{0,40}}$",
+    rf"\d{{1,2}})[\s.,;:!?\-–—)\]}}>\"'*`|=。．、]{{0,40}}$",
     re.IGNORECASE,
 )
 LISTED = re.compile(r"(?:^|\n)[\s>\-•]{0,10}(?:option\s)?[(\[]?([A-Za-z]|\d{1,2})[).:\]]{1,2}\s", re.IGNORECASE)
 _ONLY_MARKS = re.compile(r"(?<!\w)(?:[A-Z]|[a-z](?=[).\n,]|$)|\d{1,2})(?!\w)")
 _SHORT = 200
 _TINY = 6
+_GLUED = 3
 _NEARLY_SHORT = 300
 _HEAD = 200
 _MARK_ROOM = 20
+_LONGEST_NOD = 40
+_VERB = r"(?:does|is|was|will|can|has|did|would|do|are|were|have)"
+_WHO = r"(?:it|he|she|they|there|this|that|we|you)"
+_DENIES = re.compile(
+    rf"\W{{0,3}}(?:(?:{_WHO} )?(?:{_VERB} not|{_VERB}n't|cannot|can't|won't)|"
+    r"i (?:don't|do not) (?:think|believe) so|not at all|by no means|negative|never|"
+    r"(?:absolutely|certainly|definitely|probably) not)\W{0,3}",
+    re.IGNORECASE,
+)
+_AFFIRMS = re.compile(
+    rf"\W{{0,3}}(?:{_WHO} {_VERB}|i (?:think|believe|guess|suppose) so|indeed(?: {_WHO} {_VERB})?|affirmative|"
+    r"of course|absolutely|certainly|definitely|sure)\W{0,3}",
+    re.IGNORECASE,
+)
 _LONGEST_ECHO = 6_000
 _ECHO_LINES = 6
-_ANSWERS = re.compile(r"\banswer\s{0,3}(?::|is)\s{0,3}\w", re.IGNORECASE)
+POINTED = re.compile(r"[✓✔✅☑]|(?:←|<-+|[(\[])\s{0,3}(?:correct|right|answer|this one)\b", re.IGNORECASE)
+"""What singles one item of a list out."""
+_ANSWERS = re.compile(r"\banswer\s{0,3}(?:is\s{0,3})?:?\s{0,3}\w", re.IGNORECASE)
 _ECHO = re.compile(
     r"\b(?:answer with (?:the|an?|your|only|just|one|option)|please (?:answer|select|choose|pick)|"
     r"choose (?:one of|the (?:correct|best|right))|"
@@ -47,7 +64,7 @@ def bare_mark(case: Case) -> Reading | None:
     found = BARE.match(case.text)
     place = case.offer.place(found[1]) if found else None
     if not found or place is None:
-        return _only_marks(case)
+        return _glued_marks(case) or _only_marks(case)
     if place < 0 and (found[1].islower() or exactly(case.text, case.offer) is not None):
         return None
     if case.text[: found.start(1)].strip() in ("-", "+"):
@@ -55,10 +72,25 @@ def bare_mark(case: Case) -> Reading | None:
     return case.chosen(place, "bare mark", found.start(1), found.end(1))
 
 
+def _glued_marks(case: Case) -> Reading | None:
+    """``AC``: two or three marks in their order, written as one word; ``BBBB`` is one mark."""
+    text = case.text.strip(" .\n")
+    if " " in text:
+        return None
+    again = case.offer.place(text[0]) if len(text) > 2 and text == text[0] * len(text) else None
+    if again is not None and again >= 0 and text.isupper() and exactly(text, case.offer) is None:
+        return case.chosen(again, "bare mark", 0, len(case.text))
+    places = [case.offer.place(mark) for mark in text] if 2 <= len(text) <= _GLUED and text.isupper() else []
+    known = [place for place in places if place is not None and place >= 0]
+    if not known or len(known) < len(places) or known != sorted(set(known)) or exactly(text, case.offer) is not None:
+        return None
+    return case.nothing("ambiguous", "bare mark", "several marks", (0, len(case.text)))
+
+
 def _only_marks(case: Case) -> Reading | None:
     """``A, B`` or a mark said again and again."""
     text = case.text
-    if _ONLY_MARKS.sub("", text).strip(" .,;:()[]\n\"'/&"):
+    if _ONLY_MARKS.sub("", text).strip(" .,;:()[]\n\"'/&+"):
         return None
     marks = _ONLY_MARKS.findall(text)
     places = [place for mark in dict.fromkeys(marks) if (place := case.offer.place(mark)) is not None and place >= 0]
@@ -93,6 +125,8 @@ def whole_text(case: Case) -> Reading | None:
     if (place := exactly(text, case.offer)) is None:
         if text in case.offer.numbers:
             return case.chosen(case.offer.numbers[text], "whole text", 0, len(case.text))
+        if (nod := _affirmed(case, text)) is not None:
+            return case.chosen(nod, "whole text", 0, len(case.text))
         if len(text) <= _TINY and (shown := _symbol(case, text)) is not None:
             return case.chosen(shown, "whole text", 0, len(case.text))
         if len(text) > _NEARLY_SHORT or "\n" in text:
@@ -101,6 +135,14 @@ def whole_text(case: Case) -> Reading | None:
             return None
     at = case.text.index(text)
     return case.chosen(place, "whole text", at, at + len(text))
+
+
+def _affirmed(case: Case, text: str) -> int | None:
+    """``I believe so``, ``It does not.`` where the options are yes and no."""
+    yes, no = case.offer.exact.get(("yes",)), case.offer.exact.get(("no",))
+    if yes is None or no is None or len(text) > _LONGEST_NOD:
+        return None
+    return no if _DENIES.fullmatch(text) else yes if _AFFIRMS.fullmatch(text) else None
 
 
 def _symbol(case: Case, text: str) -> int | None:
@@ -158,7 +200,7 @@ def echo(case: Case) -> Reading | None:
 
 def _repeats_options(case: Case) -> bool:
     """Whether the reply ends with the list of options, each mark once, nearly each with an option's own text."""
-    if not LISTED.match("\n" + case.text.rstrip().rpartition("\n")[2]):
+    if not LISTED.match("\n" + case.text.rstrip().rpartition("\n")[2]) or POINTED.search(case.text):
         return False
     lines = [line for line in case.text.split("\n") if line.strip()]
     items = [item for line in lines if (item := LISTED.match("\n" + line))]

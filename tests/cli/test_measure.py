@@ -122,7 +122,8 @@ def test_verdicts_need_no_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (("accuracy", "r", "--rules", "eyetst"), 'did you mean "eyetest"?'),
         (("accuracy", "r", "--cluster", "picture"), "--cluster: no tag 'picture'"),
         (("group-accuracy", "r"), "no item says what group it belongs to"),
-        (("accuracy", "r", "--with", "elo.csv"), "elo.csv, line 3"),
+        (("accuracy", "r", "--with", "elo.csv"), "accuracy takes no score from outside"),
+        (("correlation", "r", "--with", "elo.csv"), "elo.csv, line 3"),
     ],
 )
 def test_bad_input_gets_one_line(run: Path, tmp_path: Path, eyetest: Eyetest, words: Any, part: str) -> None:
@@ -136,7 +137,7 @@ def test_the_list_names_every_measure_and_its_settings(eyetest: Eyetest) -> None
         assert f"\n{name} " in f"\n{told}"
         assert MEASURES[name].summary in told
         for key in MEASURES[name].own:
-            assert f"--set {key}=" in told
+            assert (f"--set {key}=" if key != "external" else "--with CSV") in told
 
 
 def test_items_that_share_a_picture_or_a_group_are_one_cluster() -> None:

@@ -32,7 +32,7 @@ _USUAL = {
     "outcome": "answered",
     "reading": "chosen",
     "choice": None,
-    "rule": "eyetest/1 bare mark",
+    "rule": "eyetest/2 bare mark",
     "metric": "accuracy",
     "score": None,
 }

@@ -22,6 +22,7 @@ from eyetest.scoring import Scorer
 
 _WHICH = "What is measured"
 _HOW = "How it is shown"
+_EXTERNAL = "external"
 
 
 def _list_measures(asked: bool) -> None:
@@ -30,6 +31,9 @@ def _list_measures(asked: bool) -> None:
         for name in MEASURES:
             out.print(f"{name:<{width}}  {MEASURES[name].summary}", soft_wrap=True)
             for key, (default, about) in MEASURES[name].own.items():
+                if key == _EXTERNAL:
+                    out.print(f"{'':<{width}}    --with CSV  {about}", style="dim", soft_wrap=True)
+                    continue
                 out.print(f"{'':<{width}}    --set {key}={default}  {about}", style="dim", soft_wrap=True)
         raise typer.Exit
 
@@ -101,7 +105,9 @@ def measure(
     chosen = MEASURES[name]
     own = _own(chosen, set_ or [])
     if external is not None:
-        own["external"] = read_external(external)
+        if _EXTERNAL not in own:
+            raise InputError(f"--with: {name} takes no score from outside")
+        own[_EXTERNAL] = read_external(external)
     settings = Settings(tuple(by or ()), level, seed, resamples, own)
     found = results_of(
         [Run(run) for run in runs],
@@ -173,7 +179,7 @@ def _own(chosen: Measure, words: Sequence[str]) -> dict[str, Any]:
         key, equals, value = word.partition("=")
         if not equals:
             raise InputError(f"--set: found {short(word)}, expected KEY=VALUE")
-        if key not in own:
+        if key not in own or key == _EXTERNAL:
             known = nearest(key, own) if own else "it has no settings of its own"
             raise InputError(f"--set: {chosen.name} does not know {short(key)}; {known}")
         own[key] = _like(own[key], key, value)

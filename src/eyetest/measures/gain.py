@@ -14,6 +14,7 @@ import polars as pl
 
 from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.series import Protocol, Series, like, told
+from eyetest.measures.side_by_side import side_by_side
 from eyetest.measures.stats.bootstrap import Floats, percentiles, resampled_means
 from eyetest.wording import counted
 
@@ -45,12 +46,10 @@ class Gain:
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a model, then the averages over benchmarks, over models, and over both."""
         strata = ["benchmark", *results.by_tags(settings.by)]
-        scores = results.per_item(["benchmark", "model", *PROTOCOL])
-        scores = scores.join(results.items.select(*strata, "item"), on=("benchmark", "item"), how="left")
         asked = _Asked(results, settings, {})
         found: list[_Row] = []
-        for place, (key, part) in enumerate(scores.group_by(strata, maintain_order=True)):
-            found += _rows(tuple(map(str, key)), Series(part), asked, place)
+        for place, part in enumerate(side_by_side(results, strata, ("model", *PROTOCOL))):
+            found += _rows(tuple(str(part.key[name]) for name in strata), Series(part), asked, place)
         if not found:
             sights = f"{settings.own['sighted']} and {settings.own['blind']}"
             raise NotMeasurable(f"gain: no model answered both {sights} under one protocol")
@@ -95,20 +94,23 @@ class _Row:
     gains: Floats
     leaks: Floats | None
     clippeds: Floats | None
+    clusters: int
 
     def told(self, strata: Sequence[str], level: float) -> dict[str, Any]:
         """The row of the table."""
         row: dict[str, Any] = dict(zip(strata, self.stratum, strict=True)) | {"model": self.model}
-        row |= _with_interval("gain", self.gain, self.gains, level)
-        row |= _with_interval("leakage", self.clipped, self.clippeds, level)
-        row |= _with_interval("unclipped", self.leak, self.leaks, level)
+        row |= self._interval("gain", self.gain, self.gains, level)
+        row |= self._interval("leakage", self.clipped, self.clippeds, level)
+        row |= self._interval("unclipped", self.leak, self.leaks, level)
         row |= {"n": self.n} | dict(zip(_SCORES, self.scores, strict=True))
         return row | {f"{name}_by": told(how) for name, how in zip(_SCORES, self.protocols, strict=True)}
 
-
-def _with_interval(name: str, value: float | None, drawn: Floats | None, level: float) -> dict[str, float | None]:
-    low, high = percentiles(drawn, level) if value is not None and drawn is not None else (None, None)
-    return {name: value, f"{name}_low": low, f"{name}_high": high}
+    def _interval(
+        self, name: str, value: float | None, drawn: Floats | None, level: float
+    ) -> dict[str, float | None]:
+        known = value is not None and drawn is not None
+        low, high = percentiles(drawn, level, self.clusters) if known and drawn is not None else (None, None)
+        return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
 def _rows(stratum: tuple[str, ...], series: Series, asked: _Asked, place: int) -> list[_Row]:
@@ -141,6 +143,7 @@ def _rows(stratum: tuple[str, ...], series: Series, asked: _Asked, place: int) -
                 drawn[:, 2 * i],
                 None if leak is None else drawn[:, 2 * i + 1],
                 None if leak is None else np.maximum(drawn[:, 2 * i + 1], 0.0),
+                len(np.unique(series.clusters[both])),
             )
         )
     return rows
@@ -193,6 +196,7 @@ def _average(rows: Sequence[_Row], stratum: tuple[str, ...], model: str) -> _Row
         np.mean([row.gains for row in rows], axis=0),
         np.mean(leaks, axis=0) if leaks else None,
         np.mean(clippeds, axis=0) if clippeds else None,
+        max(row.clusters for row in rows),
     )
 
 

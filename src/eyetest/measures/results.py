@@ -60,8 +60,8 @@ class Results:
 
     def varied(self, axes: Sequence[str]) -> list[str]:
         """Those of some columns in which the scores differ."""
-        counts = self.scores.select(pl.col(axes).n_unique()).collect(engine="streaming").row(0, named=True)
-        return [axis for axis in axes if counts[axis] > 1]
+        different = self.scores.select(axes).unique().collect(engine="streaming")
+        return [axis for axis in axes if different.get_column(axis).n_unique() > 1]
 
     def keys(self) -> list[str]:
         """What tells series of scores apart: model, and benchmark and protocol where they vary."""

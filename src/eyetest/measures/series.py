@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 
 from eyetest.measures.results import PROTOCOL
-from eyetest.measures.stats.bootstrap import Floats
+from eyetest.measures.side_by_side import Floats, SideBySide
 from eyetest.records import Condition
 
 _USUAL = Condition()
@@ -17,17 +16,12 @@ Protocol = tuple[str, ...]
 class Series:
     """Scores by model and protocol, nan where there is none."""
 
-    def __init__(self, scores: pl.DataFrame) -> None:
-        """From rows of ``model``, the protocol, ``item``, ``cluster`` and ``score``, one an item and series."""
-        items = scores.select("item", "cluster").unique().sort("item")
-        self.items = items.get_column("item")
-        self.clusters = items.get_column("cluster").to_numpy()
-        places = {item: place for place, item in enumerate(self.items)}
+    def __init__(self, scores: SideBySide) -> None:
+        """From scores laid out across ``model`` and the protocol."""
+        self.clusters = scores.clusters
         self._columns: dict[str, dict[Protocol, Floats]] = {}
-        for (model, *protocol), part in scores.group_by("model", *PROTOCOL, maintain_order=True):
-            column = np.full(len(items), np.nan)
-            column[[places[item] for item in part.get_column("item")]] = part.get_column("score").to_numpy()
-            self._columns.setdefault(str(model), {})[tuple(map(str, protocol))] = column
+        for place, (model, *protocol) in enumerate(scores.columns):
+            self._columns.setdefault(str(model), {})[tuple(map(str, protocol))] = scores.scores[:, place]
 
     @property
     def models(self) -> list[str]:
@@ -41,7 +35,7 @@ class Series:
     def column(self, model: str, protocol: Protocol | None) -> Floats:
         """One series; nan throughout where there is none."""
         if protocol is None:
-            return np.full(len(self.items), np.nan)
+            return np.full(len(self.clusters), np.nan)
         return self._columns[model][protocol]
 
 

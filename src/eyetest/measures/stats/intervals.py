@@ -49,9 +49,9 @@ def mean(scores: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.
     binary = bool(np.isin(values, (0.0, 1.0)).all())
     parts = (values.sum(), len(values), len(counts), *moments, binary)
     low, high = bounds(Tally(*(np.array([part]) for part in parts)), level)
-    undefined = bool(np.isnan(low[0]))
-    found = (None, None) if undefined else (float(low[0]), float(high[0]))
-    return Estimate(float(values.mean()), *found, len(values))
+    if np.isnan(low[0]):
+        return Estimate(float(values.mean()), None, None, len(values))
+    return Estimate(float(values.mean()), float(low[0]), float(high[0]), len(values))
 
 
 def bounds(tally: Tally, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -74,7 +74,7 @@ def bounds(tally: Tally, level: float = 0.95) -> tuple[Floats, Floats]:
         worth = np.where(independent, n, np.clip(p * (1 - p) / variance, 1e-9, None))
         worth = np.where(independent | (spread > 0), worth, clusters)
         wilson_low, wilson_high = _wilson(p, worth, t)
-        student = np.where(spread > 0, stats.t.ppf((1 + level) / 2, clusters - 1), 0.0) * np.sqrt(variance)
+        student = np.where(spread > 0, stats.t.ppf((1 + level) / 2, clusters - 1) * np.sqrt(variance), np.nan)
     low = np.where(binary, wilson_low, p - student)
     high = np.where(binary, wilson_high, p + student)
     alone = (clusters < 2) & ~(binary & (n == 1))

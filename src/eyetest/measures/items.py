@@ -1,0 +1,148 @@
+"""What each item does: how many get it right, whether the better models do, and how items spread over difficulty."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from eyetest.errors import InputError, short
+from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.stats.item_analysis import item_rest, mean_scores
+from eyetest.measures.stats.item_response import fit
+
+_ENOUGH_MODELS = 8
+"""Fewer say next to nothing about an item's slope."""
+_ROUNDING = 1e-9
+_TYPES = {"accuracy": pl.Float64, "item_rest": pl.Float64, "slope": pl.Float64, "intercept": pl.Float64}
+UNDECIDED = "undecided"
+
+
+class Items:
+    """One row an item: mean score over models, item-rest correlation, slope and intercept of the 2PL model."""
+
+    name = "items"
+    summary = "per item: mean score, item-rest correlation, and from 8 models on its 2PL slope and intercept"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+        "right": (0.5, "the mean score from which on an item counts as right for slope and intercept"),
+    }
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row an item of each benchmark under each protocol; ``n`` counts models."""
+        around = results.varied(("benchmark", *PROTOCOL))
+        right = float(settings.own["right"])
+        tables, notes = [], set()
+        for key, part in split(results.per_item([*around, "model"]), around):
+            items, scores = arranged(part, "score")
+            nothing: Sequence[float | None] = [None] * len(items)
+            values = {"item": items, "accuracy": mean_scores(scores), "item_rest": item_rest(scores)}
+            values |= {"slope": nothing, "intercept": nothing, "n": np.count_nonzero(~np.isnan(scores), axis=1)}
+            if scores.shape[1] >= _ENOUGH_MODELS:
+                fitted = fit(np.where(np.isnan(scores), np.nan, scores >= right - _ROUNDING))
+                values |= {"slope": fitted.slopes, "intercept": fitted.intercepts}
+                notes.add(f"for slope and intercept an item is right from a mean score of {right:g} on")
+                if not fitted.converged:
+                    notes.add(f"slopes and intercepts still moved after {fitted.rounds} rounds")
+            else:
+                notes.add(f"slope and intercept need at least {_ENOUGH_MODELS} models")
+            tables.append(pl.DataFrame(values, schema_overrides=_TYPES).select(*literals(key), pl.all()))
+        if not tables:
+            raise NotMeasurable("items: no answer has a score")
+        return Measured(pl.concat(tables), tuple(sorted(notes)))
+
+
+class Difficulty:
+    """How many items are easy, middling and hard for a panel, by how many of its models get them right."""
+
+    name = "difficulty"
+    summary = "items by band of difficulty: how many models of a panel get them right"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+        "bands": ("easy:6-9,middle:3-5,hard:0-2", "names and numbers of right models, from 0 to the whole panel"),
+        "right": (1.0, "the mean score over tests from which on a model has an item right"),
+    }
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row a band; ``undecided`` are items with failed calls that could change their band."""
+        bands = parse_bands(str(settings.own["bands"]))
+        size = max(high for _, high in bands.values())
+        around = results.varied(("benchmark", *PROTOCOL))
+        counts = _hit_counts(results, around, float(settings.own["right"]))
+        rows, other = [], set()
+        for key, part in split(counts, around):
+            panel = max(part.get_column("models"))
+            if panel == size:
+                rows += [key | row for row in _band_rows(part, bands, size)]
+            else:
+                other.add(panel)
+        wrong_size = f"the bands are for a panel of {size}, and {', '.join(map(str, sorted(other)))} models answered"
+        if not rows:
+            raise NotMeasurable(f"difficulty: {wrong_size}; give bands for those")
+        return Measured(pl.DataFrame(rows, infer_schema_length=None), (f"left out: {wrong_size}",) if other else ())
+
+
+def split(rows: pl.DataFrame, around: Sequence[str]) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
+    """The rows of each value of some columns; all of them where there are no such columns, and none out of none."""
+    if around:
+        for key, part in rows.group_by(*around, maintain_order=True):
+            yield dict(zip(around, key, strict=True)), part
+    elif len(rows):
+        yield {}, rows
+
+
+def arranged(rows: pl.DataFrame, value: str) -> tuple[pl.Series, NDArray[np.float64]]:
+    """Items in order, and items × models: from rows of ``item``, ``model`` and a value; nan where there is none."""
+    items, models = (rows.select(pl.col(name).unique().sort()) for name in ("item", "model"))
+    placed = rows.join(items.with_row_index("row"), on="item").join(models.with_row_index("column"), on="model")
+    row, column, number = (placed.get_column(name).to_numpy() for name in ("row", "column", value))
+    values = np.full((len(items), len(models)), np.nan)
+    values[row, column] = number
+    return items.to_series(), values
+
+
+def literals(key: Mapping[str, Any]) -> list[pl.Expr]:
+    """A key as columns."""
+    return [pl.lit(value).alias(name) for name, value in key.items()]
+
+
+def parse_bands(words: str) -> dict[str, tuple[int, int]]:
+    """``easy:6-9,middle:3-5,hard:0-2`` as least and most right models; every number has one band."""
+    bands: dict[str, tuple[int, int]] = {}
+    for word in words.split(","):
+        name, _, numbers = (part.strip() for part in word.partition(":"))
+        low, _, high = numbers.partition("-")
+        if not name or name in bands or not low.strip().isdecimal() or not (high or low).strip().isdecimal():
+            raise InputError(f"bands: {short(word)} is not a new NAME:LEAST-MOST, such as easy:6-9")
+        bands[name] = (int(low), int(high or low))
+    covered = sorted(number for low, high in bands.values() for number in range(low, high + 1))
+    if covered != list(range(len(covered))) or any(low > high for low, high in bands.values()):
+        raise InputError(f"bands: {short(words)} does not give every number from 0 on exactly one band")
+    return bands
+
+
+def _hit_counts(results: Results, around: Sequence[str], right: float) -> pl.DataFrame:
+    """How many items have how many hits, with how many models that answered and were asked."""
+    score = pl.col("score")
+    return (
+        results.scores.group_by(*around, "item", "model")
+        .agg(score.mean())
+        .group_by(*around, "item")
+        .agg((score >= right - _ROUNDING).sum().alias("hits"), score.count().alias("known"), pl.len().alias("models"))
+        .group_by(*around, "hits", "known", "models")
+        .agg(pl.len().alias("items"))
+        .sort(*around, "hits", "known", "models")
+        .collect(engine="streaming")
+    )
+
+
+def _band_rows(counts: pl.DataFrame, bands: Mapping[str, tuple[int, int]], size: int) -> Iterator[dict[str, Any]]:
+    items = dict.fromkeys(bands, 0)
+    for hits, known, number in counts.select("hits", "known", "items").iter_rows():
+        sure = [name for name, (low, high) in bands.items() if low <= hits and hits + size - known <= high]
+        band = sure[0] if sure else UNDECIDED
+        items[band] = items.get(band, 0) + number
+    total = sum(items.values())
+    return ({"band": band, "items": number, "share": number / total} for band, number in items.items())
+
+
+MEASURES = (Items(), Difficulty())

@@ -1,0 +1,139 @@
+"""Places of models, with intervals, and how they shift from one benchmark or protocol to another."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from eyetest.errors import InputError, nearest, short
+from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.side_by_side import SideBySide, side_by_side
+from eyetest.measures.stats.ranking import MeanRank, Placed, mean_rank_standings, shift_standings, standings
+
+
+class Ranks:
+    """Ranks by mean score, and with tags the rank of mean ranks over their values (ReForm-Eval)."""
+
+    name = "ranks"
+    summary = "rank of each model, its interval and ties; with tags also the rank of mean ranks over their values"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row a model, benchmark and protocol, best first. Models with the same ``tie`` cannot be told apart."""
+        tags = results.by_tags(settings.by)
+        around = results.varied(("benchmark", *PROTOCOL))
+        over_tags = _mean_ranks(results, around, tags, settings) if tags else {}
+        rows: list[dict[str, Any]] = []
+        for found in side_by_side(results, around):
+            models = [str(model) for (model,) in found.columns]
+            counts = (~np.isnan(found.scores)).sum(axis=0).tolist()
+            places = standings(found.scores, found.clusters, settings.level, settings.resamples, settings.seed)
+            here = []
+            for model, (rank, tie, score), n in zip(models, places, counts, strict=True):
+                row = {**found.key, "model": model, **_told("rank", rank), "tie": tie, "score": score}
+                if tags:
+                    by_tag = over_tags.get((*found.key.values(), model), MeanRank(_UNKNOWN, _UNKNOWN))
+                    row |= _told("mean_rank", by_tag.mean) | _told("rank_of_mean_ranks", by_tag.rank)
+                here.append(row | {"n": n, "missing": len(found.scores) - n})
+            rows += sorted(here, key=lambda row: row["rank"])
+        if len({row["model"] for row in rows}) < 2:
+            raise NotMeasurable("ranks: fewer than two models have scores; models are ranked against each other")
+        return Measured(_table(rows), _uneven(rows))
+
+
+class RankShifts:
+    """How many places models climb or fall from one benchmark, or one protocol, to another."""
+
+    name = "rank-shifts"
+    summary = "how many places each model climbs or falls between benchmarks or protocols"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+        "from": ("", "the benchmark or setting that shifts start from (default: the first in the scores)")
+    }
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row a model and pair of values of one axis, all other axes equal; among the models that have both."""
+        axes = results.varied(("benchmark", *PROTOCOL))
+        if not axes:
+            raise NotMeasurable(
+                "rank-shifts: one benchmark under one protocol; add scores on another to compare with"
+            )
+        order = {axis: _in_order(results, axis) for axis in axes}
+        start = settings.own.get("from")
+        every = [value for values in order.values() for value in values]
+        if start and start not in every:
+            raise InputError(f"rank-shifts: nothing is named {short(start)}; {nearest(str(start), every)}")
+        rows = []
+        for axis in axes:
+            values = sorted(order[axis], key=lambda value: value != start)
+            others = [name for name in axes if name != axis]
+            for found in side_by_side(results, others, (axis, "model")):
+                here = [value for value in values if value in {column[0] for column in found.columns}]
+                for value in here[1:]:
+                    about = dict.fromkeys(axes) if others else {}
+                    about |= {**found.key, "axis": axis, "from": here[0], "to": value}
+                    rows += [about | row for row in _shifts(found, here[0], value, settings)]
+        if not rows:
+            raise NotMeasurable("rank-shifts: no two models have scores on both sides of any comparison")
+        return Measured(_table(rows))
+
+
+_UNKNOWN = Placed(None, None, None)
+_WHOLE = ("n", "missing", "tie")
+
+
+def _shifts(found: SideBySide, start: str, end: str, settings: Settings) -> list[dict[str, Any]]:
+    of = {value: {str(model) for at, model in found.columns if at == value} for value in (start, end)}
+    models = sorted(of[start] & of[end])
+    if len(models) < 2:
+        return []
+    before, after = (found.table([(value, model) for model in models]) for value in (start, end))
+    shifts = shift_standings((before, after), found.clusters, settings.level, settings.resamples, settings.seed)
+    rows = [
+        {"model": model, "rank_from": at.before, "rank_to": at.after, **_told("shift", at.climbed), "n": len(models)}
+        for model, at in zip(models, shifts, strict=True)
+    ]
+    return sorted(rows, key=lambda row: row["rank_to"])
+
+
+def _mean_ranks(
+    results: Results, around: list[str], tags: list[str], settings: Settings
+) -> dict[tuple[Any, ...], MeanRank]:
+    """By benchmark, protocol and model. Each value of the tags, or combination of them, is one column of ranks."""
+    by_model: dict[tuple[Any, ...], MeanRank] = {}
+    for found in side_by_side(results, around, (*tags, "model")):
+        values = list(dict.fromkeys(column[:-1] for column in found.columns))
+        models = sorted({column[-1] for column in found.columns})
+        tables = [found.table([(*value, model) for model in models]) for value in values]
+        ranked = mean_rank_standings(tables, found.clusters, settings.level, settings.resamples, settings.seed)
+        by_model |= {(*found.key.values(), model): rank for model, rank in zip(models, ranked, strict=True)}
+    return by_model
+
+
+def _in_order(results: Results, axis: str) -> list[str]:
+    return results.scores.select(pl.col(axis).unique(maintain_order=True)).collect().get_column(axis).to_list()
+
+
+def _told(name: str, placed: Placed) -> dict[str, Any]:
+    return {name: placed.value, f"{name}_low": placed.low, f"{name}_high": placed.high}
+
+
+def _uneven(rows: list[dict[str, Any]]) -> tuple[str, ...]:
+    uneven = sum(1 for row in rows if row["missing"])
+    return (
+        (f"{uneven} of {len(rows)} rows lack items that others have: their means are over fewer",) if uneven else ()
+    )
+
+
+def _table(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    types = {
+        name: pl.Int64 if name in _WHOLE else pl.Float64 for name in rows[0] if name in _WHOLE or _is_value(name)
+    }
+    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=types)
+
+
+def _is_value(name: str) -> bool:
+    return name.startswith(("rank", "mean_rank", "shift", "score"))
+
+
+MEASURES = (Ranks(), RankShifts())

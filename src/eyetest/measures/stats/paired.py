@@ -1,0 +1,164 @@
+"""Whether two columns of scores on the same items differ: paired differences, McNemar's test, many tests at once."""
+
+from collections.abc import Callable, Sequence
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from eyetest.measures.stats.bootstrap import cluster_sums
+
+Floats = NDArray[np.float64]
+_FEW = 25
+"""With fewer discordant clusters than this, all their splits are counted; with more, approximated."""
+
+
+class Paired(NamedTuple):
+    """How scores ``a`` and ``b`` compare on the items that have both. None where undefined.
+
+    ``only_a`` and ``only_b`` count the items that one got right and the other wrong, where all scores are 0 or 1.
+    ``spread`` is the mean squared difference (of right and wrong answers the discordant share), ``error`` the
+    clustered standard error of the difference, and ``worth`` how many independent items these are worth.
+    """
+
+    n: int
+    clusters: int
+    binary: bool = False
+    a: float | None = None
+    b: float | None = None
+    difference: float | None = None
+    spread: float | None = None
+    error: float | None = None
+    worth: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    only_a: int | None = None
+    only_b: int | None = None
+
+
+def paired(a: ArrayLike, b: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95) -> Paired:
+    """The mean difference a − b over items that have both, its interval and its test. Missing scores are nan."""
+    return against(a, np.asarray(b, float)[:, None], clusters, level)[0]
+
+
+def against(
+    one: ArrayLike, others: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95
+) -> list[Paired]:
+    """How one column of scores compares with each column of ``others``, item by item. Missing scores are nan.
+
+    The error is the sandwich over clusters with the usual factor g/(g−1). Of right and wrong answers the interval is
+    Bonett and Price's, which adds one imaginary item to either side, for as many independent items as these are
+    worth, and the test is McNemar's: both hold when few items are discordant, where Student's is far too narrow. Of
+    all other scores interval and test are Student's.
+    """
+    a, b = np.asarray(one, float)[:, None], np.asarray(others, float)
+    codes = np.arange(len(a)) if clusters is None else clusters
+    both = ~np.isnan(a) & ~np.isnan(b)
+    gaps = np.where(both, a - b, 0.0)
+    binary = np.all(~both | (((a == 0) | (a == 1)) & ((b == 0) | (b == 1))), axis=0)
+    net, sizes = cluster_sums(gaps, codes), cluster_sums(both.astype(float), codes)
+    n, g = both.sum(axis=0), (sizes > 0).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = [np.where(both, part, 0.0).sum(axis=0) / n for part in (a, b, gaps, gaps**2)]
+        error = np.sqrt(((net - means[2] * sizes) ** 2).sum(axis=0) * g / (g - 1)) / n
+    columns = (part.tolist() for part in (n, g, binary, *means, error))
+    return [
+        _judged(_Tally(*row), gaps[:, j], net[:, j], level) if row[0] else Paired(0, 0)
+        for j, row in enumerate(zip(*columns, strict=True))
+    ]
+
+
+class _Tally(NamedTuple):
+    """The first fields of `Paired`, all known but the error of a single cluster, which is nan."""
+
+    n: int
+    clusters: int
+    binary: bool
+    a: float
+    b: float
+    difference: float
+    spread: float
+    error: float
+
+
+def _judged(of: _Tally, gaps: Floats, net: Floats, level: float) -> Paired:
+    """One pair with its interval and test. A single cluster says nothing about its own spread."""
+    alone = of.clusters < 2
+    worth = _worth(of)
+    found = Paired(*of)._replace(error=None if alone else of.error, worth=worth)
+    t = 0.0 if alone else float(special.stdtrit(of.clusters - 1, (1 + level) / 2))
+    if of.binary:
+        centre = worth * of.difference / (worth + 2)
+        half = 2.0 if alone else t * sqrt(((worth * of.spread + 2) / (worth + 2) - centre**2) / (worth + 2))
+        return found._replace(
+            low=max(min(centre - half, of.difference), -1.0),
+            high=min(max(centre + half, of.difference), 1.0),
+            p=clustered_mcnemar(net),
+            only_a=int((gaps == 1).sum()),
+            only_b=int((gaps == -1).sum()),
+        )
+    if not of.error > 0:
+        return found._replace(p=1.0 if of.difference == 0 and not alone else None)
+    p = 2 * float(special.stdtr(of.clusters - 1, -abs(of.difference) / of.error))
+    return found._replace(low=of.difference - t * of.error, high=of.difference + t * of.error, p=p)
+
+
+def _worth(of: _Tally) -> float:
+    """How many independent items would leave the same error; never more than there are."""
+    if of.clusters == of.n:
+        return float(of.n)
+    if not of.error > 0:
+        return float(of.clusters)
+    return min(max((of.spread - of.difference**2) / of.error**2, 1.0), float(of.n))
+
+
+def mcnemar(only_a: int, only_b: int) -> float:
+    """The chance of discordant items splitting as unevenly as this, were both equally good.
+
+    Exact below 25 discordant items; from there on chi-squared with continuity correction.
+    """
+    return clustered_mcnemar(np.repeat([1, -1], [only_a, only_b]))
+
+
+def clustered_mcnemar(net: ArrayLike) -> float:
+    """McNemar's test for items that share clusters, from each cluster's wins of A less wins of B.
+
+    Were both equally good, any cluster's net could as well have had the other sign. Below 25 clusters with a net all
+    signs are counted; from there on the sum is held against its spread √Σnet² (Yang, Sun and Hardin), with continuity
+    correction. Where every cluster is one item this is McNemar's own test.
+    """
+    values = np.rint(np.asarray(net, float)).astype(np.int64)
+    sizes = np.abs(values[values != 0])
+    total = abs(int(values.sum()))
+    if len(sizes) >= _FEW:
+        return float(special.chdtrc(1, max(total - 1, 0) ** 2 / (sizes**2).sum()))
+    chances = np.ones(1)
+    for size in sizes:
+        chances = (np.pad(chances, (0, 2 * size)) + np.pad(chances, (2 * size, 0))) / 2
+    sums = np.arange(len(chances)) - sizes.sum()
+    return float(min(chances[np.abs(sums) >= total].sum(), 1.0))
+
+
+def holm(p: Sequence[float | None]) -> list[float | None]:
+    """p-values adjusted so that the chance of even one false alarm among them stays below the level."""
+    return _adjusted(p, lambda ordered, ranks: np.maximum.accumulate(ordered * (len(ranks) - ranks + 1)))
+
+
+def benjamini_hochberg(p: Sequence[float | None]) -> list[float | None]:
+    """p-values adjusted so that the share of false alarms among what is called different stays below the level."""
+    return _adjusted(p, lambda ordered, ranks: np.minimum.accumulate((ordered * len(ranks) / ranks)[::-1])[::-1])
+
+
+def _adjusted(p: Sequence[float | None], rule: Callable[[Floats, Floats], Floats]) -> list[float | None]:
+    """Apply a step rule to the known p-values in rising order."""
+    known = [i for i, value in enumerate(p) if value is not None]
+    values = np.array([p[i] for i in known], float)
+    order = np.argsort(values, kind="stable")
+    raised = np.minimum(rule(values[order], np.arange(1.0, len(known) + 1)), 1.0)
+    adjusted: list[float | None] = [None] * len(p)
+    for i, value in zip(order, raised, strict=True):
+        adjusted[known[i]] = float(value)
+    return adjusted

@@ -1,0 +1,177 @@
+"""Places of models, how far they can be trusted, and which models share one because nothing tells them apart."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from eyetest.measures.stats.bootstrap import percentiles, resampled_means
+
+Floats = NDArray[np.float64]
+Ties = Literal["average", "min"]
+DECIMALS = 12
+"""Sums in another order differ in their last bits: scores that agree so far are equal."""
+
+
+class Placed(NamedTuple):
+    """A value of one model, such as its rank, and its interval. None where the model has no score."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class Standing(NamedTuple):
+    """A model among others: its rank, the place it shares with models that cannot be told apart, its mean score."""
+
+    rank: Placed
+    tie: int | None
+    score: float | None
+
+
+class MeanRank(NamedTuple):
+    """The mean of a model's ranks over columns, and its rank by that mean."""
+
+    mean: Placed
+    rank: Placed
+
+
+class Shift(NamedTuple):
+    """A model's rank before and after, and how many places it climbed."""
+
+    before: float | None
+    after: float | None
+    climbed: Placed
+
+
+def ranks(scores: ArrayLike, ties: Ties = "average") -> list[float | None]:
+    """Ranks of scores: 1 is the highest. A score that is missing (nan) has no rank and takes no place.
+
+    Equal scores have the mean of the places they take or, with ``ties="min"``, all the best of them.
+    """
+    return _plain(_ranks(np.asarray(scores, float), ties))
+
+
+def mean_ranks(scores: ArrayLike) -> list[tuple[float | None, float | None]]:
+    """For each model (row) its mean rank over the columns, and its rank by that mean, the lowest mean being 1.
+
+    Within a column, equal scores have the mean of their places; models with the same mean rank share the best place
+    (as ReForm-Eval's table does). A model that lacks a column is left out: its mean would be over other columns.
+    """
+    mean, rank = _mean_ranks(np.asarray(scores, float).T[None])
+    return list(zip(_plain(mean[0]), _plain(rank[0]), strict=True))
+
+
+def rank_shifts(before: ArrayLike, after: ArrayLike) -> list[float | None]:
+    """How many places each model climbs (+) or falls (−) from one list of scores to another, among models in both."""
+    first, second = _in_both(np.asarray(before, float), np.asarray(after, float))
+    return _plain(_ranks(first) - _ranks(second))
+
+
+def standings(
+    scores: ArrayLike, clusters: ArrayLike, level: float = 0.95, resamples: int = 2_000, seed: int = 0
+) -> list[Standing]:
+    """Rank models (columns) by their mean score over items (rows; nan where missing), items drawn again by cluster.
+
+    The interval of a rank holds the middle of the ranks that resamples gave. A tie group begins with its best model
+    and holds those next in order whose paired difference from that model has an interval that holds 0; the first that
+    can be told from it begins the next group. ``tie`` is the best place in the group.
+    """
+    table = np.asarray(scores, float)
+    means, drawn = _means(table), resampled_means(table, clusters, resamples, seed)
+    placed = _intervals(_ranks(means), _ranks(drawn), level)
+    shared = _tie_groups(means, drawn, level)
+    return [Standing(*model) for model in zip(placed, shared, _plain(means), strict=True)]
+
+
+def mean_rank_standings(
+    scores: Sequence[ArrayLike], clusters: ArrayLike, level: float = 0.95, resamples: int = 2_000, seed: int = 0
+) -> list[MeanRank]:
+    """Mean ranks, and ranks by them, with intervals: ``scores`` holds a table of items × models for each column.
+
+    The tables have the same rows; an item that does not count in one is nan in it. All are drawn again together.
+    """
+    seen, drawn = _together(scores, clusters, resamples, seed)
+    (mean, rank), (mean_again, rank_again) = _mean_ranks(seen[None]), _mean_ranks(drawn)
+    columns = _intervals(mean[0], mean_again, level), _intervals(rank[0], rank_again, level)
+    return [MeanRank(*model) for model in zip(*columns, strict=True)]
+
+
+def shift_standings(
+    tables: tuple[ArrayLike, ArrayLike],
+    clusters: ArrayLike,
+    level: float = 0.95,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> list[Shift]:
+    """Rank shifts from one table of items × models to another with the same rows and columns, drawn together."""
+    seen, drawn = _together(tables, clusters, resamples, seed)
+    before, after = (_ranks(scores) for scores in _in_both(*seen))
+    before_again, after_again = (_ranks(scores) for scores in _in_both(drawn[:, 0], drawn[:, 1]))
+    climbed = _intervals(before - after, before_again - after_again, level)
+    return [Shift(*model) for model in zip(_plain(before), _plain(after), climbed, strict=True)]
+
+
+def _together(tables: Sequence[ArrayLike], clusters: ArrayLike, resamples: int, seed: int) -> tuple[Floats, Floats]:
+    """The means of each table's columns as seen (tables × models) and in each resample (× tables × models)."""
+    arrays = [np.asarray(table, float) for table in tables]
+    drawn = resampled_means(np.hstack(arrays), clusters, resamples, seed)
+    return np.stack([_means(table) for table in arrays]), drawn.reshape(len(drawn), len(arrays), -1)
+
+
+def _ranks(scores: Floats, ties: Ties = "average") -> Floats:
+    missing = np.isnan(scores)
+    falling = np.where(missing, np.inf, -np.round(scores, DECIMALS))
+    return np.where(missing, np.nan, stats.rankdata(falling, method=ties, axis=-1))
+
+
+def _mean_ranks(scores: Floats) -> tuple[Floats, Floats]:
+    """From … × columns × models, the mean rank and the rank by it: … × models."""
+    whole = scores + 0 * scores.sum(axis=-2, keepdims=True)
+    mean = _ranks(whole).mean(axis=-2)
+    return mean, _ranks(-mean, "min")
+
+
+def _in_both(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    return first + 0 * second, second + 0 * first
+
+
+def _tie_groups(means: Floats, drawn: Floats, level: float) -> list[int | None]:
+    groups: list[int | None] = [None] * len(means)
+    best = first = -1
+    places = np.argsort(-np.round(means, DECIMALS), kind="stable")[: np.count_nonzero(~np.isnan(means))]
+    for place, model in enumerate(places.tolist(), 1):
+        low = percentiles(drawn[:, best] - drawn[:, model], level)[0]
+        if place == 1 or low is None or low > 0:
+            best, first = model, place
+        groups[model] = first
+    return groups
+
+
+def _intervals(values: Floats, drawn: Floats, level: float) -> list[Placed]:
+    """A value for each model with the middle of its column of replicates, widened to hold the value.
+
+    There is none where most resamples miss something, as they do where a column rests on one or two items.
+    """
+    placed = []
+    for value, replicates in zip(_plain(values), drawn.T, strict=True):
+        known = replicates[~np.isnan(replicates)]
+        if value is None or not len(known) or 2 * len(known) < len(replicates):
+            placed.append(Placed(value, None, None))
+            continue
+        low = np.quantile(known, (1 - level) / 2, method="lower")
+        high = np.quantile(known, (1 + level) / 2, method="higher")
+        placed.append(Placed(value, min(float(low), value), max(float(high), value)))
+    return placed
+
+
+def _means(table: Floats) -> Floats:
+    there = ~np.isnan(table)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(there, table, 0.0).sum(axis=0) / there.sum(axis=0))
+
+
+def _plain(values: Iterable[float]) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in values]

@@ -1,0 +1,170 @@
+import itertools
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from eyetest.measures.stats import agreement
+from eyetest.measures.stats.agreement import Resampling, cohen, cohen_pairs, fleiss, gwet, krippendorff, observed
+from eyetest.measures.stats.intervals import Estimate
+
+FAST = Resampling(resamples=20)
+N = None
+FOUR_OBSERVERS = list(
+    zip(
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, N, N, N],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, N, 3],
+        [N, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, N],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, N],
+        strict=True,
+    )
+)
+"""Krippendorff's worked example of four observers and twelve units; Gwet uses the same one."""
+ABSTRACTORS = [(0, 0)] * 13 + [(1, 1)] * 20 + [(1, 2)] * 7 + [(2, 1)] * 4 + [(2, 2)] * 56
+"""Gwet's example of two abstractors who sort a hundred pregnancies."""
+
+tables = st.integers(2, 5).flatmap(
+    lambda raters: st.lists(
+        st.lists(st.sampled_from([1, 2, 3, 5, None]), min_size=raters, max_size=raters), min_size=1, max_size=12
+    )
+)
+
+
+def value(found: Estimate) -> float:
+    assert found.value is not None
+    return found.value
+
+
+@pytest.mark.parametrize(("scale", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_krippendorffs_worked_example(scale: agreement.Scale, alpha: float) -> None:
+    found = krippendorff(FOUR_OBSERVERS, scale, FAST)
+    assert value(found) == pytest.approx(alpha, abs=5e-4)
+    assert found.n == 11
+
+
+def test_gwets_worked_examples() -> None:
+    assert value(observed(FOUR_OBSERVERS, FAST)) == pytest.approx(0.81818, abs=5e-6)
+    assert value(gwet(FOUR_OBSERVERS, resampling=FAST)) == pytest.approx(0.77544, abs=5e-6)
+    assert value(fleiss(FOUR_OBSERVERS, FAST)) == pytest.approx(0.76117, abs=5e-6)
+    assert value(gwet(ABSTRACTORS, resampling=FAST)) == pytest.approx(0.84933, abs=5e-6)
+    assert value(cohen(ABSTRACTORS, FAST)) == pytest.approx(0.7964094, abs=5e-8)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cohen_is_that_of_scikit_learn(seed: int) -> None:
+    rng = random.Random(seed)
+    first = rng.choices("ABCD", [4, 3, 2, 1], k=60)
+    second = [label if rng.random() < 0.4 else rng.choice("ABC") for label in first]
+    found = cohen(list(zip(first, second, strict=True)), FAST)
+    assert value(found) == pytest.approx(cohen_kappa_score(first, second), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_fleiss_is_that_of_statsmodels(seed: int) -> None:
+    raters = pytest.importorskip("statsmodels.stats.inter_rater")
+    table = np.random.default_rng(seed).choice(4, (40, 5), p=[0.5, 0.2, 0.2, 0.1])
+    table[:, 1] = table[:, 0]
+    counts, _ = raters.aggregate_raters(table)
+    assert value(fleiss(table.tolist(), FAST)) == pytest.approx(raters.fleiss_kappa(counts), abs=1e-12)
+
+
+@given(tables, st.sampled_from(["nominal", "ordinal", "interval"]))
+def test_alpha_is_one_less_observed_over_expected_distance(table: list[list[Any]], scale: agreement.Scale) -> None:
+    """The definition, pair by pair, without a matrix of coincidences."""
+    units = [kept for row in table if len(kept := [v for v in row if v is not None]) > 1]
+    given_values = [v for unit in units for v in unit]
+
+    def distance(one: int, other: int) -> float:
+        if scale == "nominal":
+            return float(one != other)
+        if scale == "interval":
+            return float(one - other) ** 2
+        low, high = min(one, other), max(one, other)
+        between = sum(low <= v <= high for v in given_values)
+        return (between - (given_values.count(one) + given_values.count(other)) / 2) ** 2 if one != other else 0.0
+
+    within = sum(distance(*pair) / (len(unit) - 1) for unit in units for pair in itertools.permutations(unit, 2))
+    across = sum(distance(*pair) for pair in itertools.permutations(given_values, 2))
+    found = krippendorff(table, scale, Resampling(resamples=2))
+    if across == 0:
+        assert found == (None, None, None, len(units))
+    else:
+        assert value(found) == pytest.approx(1 - (len(given_values) - 1) * within / across)
+
+
+@given(tables, st.randoms(use_true_random=False))
+def test_the_order_of_units_and_raters_and_the_names_of_labels_do_not_matter(
+    table: list[list[Any]], rng: random.Random
+) -> None:
+    columns = list(range(len(table[0])))
+    rng.shuffle(columns)
+    names = {None: None, 1: "z", 2: "b", 3: "q", 5: "a"}
+    shuffled = [[names[row[column]] for column in columns] for row in rng.sample(table, len(table))]
+    for coefficient in (observed, fleiss, gwet, krippendorff):
+        before, after = (
+            coefficient(ratings, resampling=Resampling(resamples=2)).value for ratings in (table, shuffled)
+        )
+        assert (before is None) == (after is None)
+        assert before is None or before == pytest.approx(after, abs=1e-12)
+
+
+def test_what_chance_alone_explains_is_undefined() -> None:
+    same = [("A", "A")] * 6
+    for coefficient in (cohen, fleiss, gwet, krippendorff):
+        assert coefficient(same, resampling=FAST) == (None, None, None, 6)
+    assert value(gwet(same, categories=4, resampling=FAST)) == 1
+    assert value(cohen([("A", "B")] * 6, FAST)) == 0
+    assert cohen([(None, "A"), ("B", None)], FAST) == (None, None, None, 0)
+    assert cohen([], FAST) == fleiss([], FAST) == krippendorff([], resampling=FAST) == (None, None, None, 0)
+
+
+def test_perfect_agreement_has_no_interval_because_resampling_cannot_show_one() -> None:
+    assert cohen([("A", "A"), ("B", "B")] * 10, FAST) == (1.0, None, None, 20)
+    assert cohen(ABSTRACTORS, Resampling(clusters=["one"] * 100, resamples=50))[1:3] == (None, None)
+
+
+def test_missing_ratings_are_none_or_nan() -> None:
+    with_nan = [[float("nan") if rating is None else rating for rating in row] for row in FOUR_OBSERVERS]
+    assert krippendorff(with_nan, "interval", FAST) == krippendorff(FOUR_OBSERVERS, "interval", FAST)
+
+
+def test_units_of_one_cluster_count_as_one() -> None:
+    """Every unit written four times says nothing new: as clusters the interval stays, as units it shrinks."""
+    usual = Resampling(resamples=400)
+    alone = cohen(ABSTRACTORS, usual)
+    four_times = [pair for pair in ABSTRACTORS for _ in range(4)]
+    clusters = [i for i in range(len(ABSTRACTORS)) for _ in range(4)]
+    together = cohen(four_times, Resampling(clusters=clusters, resamples=400))
+    assert together[:3] == pytest.approx(alone[:3])
+    apart = cohen(four_times, usual)
+    assert None not in (apart.low, apart.high, alone.low, alone.high)
+    assert (apart.high or 0) - (apart.low or 0) < 0.6 * ((alone.high or 0) - (alone.low or 0))
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    assert fleiss(ABSTRACTORS, Resampling(seed=3)) == fleiss(ABSTRACTORS, Resampling(seed=3))
+    assert fleiss(ABSTRACTORS, Resampling(seed=3)) != fleiss(ABSTRACTORS, Resampling(seed=4))
+
+
+def test_pairs_are_what_two_columns_give_however_many_are_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = cohen_pairs(FOUR_OBSERVERS, FAST)
+    monkeypatch.setattr(agreement, "_MOST_CELLS", 1)
+    assert cohen_pairs(FOUR_OBSERVERS, FAST) == at_once
+    assert list(at_once) == list(itertools.combinations(range(4), 2))
+    for (a, b), found in at_once.items():
+        assert cohen([(row[a], row[b]) for row in FOUR_OBSERVERS], FAST).value == pytest.approx(found.value)
+
+
+def test_intervals_hold_the_truth() -> None:
+    shares = np.array([[0.3, 0.05, 0.05], [0.02, 0.25, 0.03], [0.05, 0.05, 0.2]])
+    chance = shares.sum(axis=1) @ shares.sum(axis=0)
+    truth = (np.trace(shares) - chance) / (1 - chance)
+    rng = np.random.default_rng(0)
+    cells = rng.choice(9, (200, 60), p=shares.ravel())
+    found = [cohen(np.column_stack([row // 3, row % 3]).tolist(), Resampling(resamples=300)) for row in cells]
+    held = [each.low <= truth <= each.high for each in found if each.low is not None and each.high is not None]
+    assert 0.91 <= np.mean(held) <= 0.985

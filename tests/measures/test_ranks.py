@@ -1,0 +1,158 @@
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.measures.side_by_side import side_by_side
+from eyetest.measures.stats.ranking import standings
+from tests.measures.tables import grid, results
+
+FEW = Settings(resamples=50)
+
+
+def _by_model(found: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    return {row["model"]: row for row in found.iter_rows(named=True)}
+
+
+def test_models_stand_side_by_side_on_items_with_their_tests_averaged() -> None:
+    rows: list[dict[str, Any]] = [
+        {"model": "a", "item": "1", "trial": 0, "score": 1},
+        {"model": "a", "item": "1", "trial": 1, "score": 0},
+        {"model": "a", "item": "2", "score": None},
+        {"model": "b", "item": "2", "score": 1},
+    ]
+    (found,) = side_by_side(results(rows, [{"item": "2", "cluster": "c"}]), ())
+    assert found.columns == [("a",), ("b",)]
+    assert np.array_equal(found.scores, [[0.5, np.nan], [np.nan, 1]], equal_nan=True)
+    assert found.clusters.tolist() == ["1", "c"]
+    assert np.isnan(found.table([("nobody",)])).all()
+
+
+def test_nothing_scored_stands_nowhere() -> None:
+    assert side_by_side(grid({"a": [None]}), ()) == []
+
+
+def test_ranks_are_those_of_the_formula_best_first() -> None:
+    rng = np.random.default_rng(0)
+    table = (rng.random((80, 4)) < [0.2, 0.9, 0.5, 0.5]).astype(float)
+    names = ["worst", "best", "near", "nearer"]
+    scores: dict[str, list[float | None]] = {m: [float(s) for s in table[:, i]] for i, m in enumerate(names)}
+    found = MEASURES["ranks"].measure(grid(scores), FEW)
+    assert found.table.columns == ["model", "rank", "rank_low", "rank_high", "tie", "score", "n", "missing"]
+    assert found.table.get_column("model").to_list()[0::3] == ["best", "worst"]
+    order = np.argsort([str(i) for i in range(80)])
+    expected = dict(
+        zip(names, standings(table[order], np.sort(np.arange(80).astype(str)), resamples=50), strict=True)
+    )
+    for model, row in _by_model(found.table).items():
+        assert (row["rank"], row["tie"]) == (expected[model].rank.value, expected[model].tie)
+        assert row["score"] == pytest.approx(expected[model].score)
+    assert _by_model(found.table)["near"]["tie"] == _by_model(found.table)["nearer"]["tie"] == 2
+    assert found.notes == ()
+
+
+def test_items_that_a_model_lacks_are_counted_and_told() -> None:
+    found = MEASURES["ranks"].measure(grid({"a": [1, None, 1], "b": [1, 0, 0]}), FEW)
+    row = _by_model(found.table)["a"]
+    assert (row["score"], row["n"], row["missing"]) == (1.0, 2, 1)
+    assert "1 of 2 rows" in found.notes[0]
+
+
+def _tagged(by_task: dict[str, dict[str, float]]) -> Results:
+    """Models that have a share of ten items right in each task."""
+    rows, items = [], []
+    for task, of_model in by_task.items():
+        items += [{"item": f"{task}{i}", "tag.task": task} for i in range(10)]
+        rows += [
+            {"model": m, "item": f"{task}{i}", "score": int(i < 10 * share)}
+            for m, share in of_model.items()
+            for i in range(10)
+        ]
+    return results(rows, items)
+
+
+def test_with_tags_the_rank_of_mean_ranks_stands_beside_the_rank_of_the_mean() -> None:
+    """A model far ahead in one task and just behind in two others has the best mean and not the best mean rank."""
+    answers = _tagged(
+        {
+            "x": {"a": 1.0, "b": 0.1, "c": 0.0},
+            "y": {"a": 0.4, "b": 0.5, "c": 0.4},
+            "z": {"a": 0.4, "b": 0.5, "c": 0.1},
+        }
+    )
+    rows = _by_model(MEASURES["ranks"].measure(answers, Settings(by=("task",), resamples=50)).table)
+    assert [rows[m]["rank"] for m in "abc"] == [1, 2, 3]
+    assert [rows[m]["mean_rank"] for m in "abc"] == pytest.approx([5.5 / 3, 4 / 3, 8.5 / 3])
+    assert [rows[m]["rank_of_mean_ranks"] for m in "abc"] == [2, 1, 3]
+    assert rows["a"]["rank_of_mean_ranks_low"] <= 2 <= rows["a"]["rank_of_mean_ranks_high"]
+
+
+def test_a_model_that_lacks_a_tag_value_has_no_mean_rank() -> None:
+    answers = _tagged({"x": {"a": 1.0, "b": 0.1, "c": 0.2}, "y": {"a": 0.4, "b": 0.5}})
+    rows = _by_model(MEASURES["ranks"].measure(answers, Settings(by=("task",), resamples=20)).table)
+    assert rows["c"]["mean_rank"] is None
+    assert rows["c"]["rank"] is not None
+    assert rows["a"]["mean_rank"] == rows["b"]["mean_rank"] == 1.5
+
+
+def test_one_model_has_no_rank() -> None:
+    with pytest.raises(NotMeasurable, match="against each other"):
+        MEASURES["ranks"].measure(grid({"a": [1, 0]}), FEW)
+
+
+def _protocols(shares: dict[str, dict[str, float]], axis: str = "benchmark") -> Results:
+    return results(
+        {axis: value, "model": m, "item": str(i), "score": int(i < 20 * share)}
+        for value, of_model in shares.items()
+        for m, share in of_model.items()
+        for i in range(20)
+    )
+
+
+def test_shifts_between_benchmarks_are_among_models_with_both() -> None:
+    shares = {"old": {"a": 0.9, "b": 0.5, "c": 0.2, "gone": 1.0}, "new": {"a": 0.1, "b": 0.5, "c": 0.2, "late": 1.0}}
+    found = MEASURES["rank-shifts"].measure(_protocols(shares), FEW).table
+    assert found.columns[:6] == ["axis", "from", "to", "model", "rank_from", "rank_to"]
+    assert found.select("axis", "from", "to").unique().rows() == [("benchmark", "old", "new")]
+    rows = _by_model(found)
+    assert {m: row["shift"] for m, row in rows.items()} == {"a": -2, "b": 1, "c": 1}
+    assert rows["a"]["shift_high"] < 0
+    assert rows["a"]["n"] == 3
+
+
+def test_shifts_start_from_what_the_user_names() -> None:
+    shares = {"image": {"a": 0.9, "b": 0.5}, "blind": {"a": 0.1, "b": 0.5}, "grey": {"a": 0.9, "b": 0.5}}
+    answers = _protocols(shares, "sight")
+    found = MEASURES["rank-shifts"].measure(answers, Settings(resamples=20, own={"from": "blind"})).table
+    assert set(found.select("from", "to").rows()) == {("blind", "image"), ("blind", "grey")}
+    with pytest.raises(InputError, match='did you mean "blind"'):
+        MEASURES["rank-shifts"].measure(answers, Settings(own={"from": "blnd"}))
+
+
+def test_of_two_axes_one_moves_and_the_other_stays() -> None:
+    rows = [
+        {"benchmark": b, "sight": s, "model": m, "item": str(i), "score": int(i < hits)}
+        for (b, s), of_model in {
+            ("x", "image"): {"a": 3, "b": 1},
+            ("x", "blind"): {"a": 1, "b": 3},
+            ("y", "image"): {"a": 3, "b": 1},
+        }.items()
+        for m, hits in of_model.items()
+        for i in range(4)
+    ]
+    found = MEASURES["rank-shifts"].measure(results(rows), Settings(resamples=20)).table
+    moves = found.filter(pl.col("model") == "a").select("benchmark", "sight", "axis", "from", "to", "shift").rows()
+    assert set(moves) == {
+        (None, "image", "benchmark", "x", "y", 0),
+        ("x", None, "sight", "image", "blind", -1),
+    }
+
+
+def test_shifts_need_two_sides_and_models_on_both() -> None:
+    with pytest.raises(NotMeasurable, match="add scores on another"):
+        MEASURES["rank-shifts"].measure(grid({"a": [1], "b": [0]}), FEW)
+    with pytest.raises(NotMeasurable, match="both sides"):
+        MEASURES["rank-shifts"].measure(_protocols({"x": {"a": 1}, "y": {"b": 1}}), FEW)

@@ -3,10 +3,13 @@
 EyetestError
 ├── InputError            a file, a field or an option from outside is not what it has to be
 │   ├── ItemError         one item is wrong: says which item, which field, what was found and expected
-│   └── ImageError        a picture cannot be used: unreadable, too large, not where it may be
+│   ├── ImageError        a picture cannot be used: unreadable, too large, not where it may be
+│   └── CannotMeet        the pool is too small for a quota (curate)
 ├── ExportError           an item that the target format has no way to hold
 ├── CannotApply           a condition that an item cannot be asked under (prompts)
 ├── CallError             one attempt at a call failed (models)
+├── NotMeasurable         a measure that does not apply to these scores (measures)
+├── StoppedEarly          asking ended before everything was answered (recipes)
 ├── NotAskedError         a call that was not made, because the run is stopping (running)
 ├── JournalError          the journal cannot be written, so nothing more may be asked (runs)
 └── MissingExtraError     an optional package is not installed: says which one mends it
@@ -50,8 +53,11 @@ def short(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Say the nearest right name, or all of them: ``did you mean "jsonl"?``"""
-    known = sorted(known)
-    close = get_close_matches(name, known, n=1, cutoff=0.6)
-    return f'did you mean "{close[0]}"?' if close else f"known: {', '.join(known)}"
+def nearest(name: str, known: Iterable[str], most: int = 24) -> str:
+    """Say the nearest right name, whatever its case, or all of them if they are few: ``did you mean "jsonl"?``"""
+    by_lower = {one.lower(): one for one in sorted(known)}
+    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    if close:
+        return f'did you mean "{by_lower[close[0]]}"?'
+    names = sorted(by_lower.values())
+    return f"known: {', '.join(names[:most])}" + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark
 from eyetest.records import Asked, Item, Manifest, Response, Score, columns
 from eyetest.running.scored import read_scores
-from eyetest.runs import Run
+from eyetest.runs import Run, read_responses
 from eyetest.scoring import RULE_SETS
 from eyetest.world import draw_benchmark
 from tests.conftest import ROOT
@@ -241,6 +242,18 @@ def test_read_choice_is_in_the_package() -> None:
     assert (space["reading"].kind, space["reading"].index) == ("chosen", 2)
 
 
+def test_a_judge_reads_what_the_rules_cannot_and_is_asked_once(run: Path, eyetest: Eyetest) -> None:
+    told = eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
+    assert "judge read 1 of 1 replies that the rules could not" in told
+    row = read_scores(Run(run)).filter(pl.col("item") == "q2").row(0, named=True)
+    assert (row["reading"], row["choice"], row["rule"], row["score"]) == ("chosen", "B", "eyetest/2 judge", 1.0)
+    sent = len(list(read_responses(run)))
+    assert "judge read 1 of 1" in eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
+    assert len(list(read_responses(run))) == sent
+    eyetest("score", "r").fine()
+    assert read_scores(Run(run)).filter(pl.col("item") == "q2").row(0, named=True)["reading"] == "unparsed"
+
+
 def test_the_commands_in_the_docs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
     bench = make_bench(tmp_path / "b", [animals("17", 1)])
     write_run(tmp_path / "run", bench, [("17", answered(17, "A dog"))])
@@ -249,7 +262,7 @@ def test_the_commands_in_the_docs_run(tmp_path: Path, monkeypatch: pytest.Monkey
     commands = re.findall(r"^\$ eyetest (.*?)(?: +#.*)?$", docs, re.MULTILINE)
     assert {shlex.split(command)[0] for command in commands} == {"score", "explain", "diff-rules", "read"}
     for command in commands:
-        eyetest(*shlex.split(command)).fine()
+        eyetest(*shlex.split(re.sub(r"openai:\S+", "scripted:", command))).fine()
     for name in columns(Score):
         assert name in docs
 

@@ -1,6 +1,6 @@
 """Tables of estimates for people, spreadsheets, programs and papers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -73,12 +73,22 @@ def _told(table: pl.DataFrame) -> dict[str, list[str]]:
         value = column.removesuffix("_low").removesuffix("_high")
         if value != column and value in table.columns:
             continue
-        cells = [_cell(cell) for cell in table.get_column(column)]
-        if f"{column}_low" in table.columns:
-            bounds = zip(table.get_column(f"{column}_low"), table.get_column(f"{column}_high"), strict=True)
-            cells = [_with_bounds(cell, *pair) for cell, pair in zip(cells, bounds, strict=True)]
+        group = [name for name in (column, f"{column}_low", f"{column}_high") if name in table.columns]
+        values, *bounds = _whole(table, group)
+        cells = [_cell(cell) for cell in values]
+        if bounds:
+            cells = [_with_bounds(*row) for row in zip(cells, *bounds, strict=True)]
         told[column.removeprefix(TAG).replace("_", " ")] = cells
     return told
+
+
+def _whole(table: pl.DataFrame, columns: Sequence[str]) -> list[pl.Series]:
+    """Columns of ranks and the like, which count without being counts, as whole numbers."""
+    floats = [column for column in columns if table.schema[column].is_float()]
+    values = table.select(floats).unpivot().get_column("value").drop_nulls() if floats else pl.Series()
+    if len(values) and (values.abs().max() or 0) > 1 and (values.round() == values).all():  # type: ignore[operator]
+        table = table.with_columns(pl.col(floats).cast(pl.Int64))
+    return [table.get_column(column) for column in columns]
 
 
 def _says_nothing(column: pl.Series) -> bool:

@@ -11,8 +11,11 @@ from rich.text import Text
 from eyetest.benchmarks import Benchmark
 from eyetest.cli import options
 from eyetest.cli.conditions import telling_axes
+from eyetest.cli.live import watching
 from eyetest.cli.terminal import note, out, print_json, print_table, safe
+from eyetest.models import parse_models
 from eyetest.records import Condition
+from eyetest.running.judged import judge_run
 from eyetest.running.scored import benchmark_of, score_run
 from eyetest.runs import Run
 from eyetest.runs.frames import answers_frame
@@ -39,6 +42,13 @@ def score(
     bench: BenchOption = None,
     rules: Annotated[str, typer.Option("--rules", metavar="NAME", help="Whose reading rules.")] = "eyetest",
     metric: MetricOption = None,
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", metavar="SPEC", help="A model that reads what the rules cannot (see eyetest run)."),
+    ] = None,
+    models: Annotated[
+        Path | None, typer.Option("--models", metavar="FILE", help="A models.yaml to take the judge from.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for another program.")] = False,
 ) -> None:
     """Read and score every answer of a run, into RUN/scores/RULES.parquet. Responses are never touched.
@@ -47,8 +57,12 @@ def score(
     """
     scorer = Scorer(rules, metric)
     found = Run(run)
+    judges = parse_models([judge], models) if judge else {}
     benchmark = find_benchmark(found, bench)
     place = score_run(found, benchmark, scorer)
+    for entry in judges.items():
+        read, progress = judge_run(found, benchmark, scorer, entry, watching)
+        note(f"{entry[0]} read {read:,} of {progress.to_ask + progress.stored:,} replies that the rules could not")
     answers, scores = answers_frame(found.path), pl.scan_parquet(place, glob=False)
     axes = varied(scores)
     groups = summarise(scores, corpus_table(answers, benchmark, scores), axes).to_dicts()

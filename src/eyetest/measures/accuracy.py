@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from eyetest.measures.means import mean_columns
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
-from eyetest.measures.stats.intervals import Tally, bounds
 
 
 class Accuracy:
@@ -18,9 +18,8 @@ class Accuracy:
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a series and tag value."""
-        keys = [*results.keys(), *results.by_tags(settings.by)]
-        scored = results.with_items("cluster", *results.by_tags(settings.by))
-        return Measured(mean_table(scored, keys, settings.level))
+        tags = results.by_tags(settings.by)
+        return Measured(_means(results.with_items("cluster", *tags), [*results.keys(), *tags], settings.level))
 
 
 class GroupAccuracy:
@@ -42,47 +41,19 @@ class GroupAccuracy:
             .group_by(*keys, "cluster", "group")
             .agg((pl.col("score").min() == 1).cast(pl.Float64).alias("score"))
         )
-        return Measured(mean_table(whole, keys, settings.level))
+        return Measured(_means(whole, keys, settings.level))
 
 
-def mean_table(scores: pl.LazyFrame, keys: Sequence[str], level: float) -> pl.DataFrame:
+def _means(scores: pl.LazyFrame, keys: Sequence[str], level: float) -> pl.DataFrame:
     """Mean, interval and counts by some keys, from rows with ``cluster`` and ``score``."""
-    of_cluster = scores.group_by(*keys, "cluster").agg(
-        pl.col("score").sum().alias("s"),
-        pl.col("score").count().cast(pl.Float64).alias("m"),
-        pl.col("score").null_count().alias("missing"),
-        ((pl.col("score") == 0) | (pl.col("score") == 1)).all().alias("binary"),
-    )
-    s, m = pl.col("s"), pl.col("m")
-    tally = (
-        of_cluster.group_by(*keys)
-        .agg(
-            s.sum().alias("total"),
-            m.sum().alias("n"),
-            (m > 0).sum().cast(pl.Float64).alias("clusters"),
-            (s * s).sum().alias("squares"),
-            (s * m).sum().alias("cross"),
-            (m * m).sum().alias("sizes"),
-            pl.col("binary").all(),
-            pl.col("missing").sum(),
-        )
-        .sort(*keys)
-        .collect(engine="streaming")
-    )
-    low, high = bounds(Tally(*(tally.get_column(name).to_numpy() for name in Tally._fields)), level)
-    table = tally.select(
+    rows = scores.with_columns(pl.col("score").alias("accuracy"), pl.col("score").is_null().alias("missing"))
+    found = mean_columns(rows, keys, ["accuracy"], ["missing"], level=level)
+    return found.select(
         *keys,
-        (pl.col("total") / pl.col("n")).alias("accuracy"),
-        pl.Series("accuracy_low", low).fill_nan(None),
-        pl.Series("accuracy_high", high).fill_nan(None),
-        pl.col("n").cast(pl.Int64),
-        pl.col("clusters").cast(pl.Int64),
+        *(f"accuracy{end}" for end in ("", "_low", "_high")),
+        pl.col("accuracy_n").alias("n"),
+        pl.col("accuracy_clusters").alias("clusters"),
         "missing",
-    )
-    empty = pl.col("n") == 0
-    return table.with_columns(
-        pl.when(empty).then(None).otherwise(pl.col(name)).alias(name)
-        for name in ("accuracy", "accuracy_low", "accuracy_high")
     )
 
 

@@ -74,6 +74,14 @@ class Scorer:
             return scored if item.has_gold else msgspec.structs.replace(scored, score=None)
         return Scored(scored.reading, scored.choice, GIVEN, GIVEN, said.given, scored.why, scored.span)
 
+    def rescore(self, item: Item, condition: Condition, found: Reading) -> Scored:
+        """What a choice is worth that somebody else read out of an answer; it is marked as theirs."""
+        order = shown_order(item, condition)
+        choice = identity(order, found.index) if found.index is not None else None
+        right = found.index is not None and order[found.index] in item.gold
+        score = float(right) if item.has_gold else None
+        return Scored(found.kind, choice, _rule(self.rules, found), ACCURACY, score, found.why)
+
     def metric_for(self, item: Item) -> str:
         """The metric of a text item: the user's, the item's own tag, or what its references call for."""
         own = item.tags.get("metric")

@@ -19,7 +19,12 @@ async def ask_judge(
     reply: str, options: Sequence[str], ask: Callable[[str], Awaitable[str]], *, marks: Marks = "upper"
 ) -> Reading:
     """Have a judge say which option a reply commits to; any other words of the judge leave it unparsed."""
-    verdict = _VERDICT.match(await ask(judge_prompt(reply, options, marks)))
+    return judged(await ask(judge_prompt(reply, options, marks)), len(options), marks=marks)
+
+
+def judged(words: str, options: int, *, marks: Marks = "upper") -> Reading:
+    """What a judge's words say about a reply with so many options."""
+    verdict = _VERDICT.match(words)
     if not verdict:
         return Reading("unparsed", rule="judge", why="judge said something else")
     word = verdict[1]
@@ -27,7 +32,7 @@ async def ask_judge(
         return Reading("refused" if word == "REFUSED" else "ambiguous", rule="judge", why="says the judge")
     if word == "NONE":
         return Reading("unparsed", rule="judge", why="judge found no commitment")
-    shown = [mark(marks, place).upper() for place in range(len(options))]
+    shown = [mark(marks, place).upper() for place in range(options)]
     if word.upper() not in shown:
         return Reading("unparsed", rule="judge", why="judge named no option")
     return Reading("chosen", shown.index(word.upper()), "judge")

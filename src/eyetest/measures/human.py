@@ -1,0 +1,115 @@
+"""What people would score: answers that they worked out count as they are, all other items as guesses."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import floor
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from eyetest.errors import InputError, nearest
+from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
+from eyetest.measures.stats.bootstrap import percentiles, resampled_means
+from eyetest.measures.stats.intervals import NOTHING, Estimate, mean
+from eyetest.wording import listed
+
+FORMULAS = ("expected", "paper")
+
+
+def expected(
+    scores: ArrayLike, guesses: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95
+) -> Estimate:
+    """The mean over items, one without a score (nan) counting what a guess is worth on average."""
+    known = np.asarray(scores, float)
+    return mean(np.where(np.isnan(known), np.asarray(guesses, float), known), clusters, level)
+
+
+def papers(scores: ArrayLike, clusters: ArrayLike | None = None, settings: Settings | None = None) -> Estimate:
+    """MMMU-Pro's Eq. 2: of w items without a score among n, round(w · w/n) count as right, whatever their options.
+
+    The more is left out, the luckier the guesses: with nothing solved everything is right. The interval is from
+    drawing clusters again, without the rounding.
+    """
+    known = np.asarray(scores, float)
+    settings, total = settings or Settings(), len(known)
+    if not total:
+        return NOTHING
+    without = np.isnan(known)
+    right = np.where(without, 0.0, known)
+    guessed = floor(without.sum() ** 2 / total + 0.5)
+    groups = np.arange(total) if clusters is None else clusters
+    drawn = resampled_means(np.column_stack([right, without]), groups, settings.resamples, settings.seed)
+    low, high = percentiles(drawn[:, 0] + drawn[:, 1] ** 2, settings.level)
+    return Estimate(float((right.sum() + guessed) / total), low, high, total)
+
+
+class Human:
+    """The score of people who did not solve every item."""
+
+    name = "human"
+    summary = "what people would score if they guessed where they gave no answer"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+        "model": ("human", "the model that stands for people; several with commas"),
+        "formula": (
+            "expected",
+            "what an item without a score counts: expected (1/options) or paper (MMMU-Pro's Eq. 2)",
+        ),
+    }
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row a series and tag value; ``guessed`` counts items without a score, ``accuracy`` is of the others."""
+        formula = str(settings.own.get("formula", "expected"))
+        if formula not in FORMULAS:
+            raise InputError(f'no formula "{formula}"; {nearest(formula, FORMULAS)}')
+        people = _people(results, str(settings.own.get("model", "human")))
+        tags, keys = results.by_tags(settings.by), people.keys()
+        of_series = ["benchmark", *(key for key in keys if key != "benchmark")]
+        scored = people.per_item(of_series)
+        if not len(results.items) or not len(scored):
+            raise NotMeasurable("human: the items, or any score of these people, are not known; name the benchmark")
+        series = scored.select(of_series).unique()
+        rows = (
+            series.join(results.items.select("benchmark", "item", "cluster", "options", *tags), on="benchmark")
+            .join(scored.drop("cluster", "tests"), on=[*of_series, "item"], how="left")
+            .with_columns(pl.coalesce("cluster", "item"), (1 / pl.col("options")).fill_null(0.0).alias("guess"))
+            .sort(*keys, *tags, "item")
+        )
+        table = [
+            dict(zip((*keys, *tags), key, strict=True)) | _row(part, formula, settings)
+            for key, part in rows.group_by(*keys, *tags, maintain_order=True)
+        ]
+        open_ended = rows.filter(pl.col("score").is_null() & pl.col("options").is_null())
+        note = "an item without options cannot be guessed: where it has no score it counts 0"
+        return Measured(pl.DataFrame(table, infer_schema_length=None), (note,) if len(open_ended) else ())
+
+
+def _people(results: Results, names: str) -> Results:
+    wanted = [name.strip() for name in names.split(",")]
+    models = results.scores.select(pl.col("model").cast(pl.String).unique().sort()).collect(engine="streaming")
+    for name in wanted:
+        if name not in models.to_series():
+            known = listed(models.to_series(), 9)
+            raise NotMeasurable(f'human: nothing by "{name}"; say who stands for people (model=NAME). Known: {known}')
+    return replace(results, scores=results.scores.filter(pl.col("model").is_in(wanted)))
+
+
+def _row(items: pl.DataFrame, formula: str, settings: Settings) -> dict[str, Any]:
+    scores, clusters = items.get_column("score").cast(pl.Float64).to_numpy(), items.get_column("cluster").to_numpy()
+    if formula == "paper":
+        found = papers(scores, clusters, settings)
+    else:
+        found = expected(scores, items.get_column("guess").to_numpy(), clusters, settings.level)
+    return {
+        "formula": formula,
+        "estimate": found.value,
+        "estimate_low": found.low,
+        "estimate_high": found.high,
+        "accuracy": items.get_column("score").mean(),
+        "guessed": items.get_column("score").null_count(),
+        "n": found.n,
+    }
+
+
+MEASURES = (Human(),)

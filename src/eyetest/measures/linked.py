@@ -1,0 +1,110 @@
+"""Linked settings: what changes from one way of asking, or one benchmark, to another, for scores and for ranks."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import hypot, isnan
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from eyetest.measures.results import Measured, Results, Settings
+from eyetest.measures.sides import OWN, Sides, sides
+from eyetest.measures.stats.intervals import NOTHING, Estimate, mean
+from eyetest.measures.stats.paired import paired
+
+_NOT_PAIRED = "other items on either side: differences are not paired"
+_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
+    **dict.fromkeys(("from_score", "to_score", "difference", "difference_low", "difference_high", "p"), pl.Float64),
+    **{"from_n": pl.Int64, "to_n": pl.Int64, "paired": pl.Boolean},
+}
+
+
+class MmmuPro(NamedTuple):
+    """MMMU-Pro's differences. ``original`` is the source benchmark's score, not that of its four-option setting."""
+
+    ten_options: float
+    """Δ1: ten options − original."""
+    vision: float
+    """Δ2: vision − original."""
+    overall: float
+    """The mean of ten options and vision."""
+    difference: float
+    """Δ3: overall − original."""
+
+
+def mmmu_pro(original: float, ten_options: float, vision: float) -> MmmuPro:
+    """What a model's three scores come to."""
+    overall = (ten_options + vision) / 2
+    return MmmuPro(ten_options - original, vision - original, overall, overall - original)
+
+
+def ranks(before: Sequence[float], after: Sequence[float]) -> tuple[list[int], list[int]]:
+    """The ranks of some models in two settings, 1 the best. Equals stand as they do in the other setting."""
+    return _ranks(before, after), _ranks(after, before)
+
+
+def _ranks(scores: Sequence[float], ties: Sequence[float]) -> list[int]:
+    order = sorted(range(len(scores)), key=lambda i: (-scores[i], -ties[i]))
+    return [rank for rank, _ in sorted(enumerate(order, 1), key=lambda placed: placed[1])]
+
+
+def unpaired(before: Estimate, after: Estimate) -> Estimate:
+    """How far two means over different items lie apart; the interval is from either mean's own (Newcombe's way)."""
+    if before.value is None or after.value is None:
+        return NOTHING
+    (a, a_low, a_high), (b, b_low, b_high) = (np.array(side[:3], float).tolist() for side in (before, after))
+    ends = b - a - hypot(b - b_low, a_high - a), b - a + hypot(b_high - b, a - a_low)
+    low, high = (None if isnan(end) else end for end in ends)
+    return Estimate(b - a, low, high, before.n + after.n)
+
+
+class Linked:
+    """The difference that a setting makes, by model, and how ranks move."""
+
+    name = "linked"
+    summary = "differences between two linked settings (from, to): scores, intervals, ranks"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = OWN
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row a series and tag value that has both sides; ``risen`` says by how many ranks a model got better.
+
+        Where the sides share items, only these count and differences are paired.
+        """
+        two = sides(results, settings, self.name)
+        shared = two.shared
+        rows = _paired(shared, two.keys, settings.level) if len(shared) else _apart(two, settings.level)
+        types: dict[str, pl.DataType | type[pl.DataType]] = {key: two.before.schema[key] for key in two.keys}
+        table = pl.DataFrame(list(rows), schema=types | _TYPES, orient="row").sort(two.keys)
+        others = [key for key in two.keys if key != "model"]
+        parts = table.partition_by(others, maintain_order=True) if others else [table]
+        ranked = pl.concat([_ranked(part) for part in parts]).sort(two.keys)
+        return Measured(ranked, () if len(shared) else (_NOT_PAIRED,))
+
+
+def _paired(shared: pl.DataFrame, keys: Sequence[str], level: float) -> Iterator[tuple[Any, ...]]:
+    for key, part in shared.group_by(keys, maintain_order=True):
+        before, after, clusters = (part.get_column(name).to_numpy() for name in ("score", "score_after", "cluster"))
+        found = paired(after, before, clusters, level)
+        yield (*key, found.b, found.a, found.difference, found.low, found.high, found.p, found.n, found.n, True)
+
+
+def _apart(two: Sides, level: float) -> Iterator[tuple[Any, ...]]:
+    before, after = (_means(side, two.keys, level) for side in (two.before, two.after))
+    for key, of_key in before.items():
+        if key in after:
+            found = unpaired(of_key, after[key])
+            yield (*key, of_key.value, after[key].value, *found[:3], None, of_key.n, after[key].n, False)
+
+
+def _means(scores: pl.DataFrame, keys: Sequence[str], level: float) -> dict[tuple[Any, ...], Estimate]:
+    groups = scores.group_by(keys, maintain_order=True)
+    return {key: mean(part.get_column("score"), part.get_column("cluster"), level) for key, part in groups}
+
+
+def _ranked(table: pl.DataFrame) -> pl.DataFrame:
+    before, after = ranks(table.get_column("from_score").to_list(), table.get_column("to_score").to_list())
+    columns = table.with_columns(pl.Series("from_rank", before), pl.Series("to_rank", after))
+    return columns.with_columns((pl.col("from_rank") - pl.col("to_rank")).alias("risen"))
+
+
+MEASURES = (Linked(),)

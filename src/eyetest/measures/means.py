@@ -1,0 +1,66 @@
+"""Means of several columns at once, each with its clustered interval, in one pass over lazy rows."""
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from eyetest.measures.stats.intervals import Tally, bounds
+
+
+def mean_columns(
+    rows: pl.LazyFrame,
+    keys: Sequence[str],
+    values: Sequence[str],
+    sums: Sequence[str] = (),
+    signed: Sequence[str] = (),
+    level: float = 0.95,
+) -> pl.DataFrame:
+    """By some keys: of each value its mean, interval, ``VALUE_n`` and ``VALUE_clusters``; of each of ``sums`` its sum.
+
+    Rows have a ``cluster``. A value that is null is left out of its mean, and a mean of nothing is null. ``signed``
+    names the values that may be negative: their mean is no share, even where all happen to be 0 or 1.
+    """
+    of_cluster = rows.group_by(*keys, "cluster").agg(
+        *(part for value in values for part in _in_cluster(value)), pl.col(list(sums)).sum()
+    )
+    tally = (
+        of_cluster.group_by(*keys)
+        .agg(*(part for value in values for part in _over_clusters(value)), pl.col(list(sums)).sum())
+        .sort(*keys)
+        .collect(engine="streaming")
+    )
+    columns: list[pl.Expr | pl.Series] = []
+    for value in values:
+        parts = Tally(*(tally.get_column(f"{value} {part}").to_numpy() for part in Tally._fields))
+        low, high = bounds(parts._replace(binary=parts.binary & (value not in signed)), level)
+        columns += [
+            (pl.col(f"{value} total") / pl.col(f"{value} n")).alias(value),
+            pl.Series(f"{value}_low", low, nan_to_null=True),
+            pl.Series(f"{value}_high", high, nan_to_null=True),
+            pl.col(f"{value} n").cast(pl.Int64).alias(f"{value}_n"),
+            pl.col(f"{value} clusters").cast(pl.Int64).alias(f"{value}_clusters"),
+        ]
+    table = tally.select(*keys, *columns, *sums)
+    return table.with_columns(
+        pl.when(pl.col(f"{value}_n") > 0).then(pl.col(f"{value}{end}"))
+        for value in values
+        for end in ("", "_low", "_high")
+    )
+
+
+def _in_cluster(value: str) -> Iterator[pl.Expr]:
+    column = pl.col(value)
+    yield column.sum().cast(pl.Float64).alias(f"{value} s")
+    yield column.count().cast(pl.Float64).alias(f"{value} m")
+    yield ((column == 0) | (column == 1)).all().alias(f"{value} binary")
+
+
+def _over_clusters(value: str) -> Iterator[pl.Expr]:
+    s, m = pl.col(f"{value} s"), pl.col(f"{value} m")
+    yield s.sum().alias(f"{value} total")
+    yield m.sum().alias(f"{value} n")
+    yield (m > 0).sum().cast(pl.Float64).alias(f"{value} clusters")
+    yield (s * s).sum().alias(f"{value} squares")
+    yield (s * m).sum().alias(f"{value} cross")
+    yield (m * m).sum().alias(f"{value} sizes")
+    yield pl.col(f"{value} binary").all()

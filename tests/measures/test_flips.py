@@ -1,0 +1,60 @@
+from typing import Any
+
+import polars as pl
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from tests.measures.tables import grid, results
+
+MEASURE = MEASURES["flips"]
+
+
+def settings(start: str = "ask=direct", end: str = "ask=cot", **own: Any) -> Settings:
+    return Settings(own={"from": start, "to": end, **own})
+
+
+def both(direct: dict[str, list[float | None]], cot: dict[str, list[float | None]]) -> Results:
+    one, other = grid(direct, ask="direct"), grid(cot, ask="cot")
+    return Results(pl.concat([one.scores, other.scores]), one.items)
+
+
+def test_items_to_read() -> None:
+    of = both({"a": [1, 1, 0, 0, 1, None], "b": [1, 1]}, {"a": [0, 1, 1, 0, 0, 1], "b": [1, 1]})
+    measured = MEASURE.measure(of, settings())
+    assert measured.table.columns == ["model", "flip", "item", "from_score", "to_score", "flips", "n"]
+    assert measured.table.rows() == [
+        ("a", "lost", "0", 1, 0, 2, 5),
+        ("a", "lost", "4", 1, 0, 2, 5),
+        ("a", "won", "2", 0, 1, 1, 5),
+    ]
+    assert measured.notes == ("2 lost and 1 won of 7 pairs in 2 series",)
+
+
+def test_items_of_two_benchmarks_are_the_same_by_their_id() -> None:
+    rows = [
+        {"item": "1", "benchmark": "four", "score": 1.0},
+        {"item": "2", "benchmark": "four", "score": 1.0},
+        {"item": "1", "benchmark": "ten", "score": 0.0},
+    ]
+    table = MEASURE.measure(results(rows), settings("benchmark=four", "benchmark=ten")).table
+    assert table.select("item", "flip", "n").rows() == [("1", "lost", 1)]
+
+
+def test_what_counts_as_right() -> None:
+    rows = [
+        {"item": "1", "template": t, "ask": ask, "score": float(t < most)}
+        for ask, most in (("direct", 3), ("cot", 2))
+        for t in range(4)
+    ]
+    assert not len(MEASURE.measure(results(rows), settings()).table)
+    table = MEASURE.measure(results(rows), settings(right="0.75")).table
+    assert table.select("flip", "from_score", "to_score").rows() == [("lost", 0.75, 0.5)]
+    with pytest.raises(InputError, match="right: 'all' is not a number"):
+        MEASURE.measure(results(rows), settings(right="all"))
+
+
+def test_nothing_in_common() -> None:
+    rows = [{"item": "1", "score": 1.0}, {"item": "2", "score": 1.0, "ask": "cot"}]
+    with pytest.raises(NotMeasurable, match="flips: the two settings have no item in common"):
+        MEASURE.measure(results(rows), settings())

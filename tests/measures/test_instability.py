@@ -1,0 +1,219 @@
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eyetest.measures import MEASURES, NotMeasurable, Results, Settings, repeats
+from eyetest.measures.stats.entropy import entropy
+from tests.measures.tables import results
+
+MEASURE = MEASURES["instability"]
+
+
+def asked(item: str, choices: str, axis: str = "trial", **more: Any) -> Iterator[dict[str, Any]]:
+    """Answers of one item, a letter each, right where it is A; ``?`` was not read."""
+    for number, choice in enumerate(choices):
+        read = choice != "?"
+        yield {
+            "item": item,
+            axis: number,
+            "reading": "chosen" if read else "unparsed",
+            "choice": choice if read else None,
+            "score": float(choice == "A"),
+            **more,
+        }
+
+
+def items(*names: str, options: int | None = 4, **more: Any) -> list[dict[str, Any]]:
+    return [{"item": name, "options": options, **more} for name in names]
+
+
+def row(of: Results, **where: Any) -> dict[str, Any]:
+    table = MEASURE.measure(of, Settings(by=where.pop("by", ()))).table
+    wanted = {"source": "all"} | where
+    return table.row(by_predicate=pl.all_horizontal(pl.col(k) == v for k, v in wanted.items()), named=True)
+
+
+def test_the_mean_over_items() -> None:
+    found = row(results([*asked("1", "AAABC"), *asked("2", "BBBBB")], items("1", "2")))
+    one = entropy([3, 1, 1], 4)
+    assert one.plain
+    assert one.corrected
+    assert one.normalised
+    assert found["entropy"] == pytest.approx(one.plain / 2)
+    assert found["corrected"] == pytest.approx(one.corrected / 2)
+    assert found["normalised"] == pytest.approx(one.normalised / 2)
+    assert found["accuracy"] == pytest.approx(0.3)
+    assert found["entropy_low"] < found["entropy"] < found["entropy_high"]
+    assert (found["tests"], found["n"], found["unread"], found["unmeasured"]) == (5, 2, 0, 0)
+
+
+def test_answers_that_were_not_read_widen_nothing() -> None:
+    found = row(results([*asked("1", "AA??B"), *asked("2", "?A???"), *asked("3", "?????")], items("1", "2", "3")))
+    assert found["entropy"] == pytest.approx(entropy([2, 1]).plain)
+    assert found["unread"] == pytest.approx(11 / 15)
+    assert (found["n"], found["unmeasured"]) == (1, 2)
+    assert found["accuracy"] == pytest.approx((0.4 + 0.2 + 0) / 3)
+
+
+def test_failed_calls_are_no_tests() -> None:
+    failed = {"item": "1", "trial": 7, "outcome": "failed", "reading": None, "score": None}
+    found = row(results([*asked("1", "AB"), failed], items("1")))
+    assert (found["tests"], found["unread"]) == (2, 0)
+
+
+def test_text_items_and_items_asked_once_are_out() -> None:
+    texts = [
+        {"item": "t", "trial": n, "reading": r, "metric": "open", "score": 0.0}
+        for n, r in ((0, "text"), (1, "refused"))
+    ]
+    given = [{"item": "g", "trial": n, "reading": "refused", "metric": "given", "score": 0.0} for n in range(2)]
+    known = [*items("1", "2"), *items("t", "g", options=None)]
+    found = row(results([*asked("1", "AB"), *asked("2", "A"), *texts, *given], known))
+    assert (found["n"], found["unmeasured"], found["unread"]) == (1, 0, 0)
+
+
+def test_answers_whose_score_was_given_count_by_their_choice() -> None:
+    found = row(results([*asked("1", "AB", metric="given", rule="given")], items("1")))
+    assert found["entropy"] == pytest.approx(math.log(2))
+
+
+def test_items_without_gold_have_an_entropy_but_no_accuracy() -> None:
+    found = row(results([dict(test, score=None) for test in asked("1", "AB")], items("1")))
+    assert found["entropy"] == pytest.approx(math.log(2))
+    assert found["accuracy"] is None
+
+
+def test_without_the_items_nothing_is_normalised() -> None:
+    found = row(results(asked("1", "AB")))
+    assert found["normalised"] is found["normalised_low"] is None
+    assert found["corrected"] == pytest.approx(math.log(2) + 1 / 4)
+
+
+def test_sources_vary_alone() -> None:
+    rows: list[dict[str, Any]] = [
+        {"template": 0, "choice": "A"},
+        {"template": 1, "choice": "A"},
+        {"template": 2, "choice": "B"},
+        {"order": 1, "choice": "C"},
+        {"marks": "digit", "choice": "A"},
+        {"marks": "lower", "choice": "A"},
+        {"template": 1, "order": 1, "choice": "D"},
+    ]
+    of = results([{"item": "1", "score": 0.0, **test} for test in rows], items("1"))
+    table = MEASURE.measure(of, Settings()).table
+    found = dict(table.select("source", "entropy").rows())
+    assert found == {
+        "all": pytest.approx(entropy([4, 1, 1, 1]).plain),
+        "instruction": pytest.approx(entropy([2, 1]).plain),
+        "order": pytest.approx(entropy([1, 1]).plain),
+        "marks": 0,
+    }
+    assert dict(table.select("source", "tests").rows()) == {"all": 7, "instruction": 3, "order": 2, "marks": 3}
+
+
+def test_where_one_axis_varies_it_is_all_there_is() -> None:
+    table = MEASURE.measure(results(asked("1", "AAB", "order", template=3), items("1")), Settings()).table
+    assert table.get_column("source").to_list() == ["all", "order"]
+    assert table.drop("source").row(0) == table.drop("source").row(1)
+
+
+def test_by_model_protocol_and_tag() -> None:
+    rows = [
+        *asked("1", "AB", model="x"),
+        *asked("2", "AA", model="x"),
+        *asked("1", "AA", model="y"),
+        *asked("1", "ABC", model="y", ask="cot"),
+    ]
+    of = results(
+        rows, [{"item": "1", "options": 4, "tag.kind": "hard"}, {"item": "2", "options": 4, "tag.kind": "easy"}]
+    )
+    assert row(of, model="x", ask="direct")["entropy"] == pytest.approx(math.log(2) / 2)
+    assert row(of, model="y", ask="cot")["entropy"] == pytest.approx(math.log(3))
+    assert row(of, model="x", **{"by": ("kind",), "tag.kind": "hard"})["entropy"] == pytest.approx(math.log(2))
+    assert row(of, model="x", **{"by": ("kind",), "tag.kind": "easy"})["entropy"] == 0
+
+
+def test_benchmarks_do_not_mix() -> None:
+    rows = [*asked("1", "AB", benchmark="p"), *asked("1", "AA", benchmark="q")]
+    known = [*items("1", benchmark="p", options=2), *items("1", benchmark="q", options=4)]
+    of = results(rows, known)
+    assert row(of, benchmark="p")["normalised"] == pytest.approx(1)
+    assert row(of, benchmark="q")["normalised"] == 0
+
+
+def test_intervals_know_what_depends_on_what() -> None:
+    rows = [test for i in range(40) for test in asked(str(i), "AB" if i % 8 < 4 else "AA")]
+    alone = row(results(rows, items(*map(str, range(40)))))
+    known = [{"item": str(i), "options": 4, "cluster": f"c{i // 4}"} for i in range(40)]
+    together = row(results(rows, known))
+    assert alone["entropy"] == pytest.approx(together["entropy"])
+    width = [found["entropy_high"] - found["entropy_low"] for found in (alone, together)]
+    assert width[1] > 1.8 * width[0]
+
+
+def test_notes() -> None:
+    few = MEASURE.measure(results([*asked("1", "AB"), *asked("2", "A?")], items("1", "2")), Settings()).notes
+    assert "2 tests an item" in few[0]
+    assert few[1].startswith("1 item of")
+    assert MEASURE.measure(results(asked("1", "ABABA"), items("1")), Settings()).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ([*asked("1", "A")], "ask again"),
+        ([*asked("1", "?????")], "no answer was read"),
+        ([*asked("1", "A?")], "ask again"),
+        ([*asked("1", "A", model="x"), *asked("1", "B", model="y", template=4)], "ask again"),
+    ],
+)
+def test_not_measurable(rows: list[dict[str, Any]], why: str) -> None:
+    with pytest.raises(NotMeasurable, match=f"instability: .*{why}"):
+        MEASURE.measure(results(rows, items("1")), Settings())
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from(["x", "y", "z"]), st.sampled_from("123")),
+        st.text("ABC?", min_size=2, max_size=6),
+        min_size=1,
+        max_size=9,
+    ),
+    st.sampled_from([1, 4, 1_000]),
+)
+def test_as_counted_one_by_one(answers: dict[tuple[str, str], str], most_rows: int) -> None:
+    """Whatever is asked, and however few answers are looked at in one go."""
+    rows = [test for (model, item), said in answers.items() for test in asked(item, said, model=model)]
+    expected: dict[str, list[float]] = {}
+    for (model, _), said in answers.items():
+        counts = Counter(said.replace("?", ""))
+        if counts.total() > 1:
+            expected.setdefault(model, []).append(
+                -sum(n / counts.total() * math.log(n / counts.total()) for n in counts.values())
+            )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(repeats, "_MOST_ROWS", most_rows)
+        try:
+            table = MEASURE.measure(results(rows, items("1", "2", "3")), Settings()).table
+        except NotMeasurable:
+            assert not expected
+            return
+    found = table.filter(pl.col("source") == "all", pl.col("n") > 0)
+    assert dict(found.select("model", "entropy").rows()) == {
+        model: pytest.approx(sum(values) / len(values), abs=1e-12) for model, values in expected.items()
+    }
+
+
+def test_categorical_columns() -> None:
+    """Tables of many millions are read as categories."""
+    plain = results([*asked("1", "AAB"), *asked("2", "AAA")], items("1", "2", cluster="c"))
+    names = ["item", "model", "choice", "benchmark"]
+    as_categories = Results(plain.scores.with_columns(pl.col(names).cast(pl.Categorical)), plain.items)
+    assert row(as_categories) == row(plain)

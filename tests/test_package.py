@@ -14,7 +14,7 @@ from eyetest.errors import InputError
 
 ROOMS = (
     *("records", "benchmarks", "runs", "scoring", "measures", "prompts", "models", "running"),
-    *("probes", "curate", "world", "reports", "cli"),
+    *("probes", "screens", "curate", "world", "reports", "review", "recipes", "cli"),
 )
 EXPORTING = [eyetest, *(importlib.import_module(f"eyetest.{room}") for room in ROOMS)]
 

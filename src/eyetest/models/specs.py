@@ -5,27 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import yaml
-
 from eyetest.errors import InputError, nearest, short
+from eyetest.handwritten import convert, read_yaml
 from eyetest.models.base import Backend, Model, Surroundings
 from eyetest.records import ModelEntry
 from eyetest.registry import Registry
 
 BACKENDS: Registry[Backend] = Registry("kind of model", "eyetest.models", "BACKEND")
 _NAMED = re.compile(r"(?P<name>[\w.\-/: ]+?)=(?P<spec>[a-z]+:.*)", re.DOTALL)
-
-
-class _NoDoubles(yaml.SafeLoader):
-    """Refuses a name that stands there twice, of which plain YAML would silently take the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for name in names:
-            if names.count(name) > 1:
-                raise yaml.YAMLError(f'"{name}" stands there twice')
-        return super().construct_mapping(node, deep)
 
 
 def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[str, ModelEntry]:
@@ -49,10 +36,7 @@ def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[
 
 def read_models(path: Path) -> dict[str, ModelEntry]:
     """A ``models.yaml``: name → spec and what is known of the model."""
-    try:
-        content: Any = yaml.load(path.read_text(encoding="utf-8"), _NoDoubles)  # noqa: S506 (a SafeLoader)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    content = read_yaml(path)
     if not isinstance(content, dict) or not content:
         raise InputError(f"{path}: expected names of models, each with a spec")
     return {str(name): _entry(value, f"{path}: {name}") for name, value in content.items()}
@@ -79,14 +63,7 @@ def _one(word: str, listed: dict[str, ModelEntry]) -> tuple[str, ModelEntry]:
 def _entry(value: Any, where: str) -> ModelEntry:
     if isinstance(value, str):
         value = {"spec": value}
-    if isinstance(value, dict):
-        for key in value:
-            if key not in ModelEntry.__struct_fields__:
-                raise InputError(f'{where}: no setting "{key}"; {nearest(str(key), ModelEntry.__struct_fields__)}')
-    try:
-        return _checked(msgspec.convert(value, ModelEntry), where)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{where}: {error}") from None
+    return _checked(convert(value, ModelEntry, where), where)
 
 
 def _checked(entry: ModelEntry, where: str) -> ModelEntry:

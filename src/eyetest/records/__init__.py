@@ -17,6 +17,7 @@ from eyetest.records.item import (
 )
 from eyetest.records.manifest import FOLDER_VERSION, Counts, Manifest, Origin
 from eyetest.records.marking import identity, mark, shown_order
+from eyetest.records.recipe import Panel, Recipe, Review, Select, Stage
 from eyetest.records.request import (
     GreyPicture,
     Likelihood,
@@ -29,7 +30,7 @@ from eyetest.records.request import (
     Words,
 )
 from eyetest.records.run import RUN_VERSION, RunBenchmark, RunManifest, RunStep
-from eyetest.records.settings import Cut, ModelEntry, Panel, Price, Recipe, Stage
+from eyetest.records.settings import Cut, ModelEntry, Price
 from eyetest.records.stopping import StoppingRule, Tally, parse_rule
 from eyetest.records.tables import (
     TABLES,
@@ -82,10 +83,12 @@ __all__ = [
     "Recipe",
     "Request",
     "Response",
+    "Review",
     "RunBenchmark",
     "RunManifest",
     "RunStep",
     "Score",
+    "Select",
     "Severity",
     "Spelling",
     "Stage",

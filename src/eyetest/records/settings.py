@@ -1,10 +1,8 @@
-"""What people write by hand: models and recipes. A key that is not known is refused, with the nearest one."""
+"""What people write by hand about models, and thresholds with their operators."""
 
 from typing import Annotated, Any, Literal
 
 import msgspec
-
-from eyetest.records.condition import Ask, Marks, Method, Shots, Sight
 
 Operator = Literal["<", "<=", "==", ">=", ">"]
 
@@ -44,19 +42,6 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """The most calls in flight at once."""
 
 
-class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Models that are asked together; ``models`` may give one of them a condition of its own."""
-
-    size: int
-    sight: Sight = "image"
-    ask: Ask = "direct"
-    shots: Shots = "none"
-    marks: Marks = "upper"
-    method: Method = "generate"
-    trials: int = 1
-    models: dict[str, dict[str, Any]] = {}
-
-
 class Cut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A threshold together with its operator, because papers and their code disagree about it."""
 
@@ -73,30 +58,3 @@ class Cut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             ">": number > self.value,
         }
         return sides[self.op]
-
-
-class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One step of a recipe: exactly one of ``screen``, ``grade``, ``review`` and ``select``."""
-
-    screen: str | None = None
-    grade: str | None = None
-    review: dict[str, Any] | None = None
-    select: dict[str, Any] | None = None
-    panel: str | None = None
-    keep: dict[str, Cut] = {}
-    bands: dict[str, tuple[int, int]] = {}
-
-    def __post_init__(self) -> None:
-        kinds = [k for k in ("screen", "grade", "review", "select") if getattr(self, k) is not None]
-        if len(kinds) != 1:
-            found = " and ".join(kinds) or "none of them"
-            raise ValueError(f"a stage is one of screen, grade, review, select; found {found}")
-
-
-class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A paper's whole method as one short file."""
-
-    panels: dict[str, Panel] = {}
-    stages: tuple[Stage, ...] = ()
-    rescale: dict[str, Any] = {}
-    seed: int = 0

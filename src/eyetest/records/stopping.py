@@ -45,6 +45,13 @@ class StoppingRule(msgspec.Struct, frozen=True, kw_only=True):
     """Over the number of models that answer: whether the item falls under the rule."""
     models: int = 1
 
+    @property
+    def told(self) -> str:
+        """The rule in words."""
+        models = f"{self.falls.op} {self.falls.value:g} of {self.models} models"
+        trials = f"{self.answers.op} {self.answers.value:g} of {self.trials} trials, "
+        return (trials if self.trials > 1 else "") + models
+
     def model_answers(self, tally: Tally) -> bool | None:
         """Whether a model answers the item; None while that is open."""
         return _settled(self.answers, tally.hits, tally.hits + tally.unknown)

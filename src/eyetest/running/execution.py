@@ -1,7 +1,7 @@
 """A plan is carried out: each model at its own pace, or, under a stopping rule, panels item by item."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from eyetest.models import Call, Model
@@ -93,17 +93,19 @@ async def _ask(runner: Runner, call: Call) -> None:
 
 
 def _panels(plan: Plan, rule: StoppingRule, item: Item) -> list[Panel]:
-    """One panel a condition: the calls about the item by model, in the order of the models."""
+    """One panel a condition: the calls about the item by model, in the order of the models.
+
+    Models with a condition of their own sit in one panel with the others.
+    """
+    if plan.is_joint:
+        calls = [call for call in plan.calls(item, plan.models) if not isinstance(call, tuple)]
+        return [Panel(rule, [[call for call in calls if call.asked.model == m.name] for m in plan.models])]
     by_condition: dict[Condition, dict[str, list[Call]]] = {}
     for call in plan.calls(item, plan.models):
         if not isinstance(call, tuple):
             models = by_condition.setdefault(call.asked.condition, {model.name: [] for model in plan.models})
             models[call.asked.model].append(call)
-    return [Panel(rule, _in_order(models)) for models in by_condition.values()]
-
-
-def _in_order(models: dict[str, list[Call]]) -> Sequence[Sequence[Call]]:
-    return list(models.values())
+    return [Panel(rule, list(models.values())) for models in by_condition.values()]
 
 
 class _Window:

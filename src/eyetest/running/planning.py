@@ -78,15 +78,22 @@ class Plan:
         self.trials, self.seed = trials, seed
         self._sampling = dict(sampling or {})
         self._settings: dict[tuple[str, str, int], dict[str, Any]] = {}
+        self.own: Mapping[str, Mapping[str, Any]] = {}
+        """By model: axes on which it is asked otherwise than the conditions say."""
         self.recorded: Mapping[bytes, str] = {}
         """Answers that were brought in from elsewhere, by who was asked what: the ids under which they are stored."""
         self.positions: Sequence[int] = benchmark.by_picture()
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether some models are asked in a way of their own, so that conditions do not tell panels apart."""
+        return bool(self.own)
 
     def only(self, limit: int | None = None, ids: Sequence[str] = ()) -> None:
         """Keep to the first items of the benchmark, or to named ones."""
         keep: set[int] | None = None
         if ids:
-            keep = {self.benchmark.position(item_id) for item_id in ids}
+            keep = set(self.benchmark.positions(ids))
         if limit is not None:
             keep = set(islice(sorted(keep if keep is not None else range(len(self.benchmark))), limit))
         if keep is not None:
@@ -99,13 +106,14 @@ class Plan:
 
     def calls(self, item: Item, models: Sequence[Model]) -> Iterator[Call | tuple[Model, CannotApply]]:
         """The calls about one item, and which conditions could not be put to it."""
-        for condition in self.conditions:
-            prompts: dict[bool, Prompt | CannotApply] = {}
+        for usual in self.conditions:
+            prompts: dict[tuple[bool, Condition], Prompt | CannotApply] = {}
             for model in models:
                 prefill = model.entry.prefill
-                if prefill not in prompts:
-                    prompts[prefill] = _build(item, condition, prefill=prefill)
-                prompt = prompts[prefill]
+                condition = msgspec.structs.replace(usual, **self.own.get(model.name, {}))
+                if (prefill, condition) not in prompts:
+                    prompts[prefill, condition] = _build(item, condition, prefill=prefill)
+                prompt = prompts[prefill, condition]
                 if condition.method == "likelihood" and not model.likelihoods:
                     prompt = CannotApply(f"{model.name} gives no likelihoods")
                 if isinstance(prompt, CannotApply):

@@ -47,8 +47,10 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     patience: Surroundings = Surroundings()
     retry_failed: bool = False
-    stop: str = ""
-    """A stopping rule in words; empty asks everything."""
+    stop: str | StoppingRule = ""
+    """A stopping rule, or one in words; empty asks everything."""
+    own: dict[str, dict[str, Any]] = {}
+    """By model: axes on which it is asked otherwise than the conditions say."""
 
 
 class Session:
@@ -61,7 +63,9 @@ class Session:
         surroundings = msgspec.structs.replace(asking.patience, pictures=Pictures(benchmark.images))
         self.models: list[Model] = make_models(models, surroundings)
         self.rule: StoppingRule | None = None
-        if asking.stop:
+        if isinstance(asking.stop, StoppingRule):
+            self.rule = asking.stop
+        elif asking.stop:
             self.rule = parse_rule(asking.stop, trials=asking.trials, models=len(models))
         self.plan = Plan(
             benchmark,
@@ -71,6 +75,7 @@ class Session:
             sampling=asking.sampling,
             seed=asking.seed,
         )
+        self.plan.own = asking.own
         self.plan.only(asking.limit, asking.items)
         self.about = RunBenchmark.of(benchmark.manifest, benchmark.path)
 
@@ -106,7 +111,7 @@ class Session:
             run.record(self._step(estimate), self.entries, self.about)
             copy_without_pictures(self.benchmark, to / BENCHMARK)
             if estimate.calls:
-                with watch(progress) if watch else nullcontext(), _one_error(), suppress(asyncio.CancelledError):
+                with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
                     asyncio.run(self._ask(run, progress, settled))
             if progress.saved:
                 run.amend(saved=progress.saved)
@@ -114,7 +119,7 @@ class Session:
 
     async def _ask(self, run: RunWriter, progress: Progress, settled: set[bytes]) -> None:
         runner = Runner(self.models, run.journal.append, self.asking.limits, progress=progress, seed=self.asking.seed)
-        with _ctrl_c(runner):
+        with stopping_on_ctrl_c(runner):
             async with runner:
                 if self.rule is None:
                     await execute(self.plan, runner, settled)
@@ -133,7 +138,7 @@ class Session:
         if asking.sampling:
             options["sampling"] = msgspec.json.encode(asking.sampling).decode()
         if asking.stop:
-            options["stop"] = asking.stop
+            options["stop"] = asking.stop if isinstance(asking.stop, str) else asking.stop.told
         return RunStep(
             what="ask",
             seed=asking.seed,
@@ -145,7 +150,7 @@ class Session:
 
 
 @contextmanager
-def _one_error() -> Iterator[None]:
+def one_error() -> Iterator[None]:
     """Tasks that fail together are reported by the first of them."""
     try:
         yield
@@ -157,7 +162,7 @@ def _one_error() -> Iterator[None]:
 
 
 @contextmanager
-def _ctrl_c(runner: Runner) -> Iterator[None]:
+def stopping_on_ctrl_c(runner: Runner) -> Iterator[None]:
     """Ctrl-C once lets the calls in flight finish, twice gives them up. Only the main thread can be told."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 

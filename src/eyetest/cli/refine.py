@@ -1,0 +1,222 @@
+"""``eyetest refine``: a benchmark through a recipe, into a better one."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from eyetest.benchmarks import Benchmark
+from eyetest.cli import options
+from eyetest.cli.live import watching
+from eyetest.cli.run import estimate_table
+from eyetest.cli.terminal import err, note, out, print_json, print_table, safe
+from eyetest.errors import InputError, short
+from eyetest.measures import Results
+from eyetest.models import read_models
+from eyetest.recipes import Refined, Refining, load_recipe
+from eyetest.recipes.panels import Seated, answering, seat
+from eyetest.recipes.refining import BENCHMARK, REVIEW, RUN, refuse_foreign
+from eyetest.recipes.sources import Live, Recorded, StoppedEarly
+from eyetest.records import ModelEntry, Recipe
+from eyetest.review import DECISIONS, QUEUE
+from eyetest.running import Estimate, Limits
+from eyetest.running.measured import results_of
+from eyetest.runs import Run
+from eyetest.scoring import Scorer
+from eyetest.wording import counted
+
+_WHO = "Who is asked"
+_LIMITS = "How far it may go"
+
+
+def refine(
+    bench: options.BenchArgument,
+    recipe: Annotated[
+        str,
+        typer.Option(
+            "--recipe", "-r", metavar="NAME", help="A recipe by name, or a YAML file (eyetest recipe list)."
+        ),
+    ],
+    to: Annotated[
+        Path,
+        typer.Option("--to", metavar="DIR", help="The folder of the refinement; again to go on where it stopped."),
+    ],
+    models: Annotated[
+        Path | None,
+        typer.Option("--models", metavar="FILE", help="models.yaml: who can be asked.", rich_help_panel=_WHO),
+    ] = None,
+    answers: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--answers",
+            metavar="RUN",
+            help="Recorded answers instead of models; nothing is asked.",
+            rich_help_panel=_WHO,
+        ),
+    ] = None,
+    panel: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--panel", metavar="NAME=A,B", help="Who sits on a panel, in the order of asking.", rich_help_panel=_WHO
+        ),
+    ] = None,
+    hold_out: Annotated[
+        list[str] | None,
+        typer.Option("--hold-out", metavar="A,B", help="Models that answer but have no say.", rich_help_panel=_WHO),
+    ] = None,
+    rules: Annotated[str, typer.Option("--rules", metavar="NAME", help="Whose reading rules.")] = "eyetest",
+    skip_review: Annotated[
+        bool, typer.Option("--skip-review", help="Let items pass that no person has looked at yet.")
+    ] = False,
+    ask_everything: Annotated[
+        bool,
+        typer.Option("--ask-everything", help="Do not stop early; verdicts are the same.", rich_help_panel=_LIMITS),
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say what would be asked at most, and ask nothing.", rich_help_panel=_LIMITS),
+    ] = False,
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="The most calls in flight to a model.", rich_help_panel=_LIMITS)
+    ] = 64,
+    max_calls: Annotated[
+        int | None, typer.Option(min=1, help="Stop after so many calls.", rich_help_panel=_LIMITS)
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, help="Stop before this is passed.", rich_help_panel=_LIMITS)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the funnel as JSON.")] = False,
+    format_name: options.FormatOption = None,
+    fields: options.MapOption = None,
+    images: options.ImagesOption = None,
+    drop: options.DropOption = None,
+) -> None:
+    """Take a benchmark through a recipe: panels screen it, people review it, a balanced selection comes out.
+
+    Every item gets a verdict at every stage it reaches (DIR/verdicts.parquet). Kill it at any moment and run the same
+    command again. What waits for people is in DIR/review/queue.csv; put their decisions beside it and run it again.
+    """
+    chosen = load_recipe(recipe)
+    refuse_foreign(to)
+    read = options.read_options(format_name, fields, images, None, drop, allow_missing_gold=False)
+    benchmark = options.open_with_bar(bench, read)
+    scorer = Scorer(rules)
+    if bool(models) == bool(answers):
+        raise InputError("who answers? --models FILE to ask them, or --answers RUN for what was recorded")
+    named, out_ = _named(panel or []), [word.strip() for words in hold_out or [] for word in words.split(",")]
+    limits = Limits(concurrency=concurrency, calls=max_calls, money=max_cost)
+    if answers:
+        found = results_of([Run(run) for run in answers], scorer, bench=None)
+        panels = seated_on_answers(chosen, found, named, out_)
+        source: Live | Recorded = Recorded(found)
+    else:
+        assert models is not None
+        entries = read_models(models)
+        panels = seat(chosen, entries, named, out_)
+        source = Live(benchmark, entries, to / RUN, scorer, limits, seed=chosen.seed, ask_everything=ask_everything)
+        source.watch, source.planned = watching, _announce
+        if dry_run:
+            _estimate(chosen, panels, source, benchmark)
+            return
+    refining = Refining(benchmark, chosen, panels, source, to, skip_review)
+    try:
+        result = refining.run()
+    except StoppedEarly as stop:
+        note(f"{stop}; {counted(stop.progress.left, 'call')} left. The same command goes on from here.")
+        raise typer.Exit(130) from None
+    steps = [step for step in refining.funnel(result) if not step.tag]
+    if as_json:
+        print_json({"funnel": [step._asdict() for step in steps], "kept": len(result.kept), "paused": result.paused})
+        return
+    _report(result, steps, to, source)
+
+
+def seated_on_answers(
+    recipe: Recipe, results: Results, named: dict[str, list[str]], held_out: Sequence[str]
+) -> dict[str, Seated]:
+    """Panels out of who answered: those named, or all that answered with a panel's sight."""
+    known = dict(results.models)
+    wanted = dict(named)
+    for name, panel in recipe.panels.items():
+        present = answering(results, panel)
+        known |= {model: ModelEntry(spec="replay:") for model in present if model not in known}
+        wanted.setdefault(name, list(panel.models) or present)
+    judged = {stage.judge for stage in recipe.stages if stage.judge} - {stage.panel for stage in recipe.stages}
+    heard = {name: panel for name, panel in recipe.panels.items() if name not in judged}
+    seated = seat(msgspec.structs.replace(recipe, panels=heard), known, {n: wanted[n] for n in heard}, held_out)
+    return seated | {name: Seated(name, recipe.panels[name], ()) for name in judged}
+
+
+def _named(words: Sequence[str]) -> dict[str, list[str]]:
+    found = {}
+    for word in words:
+        name, equals, members = word.partition("=")
+        if not equals or not members.strip(","):
+            raise InputError(f"--panel: found {short(word)}, expected NAME=MODEL,MODEL")
+        found[name] = [member.strip() for member in members.split(",") if member.strip()]
+    return found
+
+
+def _announce(stage: str, estimate: Estimate) -> None:
+    if estimate.calls:
+        err.print(Text(stage, "bold"))
+        err.print(estimate_table(estimate))
+
+
+def _estimate(recipe: Recipe, panels: dict[str, Seated], source: Live, benchmark: Benchmark) -> None:
+    """What each stage would ask if no item fell before it and nothing stopped early."""
+    items = list(benchmark)
+    for stage in recipe.stages:
+        if stage.panel:
+            seated = panels[stage.panel]
+            session = source.session(seated, [one.model for one in seated.everybody], items, stage, None)
+            out.print(Text(f"{stage.title}, at most", "bold"))
+            out.print(estimate_table(session.estimate(source.to)))
+
+
+def _report(result: Refined, steps: Sequence[object], to: Path, source: Live | Recorded) -> None:
+    """The funnel, what is still answered blind, and what to do next."""
+    print_table(_funnel_table(steps))
+    if result.residuals:
+        out.print()
+        print_table(_residual_table(result))
+    for line in result.notes:
+        note(line)
+    if isinstance(source, Live) and source.saved:
+        note(f"{counted(source.saved, 'call')} saved by stopping early")
+    if result.waiting:
+        where = f"{to / REVIEW / QUEUE}; decisions go to {to / REVIEW / DECISIONS}"
+        note(f"{counted(len(result.waiting), 'item')} for people: {where}, then the same command again")
+    if result.paused:
+        note(f"nothing after {result.paused} was done yet (--skip-review goes on without people)")
+    elif result.kept:
+        place = to / BENCHMARK
+        out.print(Text(f"{counted(len(result.kept), 'item')} → {safe(str(place))}", "bold"), soft_wrap=True)
+    else:
+        note("no item is left, so no benchmark was written")
+
+
+def _funnel_table(steps: Sequence[object]) -> Table:
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    table.add_column("stage")
+    names = ("into", "keep", "drop", "fix", "review")
+    for name in names:
+        table.add_column("in" if name == "into" else name, justify="right")
+    for step in steps:
+        table.add_row(safe(str(getattr(step, "stage"))), *(f"{getattr(step, name):,}" for name in names))  # noqa: B009
+    return table
+
+
+def _residual_table(result: Refined) -> Table:
+    table = Table(box=None, header_style="dim", pad_edge=False, title="answered blind", title_justify="left")
+    for name in ("panel", "who", "models", "items", "accuracy"):
+        table.add_column(name, justify="left" if name in ("panel", "who") else "right", no_wrap=True)
+    for one in result.residuals:
+        value, low, high, n = one.accuracy
+        told = "–" if value is None else f"{value:.3f} [{low or 0:.3f}, {high or 1:.3f}]"
+        table.add_row(safe(one.panel), f"{one.who}, {one.when}", str(one.models), f"{n:,}", told)
+    return table

@@ -1,0 +1,205 @@
+"""Choose items by quota: so many of each kind, spread over other kinds, the same for the same seed.
+
+How many are taken of a cell depends on the sizes of the pool and the seed; which ones, on the seed and their ids
+alone, never on the order of the pool. So a pool that changes a little changes the selection a little.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import NamedTuple
+
+import msgspec
+
+from eyetest.curate.quotas import Nesting, Values, draw, even, proportional
+from eyetest.errors import InputError, nearest, short
+from eyetest.records import Item, Select
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """What a selection sees of an item."""
+
+    id: str
+    tags: Mapping[str, str]
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """Items of one quota that are alike in every tag of ``balance`` and ``proportional``; these are its values."""
+
+    values: tuple[str, ...]
+    available: int
+    taken: int
+
+
+class Quota(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked of one value of ``per``, and what became of it. ``cells`` is empty where nothing is spread."""
+
+    value: str
+    asked: int
+    available: int
+    taken: int
+    cells: tuple[Cell, ...] = ()
+
+
+class Unmet(NamedTuple):
+    """A quota for which there were too few items."""
+
+    quota: str
+    missing: int
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """The items that were taken, in the order of the pool, and why so many of each kind."""
+
+    ids: tuple[str, ...]
+    quotas: tuple[Quota, ...]
+    unmet: tuple[Unmet, ...]
+    untagged: dict[str, int]
+    """How many items lack a tag that was looked at. They count as having the value ""."""
+    seed: int
+
+
+class CannotMeet(InputError):  # noqa: N818 (says what is missing; nothing went wrong)
+    """The pool is too small for a quota."""
+
+    def __init__(self, message: str, unmet: Iterable[Unmet]) -> None:
+        super().__init__(message)
+        self.unmet = tuple(unmet)
+
+
+def candidate(item: Item, more: Mapping[str, str] | None = None) -> Candidate:
+    """An item by its tags that hold one value, and by ``more`` that was found out since, such as its difficulty."""
+    words = {True: "yes", False: "no"}
+    own = {
+        tag: words[value] if isinstance(value, bool) else str(value)
+        for tag, value in item.tags.items()
+        if isinstance(value, str | int | float)
+    }
+    return Candidate(item.id, own | dict(more or {}))
+
+
+def select(
+    items: Sequence[Candidate], selection: Select, seed: int, worth: Mapping[str, float] | None = None
+) -> Chosen:
+    """Choose, or raise `CannotMeet` where there are too few items and the selection does not keep all then.
+
+    ``worth``, by item: the best of each cell are taken instead of any.
+    """
+    if selection.fraction is not None:
+        selection = msgspec.structs.replace(
+            selection, fraction=None, total=max(1, round(selection.fraction * len(items)))
+        )
+    _refuse_twice(items)
+    check_tags(items, selection.tags)
+    pools = _pools(items, selection)
+    asked = _asked({value: len(pool) for value, pool in pools.items()}, selection, seed)
+    unmet = list(_unmet(pools, asked, selection, known=items))
+    if unmet and selection.short == "refuse":
+        others = f"; and {len(unmet) - 1} more" if len(unmet) > 1 else ""
+        raise CannotMeet(f"{unmet[0][1]}{others}", (short_of for short_of, _ in unmet))
+    nesting = Nesting([even] * len(selection.balance) + [proportional] * len(selection.proportional), seed)
+    taken: set[str] = set()
+    quotas = []
+    for value, pool in pools.items():
+        count = min(asked[value], len(pool))
+        cells = _cells(pool, (*selection.balance, *selection.proportional))
+        sizes = nesting.split({path: len(ids) for path, ids in cells.items()}, count, inside=(value,))
+        for path, ids in cells.items():
+            taken.update(_drawn(ids, sizes[path], seed, worth or {}))
+        made_of = [Cell(values=path, available=len(ids), taken=sizes[path]) for path, ids in cells.items() if path]
+        quotas.append(Quota(value=value, asked=asked[value], available=len(pool), taken=count, cells=tuple(made_of)))
+    return Chosen(
+        ids=tuple(item.id for item in items if item.id in taken),
+        quotas=tuple(quotas),
+        unmet=tuple(short_of for short_of, _ in unmet),
+        untagged=_untagged(pools.values(), selection.tags),
+        seed=seed,
+    )
+
+
+def by_value(items: Iterable[Candidate], tag: str) -> dict[str, list[Candidate]]:
+    """Items by their value of a tag, sorted; ``""`` for those that lack it."""
+    found: dict[str, list[Candidate]] = {}
+    for item in items:
+        found.setdefault(item.tags.get(tag, ""), []).append(item)
+    return dict(sorted(found.items()))
+
+
+def check_tags(items: Sequence[Candidate], tags: Iterable[str]) -> None:
+    """Refuse a tag that no item has: it is more likely misspelt than meant."""
+    for tag in tags:
+        if items and not any(tag in item.tags for item in items):
+            known = {name for item in items for name in item.tags}
+            raise InputError(f"no item has a tag {short(tag)}; {nearest(tag, known) if known else 'none has any'}")
+
+
+def _pools(items: Sequence[Candidate], selection: Select) -> dict[str, list[Candidate]]:
+    if not selection.per:
+        return {"": list(items)}
+    found = by_value(items, selection.per)
+    return {value: found.get(value, []) for value in selection.values} if selection.values else found
+
+
+def _asked(capacities: Mapping[str, int], selection: Select, seed: int) -> dict[str, int]:
+    """The size of each quota. Of a total, one that is empty gets nothing but is missed as if it had a usual share."""
+    if selection.total is None or not selection.per:
+        return dict.fromkeys(capacities, selection.count or selection.total or 0)
+    divide = even if selection.share == "even" else proportional
+    shares = divide(capacities, selection.total, lambda value: (draw(seed, value),))
+    usual = max(1, selection.total // max(1, len(capacities)))
+    return {value: shares[value] if capacities[value] else usual for value in capacities}
+
+
+def _unmet(
+    pools: Mapping[str, Sequence[Candidate]],
+    asked: Mapping[str, int],
+    selection: Select,
+    known: Sequence[Candidate],
+) -> Iterator[tuple[Unmet, str]]:
+    """What cannot be met, each with the line that says so."""
+    there = sum(map(len, pools.values()))
+    if selection.per and selection.total is not None and there < selection.total:
+        yield _too_few("all items", selection.total, there)
+    elif not pools:
+        yield _too_few(f"each {selection.per}", selection.count or 0, 0)
+    for value, pool in pools.items():
+        if len(pool) < asked[value]:
+            name = f"{selection.per} {_quoted(value)}" if selection.per else "all items"
+            unmet, line = _too_few(name, asked[value], len(pool))
+            close = [] if pool else get_close_matches(value, by_value(known, selection.per), n=1)
+            yield unmet, f"{line} (did you mean {_quoted(close[0])}?)" if close else line
+
+
+def _too_few(quota: str, asked: int, left: int) -> tuple[Unmet, str]:
+    are = "is" if left == 1 else "are"
+    line = f"cannot take {asked:,} of {quota}: {left:,} {are} left, {asked - left:,} short"
+    return Unmet(quota, asked - left), line
+
+
+def _quoted(value: str) -> str:
+    text = repr(value)[1:-1]
+    return f'"{text if len(text) <= 60 else text[:59] + "…"}"'
+
+
+def _cells(pool: Iterable[Candidate], tags: Sequence[str]) -> dict[Values, list[str]]:
+    found: dict[Values, list[str]] = {}
+    for item in pool:
+        found.setdefault(tuple(item.tags.get(tag, "") for tag in tags), []).append(item.id)
+    return dict(sorted(found.items()))
+
+
+def _drawn(ids: Sequence[str], count: int, seed: int, worth: Mapping[str, float]) -> Iterable[str]:
+    if count == len(ids):
+        return ids
+    return sorted(ids, key=lambda one: (-worth.get(one, 0.0), draw(seed, one), one))[:count]
+
+
+def _untagged(pools: Iterable[Sequence[Candidate]], tags: Sequence[str]) -> dict[str, int]:
+    lacking = Counter(tag for pool in pools for item in pool for tag in tags if not item.tags.get(tag))
+    return {tag: lacking[tag] for tag in tags if lacking[tag]}
+
+
+def _refuse_twice(items: Sequence[Candidate]) -> None:
+    for item, times in Counter(item.id for item in items).most_common(1):
+        if times > 1:
+            raise InputError(f"item {short(item)} is in the pool {times} times")

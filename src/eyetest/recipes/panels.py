@@ -1,0 +1,109 @@
+"""Who sits on a recipe's panels, and where what they said is found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import polars as pl
+
+from eyetest.errors import InputError
+from eyetest.measures import Results
+from eyetest.measures.results import PROTOCOL
+from eyetest.records import Condition, ModelEntry, Panel, Recipe
+from eyetest.screens import Seat
+from eyetest.wording import counted, listed
+
+
+@dataclass(frozen=True)
+class Seated:
+    """A panel with the models on it: those who decide, and those who are held out."""
+
+    name: str
+    panel: Panel
+    seats: tuple[Seat, ...]
+    held_out: tuple[Seat, ...] = ()
+
+    @property
+    def tests(self) -> int:
+        """How often each is asked about an item."""
+        return self.panel.trials * self.panel.orders
+
+    @property
+    def everybody(self) -> tuple[Seat, ...]:
+        """Who is asked."""
+        return (*self.seats, *self.held_out)
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """How the panel is asked: one condition for each order of the options."""
+        usual = self.panel.condition()
+        return tuple(msgspec.structs.replace(usual, order=order) for order in range(self.panel.orders))
+
+
+def seat(
+    recipe: Recipe, models: Mapping[str, ModelEntry], named: Mapping[str, Sequence[str]], held_out: Sequence[str] = ()
+) -> dict[str, Seated]:
+    """Seat models on every panel of a recipe.
+
+    A panel is the models that the user named for it, or those that the recipe names, or all there are. The held-out
+    ones of a panel are those that the user named, or the last ones. A panel of another size than the recipe's is
+    refused, unless the recipe says how its thresholds change.
+    """
+    for name in named:
+        if name not in recipe.panels:
+            raise InputError(f'--panel: the recipe has no panel "{name}"; it has {", ".join(recipe.panels)}')
+    found = {}
+    for name, panel in recipe.panels.items():
+        members = list(named.get(name) or panel.models or models)
+        if unknown := [model for model in members if model not in models]:
+            raise InputError(f"panel {name}: no model {listed(unknown)}; there are {listed(models, 8)}")
+        out = [model for model in members if model in held_out]
+        if not out and panel.held_out:
+            out = members[-panel.held_out :] if len(members) == panel.size + panel.held_out else []
+        seats = [model for model in members if model not in out]
+        if len(seats) != panel.size and name not in recipe.rescale:
+            raise InputError(
+                f"panel {name} has {counted(panel.size, 'seat')}, not {len(seats)}: name its models with "
+                f"--panel {name}=A,B,… or say rescale: {{{name}: proportional}} in the recipe"
+            )
+        found[name] = Seated(name, panel, _seats(seats, models), _seats(out, models))
+    return found
+
+
+def _seats(names: Sequence[str], models: Mapping[str, ModelEntry]) -> tuple[Seat, ...]:
+    return tuple(Seat(name, models[name].base) for name in names)
+
+
+def answering(results: Results, panel: Panel) -> list[str]:
+    """The models that answered with a panel's sight, in recorded answers."""
+    sighted = results.scores.filter(pl.col("sight") == panel.sight)
+    return sorted(sighted.select(pl.col("model").unique()).collect(engine="streaming").to_series())
+
+
+def recorded(results: Results, seated: Seated) -> pl.DataFrame:
+    """What a panel said in recorded answers, each seat under one protocol.
+
+    That is the panel's, or the seat's own; a seat that never answered so is heard as it did answer with that sight,
+    if there is only one such way.
+    """
+    wanted = [member.model for member in seated.everybody]
+    frame = results.scores.filter(pl.col("model").is_in(wanted)).collect(engine="streaming")
+    parts = []
+    for model in wanted:
+        condition = seated.panel.condition(model)
+        mine = frame.filter((pl.col("model") == model) & (pl.col("sight") == condition.sight))
+        exact = mine.filter(pl.all_horizontal(pl.col(axis) == getattr(condition, axis) for axis in PROTOCOL))
+        ways = mine.select(PROTOCOL).unique()
+        if exact.is_empty() and len(ways) > 1:
+            told = listed([" ".join(row) for row in sorted(ways.rows())])
+            raise InputError(
+                f"panel {seated.name}: {model} was asked in {len(ways)} ways ({told}); the recipe has to say which"
+            )
+        parts.append(_tests(exact if len(exact) else mine, seated))
+    return pl.concat(parts) if parts else frame.head(0)
+
+
+def _tests(rows: pl.DataFrame, seated: Seated) -> pl.DataFrame:
+    """The first tests of each item, as many as the panel makes, whatever they vary."""
+    order = ["item", "template", "order", "marks", "trial"]
+    ranked = rows.sort(order).with_columns(pl.int_range(pl.len()).over("item").alias("test"))
+    return ranked.filter(pl.col("test") < seated.tests).drop("test")

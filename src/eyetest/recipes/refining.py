@@ -1,0 +1,233 @@
+"""A recipe carried out: stage after stage, each item with a verdict at each stage it reaches.
+
+What a stage needs to know is asked for the items that reached it. Everything follows from the journal and the
+decisions of people, so that a refinement that was killed and run again ends in the same bytes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError
+from eyetest.recipes.funnel import Step, funnel, write_funnel
+from eyetest.recipes.panels import Seated
+from eyetest.recipes.residual import Residual, residual
+from eyetest.recipes.selecting import selected
+from eyetest.recipes.sources import Source
+from eyetest.records import Decision, Item, Lineage, Recipe, Stage, Verdict
+from eyetest.replacing import replacing_file
+from eyetest.review import DECISIONS, decide, read_decisions, write_queue
+from eyetest.review.decisions import edited
+from eyetest.screens import SCREENS, Case, Evidence
+from eyetest.screens.difficulty import BAND
+from eyetest.tables import write_records
+from eyetest.version import __version__
+
+VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT = (
+    *("verdicts.parquet", "funnel.csv", "benchmark", "run", "review"),
+    "refine.json",
+)
+
+
+@dataclass
+class Refined:
+    """What a refinement came to."""
+
+    stages: list[tuple[str, list[Verdict]]] = field(default_factory=list)
+    kept: list[Item] = field(default_factory=list)
+    waiting: list[Verdict] = field(default_factory=list)
+    """Items that wait for people."""
+    paused: str = ""
+    """The stage that waits for people, if there is one; nothing after it was done."""
+    residuals: list[Residual] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """All of them, stage by stage."""
+        return [verdict for _, verdicts in self.stages for verdict in verdicts]
+
+
+@dataclass
+class Refining:
+    """A benchmark, a recipe, who sits on its panels, and where their answers come from."""
+
+    benchmark: Benchmark
+    recipe: Recipe
+    panels: Mapping[str, Seated]
+    source: Source
+    to: Path
+    skip_review: bool = False
+
+    def run(self) -> Refined:
+        """Carry the recipe out and write what came of it."""
+        self._items = {item.id: item for item in self.benchmark}
+        decisions = read_decisions(self.to / REVIEW / DECISIONS, self._items.keys())
+        found = Refined()
+        alive = list(self._items.values())
+        heard: list[tuple[Seated, Evidence, list[Item]]] = []
+        for stage in self.recipe.stages:
+            verdicts = self._stage(stage, alive, decisions, found, heard)
+            found.stages.append((stage.title, verdicts))
+            found.waiting += [verdict for verdict in verdicts if verdict.verdict == "review"]
+            alive = self._after(stage, alive, verdicts, decisions)
+            if stage.review is not None and any(verdict.verdict == "review" for verdict in verdicts):
+                found.paused = stage.title
+                break
+        found.kept = [] if found.paused else alive
+        found.residuals = _residuals(heard, alive)
+        self._write(found)
+        return found
+
+    def _stage(
+        self,
+        stage: Stage,
+        alive: Sequence[Item],
+        decisions: Mapping[str, Sequence[Decision]],
+        found: Refined,
+        heard: list[tuple[Seated, Evidence, list[Item]]],
+    ) -> list[Verdict]:
+        if stage.review is not None:
+            return [self._reviewed(stage, item, decisions.get(item.id, ())) for item in alive]
+        evidence = self._hear(stage, alive, heard)
+        if stage.select is not None:
+            return selected(stage, alive, evidence, self.recipe.seed, found.notes)
+        seated = self.panels[stage.panel] if stage.panel else None
+        stage = msgspec.structs.replace(stage, full_counts=True) if self.source.is_recorded else stage
+        case = Case(
+            stage,
+            alive,
+            evidence,
+            seats=seated.seats if seated else (),
+            size=seated.panel.size if seated else 0,
+            judges=[seat.model for seat in self.panels[stage.judge].seats] if stage.judge else (),
+            ask=None if self.source.is_recorded else self.source.ask,
+            seed=self.recipe.seed,
+            benchmark=self.benchmark,
+        )
+        verdicts = list(SCREENS[stage.screen or stage.grade or ""].judge(case))
+        return [self._decided(verdict, decisions) for verdict in verdicts]
+
+    def _hear(
+        self, stage: Stage, alive: Sequence[Item], heard: list[tuple[Seated, Evidence, list[Item]]]
+    ) -> Evidence:
+        """What the stage's panel said; the held-out ones are listened to but not handed on."""
+        if not stage.panel:
+            return Evidence.nothing()
+        seated = self.panels[stage.panel]
+        name = stage.screen or stage.grade
+        tests, size = seated.tests, seated.panel.size
+        rule = SCREENS[name].rule(stage, len(seated.seats), size, tests) if name else None
+        scores = self.source.hear(seated, alive, stage, rule)
+        heard.append((seated, Evidence(scores, [seat.model for seat in seated.everybody], tests), list(alive)))
+        return heard[-1][1].only([seat.model for seat in seated.seats])
+
+    def _reviewed(self, stage: Stage, item: Item, decisions: Sequence[Decision]) -> Verdict:
+        assert stage.review is not None
+        found = decide(decisions, stage.review.reviewers)
+        if found.verdict == "review" and self.skip_review:
+            return Verdict(item=item.id, stage=stage.title, verdict="keep", reason="not reviewed")
+        return Verdict(
+            item=item.id, stage=stage.title, verdict=found.verdict, reason=found.reason, n=found.n, hits=found.agree
+        )
+
+    def _decided(self, verdict: Verdict, decisions: Mapping[str, Sequence[Decision]]) -> Verdict:
+        """A verdict that was left to people, if they have given theirs."""
+        if verdict.verdict != "review" or verdict.item not in decisions:
+            return verdict
+        found = decide(decisions[verdict.item], 1)
+        reason = f"{verdict.reason}; decided by a person: {found.reason}"
+        return msgspec.structs.replace(verdict, verdict=found.verdict, reason=reason)
+
+    def _after(
+        self,
+        stage: Stage,
+        alive: Sequence[Item],
+        verdicts: Sequence[Verdict],
+        decisions: Mapping[str, Sequence[Decision]],
+    ) -> list[Item]:
+        """The items that reach the next stage, with the band that a grade gave them and what reviewers mended."""
+        left = []
+        for item, verdict in zip(alive, verdicts, strict=True):
+            if verdict.verdict == "fix" and verdict.item in decisions:
+                edits = next((one.edits for one in reversed(decisions[verdict.item]) if one.edits), {})
+                left.append(edited(item, edits))
+            elif verdict.verdict in ("keep", "fix"):
+                band = msgspec.json.decode(verdict.evidence).get(BAND) if stage.grade and verdict.evidence else None
+                tags = {**item.tags, stage.title: band} if band else item.tags
+                left.append(msgspec.structs.replace(item, tags=tags))
+        return left
+
+    def _write(self, found: Refined) -> None:
+        self.to.mkdir(parents=True, exist_ok=True)
+        write_records(found.verdicts, Verdict, self.to / VERDICTS, overwrite=True)
+        write_funnel(self.to / FUNNEL, self.funnel(found))
+        form = next((stage.review.form for stage in self.recipe.stages if stage.review), "")
+        write_queue(self.to / REVIEW, found.waiting, self._items, self.benchmark, form)
+        with replacing_file(self.to / ABOUT) as place:
+            place.write_bytes(msgspec.json.format(msgspec.json.encode(self._about(found)), indent=2) + b"\n")
+        if found.kept:
+            self._write_benchmark(found)
+
+    def funnel(self, found: Refined) -> list[Step]:
+        """The counts of every stage, in all and by tag."""
+        graded = {item.id: item for item in found.kept}
+        return funnel(found.stages, self._items | graded)
+
+    def _write_benchmark(self, found: Refined) -> None:
+        old = self.benchmark.manifest
+        stages = ", ".join(name for name, _ in found.stages)
+        made = Lineage(step="refine", source=f"{old.name} {old.version}", note=stages, seed=self.recipe.seed)
+        manifest = msgspec.structs.replace(
+            old, name=f"{old.name}-refined", lineage=(*old.lineage, made), counts=type(old.counts)()
+        )
+        with BenchmarkWriter(self.to / BENCHMARK, manifest, overwrite=True, gold_required=False) as writer:
+            for item in found.kept:
+                writer.adopt(item, self.benchmark)
+
+    def _about(self, found: Refined) -> dict[str, Any]:
+        return {
+            "eyetest": __version__,
+            "benchmark": {"name": self.benchmark.manifest.name, "fingerprint": self.benchmark.manifest.fingerprint},
+            "recipe": self.recipe,
+            "panels": {
+                name: {
+                    "seats": [seat.model for seat in seated.seats],
+                    "held_out": [seat.model for seat in seated.held_out],
+                }
+                for name, seated in self.panels.items()
+            },
+            "recorded": self.source.is_recorded,
+            "paused": found.paused,
+            "residual_blind": [one._asdict() | {"accuracy": one.accuracy._asdict()} for one in found.residuals],
+            "notes": found.notes,
+        }
+
+
+def _residuals(heard: Sequence[tuple[Seated, Evidence, list[Item]]], left: Sequence[Item]) -> list[Residual]:
+    """Blind accuracy on the items before the stage that heard it, and on those left at the end."""
+    found = []
+    for seated, evidence, before in heard:
+        if seated.panel.sight not in ("blind", "blind-guess", "grey", "nothing"):
+            continue
+        for who, seats in (("panel", seated.seats), ("held out", seated.held_out)):
+            for when, items in (("before", before), ("after", left)):
+                if seats and items:
+                    found.append(residual(seated.name, who, when, evidence, seats, items))
+    return found
+
+
+def refuse_foreign(to: Path) -> None:
+    """Do not write into a folder that holds something else."""
+    ours = {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, "report.html"}
+    if to.exists() and not to.is_dir():
+        raise InputError(f"{to} is a file; a refinement is a folder")
+    foreign = (
+        [e.name for e in to.iterdir() if e.name not in ours and not e.name.startswith(".")] if to.exists() else []
+    )
+    if foreign:
+        raise InputError(f'{to} holds "{foreign[0]}", which is not part of a refinement; choose another place')

@@ -1,0 +1,52 @@
+"""The last step of a recipe: which of the remaining items are taken."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from eyetest.curate.selection import candidate, select
+from eyetest.errors import InputError
+from eyetest.measures.stats.information import expected_information
+from eyetest.measures.stats.item_response import fit
+from eyetest.records import Item, Stage, Verdict
+from eyetest.screens import Evidence
+from eyetest.wording import counted
+
+_FEWEST_MODELS = 5
+"""Fewer models say too little about which items tell models apart."""
+
+
+def selected(stage: Stage, items: Sequence[Item], evidence: Evidence, seed: int, notes: list[str]) -> list[Verdict]:
+    """A verdict for each item: taken or not."""
+    assert stage.select is not None
+    worth = information(stage, items, evidence) if stage.select.by == "information" else None
+    chosen = select([candidate(item) for item in items], stage.select, seed, worth)
+    for tag, count in chosen.untagged.items():
+        notes.append(f"{stage.title}: {counted(count, 'item')} without the tag {tag}")
+    for unmet in chosen.unmet:
+        notes.append(f"{stage.title}: {counted(unmet.missing, 'item')} fewer than asked of {unmet.quota}")
+    taken = set(chosen.ids)
+    verdicts = []
+    for item in items:
+        told = "" if worth is None else f", information {worth[item.id]:.3f}"
+        verdict, reason = (
+            ("keep", f"taken{told}") if item.id in taken else ("drop", f"not needed for its quota{told}")
+        )
+        verdicts.append(
+            Verdict(item=item.id, stage=stage.title, verdict=verdict, reason=reason, seed=seed)  # type: ignore[arg-type]
+        )
+    return verdicts
+
+
+def information(stage: Stage, items: Sequence[Item], evidence: Evidence) -> Mapping[str, float]:
+    """How well each item tells the panel's models apart (2PL), by item."""
+    if len(evidence.seats) < _FEWEST_MODELS:
+        raise InputError(f"the stage {stage.title}: information takes a panel of at least {_FEWEST_MODELS} models")
+    table = np.full((len(items), len(evidence.seats)), np.nan)
+    for row, item in enumerate(items):
+        for column, said in enumerate(evidence.of(item.id)):
+            known = [one.is_right(stage.right) for one in said if one is not None]
+            judged = [right for right in known if right is not None]
+            if judged:
+                table[row, column] = float(np.mean(judged) > 0.5)
+    return dict(zip((item.id for item in items), map(float, expected_information(fit(table))), strict=True))

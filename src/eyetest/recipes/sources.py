@@ -1,0 +1,143 @@
+"""Where a panel's answers come from: models that are asked now, or answers that were recorded before."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import EyetestError
+from eyetest.measures import Results
+from eyetest.models import Surroundings
+from eyetest.recipes.panels import Seated, recorded
+from eyetest.records import Condition, Item, ModelEntry, Prompt, Response, Score, Stage, StoppingRule, columns
+from eyetest.running import Asking, Estimate, Hit, Limits, Progress, Session
+from eyetest.running.questions import Questions
+from eyetest.running.session import Watch
+from eyetest.runs.frames import answers_frame, one_line_if_damaged
+from eyetest.scoring import Scorer
+from eyetest.scoring.scorer import Said as SaidText
+from eyetest.scoring.table import score_table
+from eyetest.screens import Said
+
+
+class StoppedEarly(EyetestError):  # noqa: N818 (nothing went wrong: the same command goes on)
+    """Asking ended before everything was answered."""
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__(progress.stopped or "stopped")
+        self.progress = progress
+
+
+class Source(Protocol):
+    """Something that knows what panels say."""
+
+    is_recorded: bool
+
+    def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
+        """The scores of everybody on a panel about some items."""
+        ...
+
+    def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Sequence[Response | None]:
+        """Put prompts of the caller's making to a model."""
+        ...
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Answers that are there already; nothing is asked."""
+
+    results: Results
+    is_recorded = True
+
+    def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
+        """What was recorded of them."""
+        ids = pl.Series("item", [item.id for item in items])
+        return recorded(self.results, seated).filter(pl.col("item").is_in(ids.implode()))
+
+    def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Sequence[Response | None]:
+        """Nobody is there."""
+        return [None] * len(prompts)
+
+
+@dataclass
+class Live:
+    """Models that are asked through a run's journal, and never twice."""
+
+    benchmark: Benchmark
+    entries: dict[str, ModelEntry]
+    to: Path
+    scorer: Scorer
+    limits: Limits = field(default_factory=Limits)
+    patience: Surroundings = field(default_factory=Surroundings)
+    seed: int = 0
+    ask_everything: bool = False
+    """Do not stop early. Verdicts are the same; it only costs more."""
+    watch: Watch | None = None
+    planned: Callable[[str, Estimate], None] | None = None
+    saved: int = 0
+    is_recorded = False
+
+    def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
+        """Ask whom it takes, then read what they said."""
+        for members, stop in ((seated.seats, rule), (seated.held_out, None)):
+            if members and items:
+                session = self.session(seated, [seat.model for seat in members], items, stage, stop)
+                told = partial(self.planned, stage.title) if self.planned else None
+                progress = session.run(self.to, watch=self.watch, planned=told)
+                self.saved += progress.saved
+                if progress.left and progress.stopped:
+                    raise StoppedEarly(progress)
+        return self._scores(seated, items)
+
+    def session(
+        self, seated: Seated, models: Sequence[str], items: Sequence[Item], stage: Stage, rule: StoppingRule | None
+    ) -> Session:
+        """The session that asks some of a panel."""
+        own = {name: axes for name, axes in seated.panel.models.items() if name in models and axes}
+        early = rule if not (self.ask_everything or stage.full_counts) else None
+        asking = Asking(
+            conditions=seated.conditions(),
+            trials=seated.panel.trials,
+            sampling=seated.panel.sampling,
+            seed=self.seed,
+            items=tuple(item.id for item in items),
+            limits=self.limits,
+            patience=self.patience,
+            stop=early or "",
+            own=own,
+        )
+        return Session(self.benchmark, {m: self.entries[m] for m in models}, asking, hit=self._hit(stage))
+
+    def _hit(self, stage: Stage) -> Hit:
+        def hit(item: Item, condition: Condition, response: Response) -> bool | None:
+            found = self.scorer.score(item, condition, SaidText.by(response))
+            said = Said(response.request, response.outcome, found.reading, found.choice, found.metric, found.score)
+            return said.is_right(stage.right)
+
+        return hit
+
+    def _scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
+        ids = pl.Series("item", [item.id for item in items])
+        parts = []
+        for member in seated.everybody:
+            condition = seated.panel.condition(member.model)
+            axes = ("sight", "ask", "shots", "marks", "method")
+            mine = [pl.col(axis).cast(pl.String) == getattr(condition, axis) for axis in axes]
+            parts.append((pl.col("model").cast(pl.String) == member.model) & pl.all_horizontal(mine))
+        wanted = pl.any_horizontal(parts) & (pl.col("template") == 0)
+        orders = pl.col("order").is_between(0, seated.panel.orders - 1) & (pl.col("trial") < seated.panel.trials)
+        with one_line_if_damaged(self.to):
+            answers = answers_frame(self.to).filter(wanted & orders & pl.col("item").is_in(ids.implode()))
+            return score_table(answers, items, self.scorer).select(columns(Score)).collect()
+
+    def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Sequence[Response | None]:
+        """Put prompts of the caller's making to a model, through the same journal."""
+        questions = Questions(self.to, self.benchmark, self.entries, self.limits, self.patience)
+        said, progress = questions.ask(model, prompts, "judge", self.watch)
+        if progress.left and progress.stopped:
+            raise StoppedEarly(progress)
+        return said

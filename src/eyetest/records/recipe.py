@@ -1,0 +1,143 @@
+"""A recipe: a paper's whole method as one short file. A key that is not known is refused, with the nearest one."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from eyetest.records.condition import Ask, Condition, Marks, Method, Shots, Sight
+from eyetest.records.settings import Cut
+from eyetest.records.tables import VerdictKind
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+KINDS = ("screen", "grade", "review", "select")
+
+
+class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Models that are asked together; ``models`` may give one of them a condition of its own."""
+
+    size: Count
+    sight: Sight = "image"
+    ask: Ask = "direct"
+    shots: Shots = "none"
+    marks: Marks = "upper"
+    method: Method = "generate"
+    trials: Count = 1
+    orders: Count = 1
+    """In how many orders of the options each question is put; the first is as written."""
+    sampling: dict[str, Any] = {}
+    """What is sent with each call: a temperature, where trials are to differ."""
+    held_out: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Models beyond ``size`` that answer too but have no say: what they still get blind is the honest figure."""
+    models: dict[str, dict[str, Any]] = {}
+
+    def condition(self, model: str = "") -> Condition:
+        """How the panel, or one of its models, is asked."""
+        axes = {axis: getattr(self, axis) for axis in ("sight", "ask", "shots", "marks", "method")}
+        return msgspec.convert(axes | self.models.get(model, {}), Condition)
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """People look at every item."""
+
+    reviewers: Count = 1
+    form: str = ""
+    """What they are asked; written into the queue."""
+
+
+class Select(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Which of the remaining items are taken."""
+
+    per: str = ""
+    """A tag: each of its values has a quota. Without it there is one quota for all."""
+    values: tuple[str, ...] = ()
+    """Only these values of ``per``. One that no item has is a quota that cannot be met."""
+    count: Count | None = None
+    """The items of each quota."""
+    total: Count | None = None
+    """Instead of ``count``: the items of all quotas together."""
+    fraction: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
+    """Instead of either: the share of all items."""
+    share: Literal["even", "proportional"] = "even"
+    """How ``total`` is spread over the quotas: alike, or in proportion to what there is of each."""
+    balance: tuple[str, ...] = ()
+    """Tags over whose values each quota is spread as evenly as the pool allows; a later tag inside an earlier one."""
+    proportional: tuple[str, ...] = ()
+    """Tags over whose values it is spread in proportion to the pool, inside those of ``balance``."""
+    short: Literal["refuse", "keep-all"] = "refuse"
+    """What to do where there are too few: refuse, or keep all there are."""
+    by: Literal["lot", "information"] = "lot"
+    """Which items go first: drawn by lot, or those that tell the panel's models apart best."""
+
+    def __post_init__(self) -> None:
+        sizes = (self.count, self.total, self.fraction)
+        if sum(size is not None for size in sizes) != 1:
+            raise ValueError("select: say one of count (of each quota), total (of all together) and fraction")
+        if self.share == "proportional" and not (self.per and self.count is None):
+            raise ValueError("select: share says how a total is spread over the values of per; give both")
+        if self.values and not self.per:
+            raise ValueError("select: values are those of a tag; name it with per")
+        for names in (self.tags, self.values):
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise ValueError(f'select: "{twice[0]}" is named {names.count(twice[0])} times')
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Every tag that it looks at."""
+        return (*((self.per,) if self.per else ()), *self.balance, *self.proportional)
+
+
+class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One step of a recipe: exactly one of ``screen``, ``grade``, ``review`` and ``select``."""
+
+    screen: str | None = None
+    grade: str | None = None
+    review: Review | None = None
+    select: Select | None = None
+    name: str = ""
+    panel: str | None = None
+    right: dict[str, Cut] = {}
+    """By metric, from which score on an answer counts as right; ``any`` for the others. 1 if nothing is said."""
+    answers: Cut | None = None
+    """Over a model's right trials: whether the model answers the item. At least one if nothing is said."""
+    keep: dict[str, Cut] = {}
+    bands: dict[str, tuple[int, int]] = {}
+    drop: tuple[str, ...] = ()
+    """Bands whose items go."""
+    rate: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
+    """The share of good items among those that a test may throw out."""
+    probe: str | None = None
+    judge: str | None = None
+    """The panel that judges."""
+    then: VerdictKind | None = None
+    """What becomes of an item that does not pass, where a screen leaves it open."""
+    min_answers: Count | None = None
+    """So many answers are enough; without it, an item whose verdict missing answers could change goes to people."""
+    full_counts: bool = False
+    """Ask everybody, also where the verdict is settled: counts are used later."""
+
+    def __post_init__(self) -> None:
+        kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
+        if len(kinds) != 1:
+            found = " and ".join(kinds) or "none of them"
+            raise ValueError(f"a stage is one of screen, grade, review, select; found {found}")
+
+    @property
+    def kind(self) -> str:
+        """Which of the four it is."""
+        return next(kind for kind in KINDS if getattr(self, kind) is not None)
+
+    @property
+    def title(self) -> str:
+        """What verdicts call it."""
+        return self.name or self.screen or self.grade or self.kind
+
+
+class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A paper's whole method as one short file."""
+
+    about: str = ""
+    panels: dict[str, Panel] = {}
+    stages: tuple[Stage, ...] = ()
+    rescale: dict[str, Literal["proportional"]] = {}
+    """By panel: thresholds are shares, so that a panel of another size may take its place."""
+    seed: int = 0

@@ -1,0 +1,112 @@
+"""Items that no model of the panel answers: too hard, or broken? A judge looks first, then people (LIME).
+
+The judge is shown the picture, the question and the golden answer, and says YES if that answer is right. Of a
+captioning item it first describes the picture, and says YES only if every reference caption fits.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from eyetest.prompts.placeholders import label_within
+from eyetest.records import Cut, Item, Message, Picture, Prompt, Response, Stage, StoppingRule, Verdict, Words, letter
+from eyetest.screens.base import Case
+from eyetest.screens.counting import count, stopping_rule
+from eyetest.screens.evidence import Said
+
+_LAST_LINE = re.compile(r"(?:^|\n)\W*(?:answer\W+)?(yes|no)\W*$", re.IGNORECASE)
+_WORD = re.compile(r"\b(YES|NO)\b")
+_CAPTIONS = ("bleu", "cider", "meteor", "rouge")
+
+
+class ZeroPass:
+    """Items with no hit at all go to a judge; what it rejects is dropped, what it confirms goes to people."""
+
+    name = "zero-pass"
+    summary = "have a judge model look at items that nobody answers; drop what it rejects, review the rest (LIME)"
+    uses: ClassVar[frozenset[str]] = frozenset({"judge", "right", "answers", "then"})
+
+    def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule:
+        """One hit settles it."""
+        return stopping_rule(stage, Cut(op=">=", value=1), seats, tests)
+
+    def judge(self, case: Case) -> Iterator[Verdict]:
+        """Find the items without a hit, ask about them together, then tell what was found in the items' order."""
+        stage, seats = case.stage, [seat.model for seat in case.seats]
+        rule = self.rule(stage, len(seats), case.size, case.evidence.tests)
+        counts = {i.id: count(stage, rule, case.evidence.of(i.id), seats, stage.full_counts) for i in case.items}
+        missed = [item for item in case.items if counts[item.id].holds is False]
+        said = dict(zip((item.id for item in missed), self._asked(case, missed), strict=True))
+        for item in case.items:
+            found = counts[item.id]
+            told = {"n": found.n, "hits": found.hits, "responses": found.responses, "evidence": found.evidence}
+            if found.holds:
+                yield case.verdict(item.id, "keep", "some model answers it", **told)
+            elif found.holds is None:
+                yield case.verdict(item.id, "review", found.incomplete, **told)
+            else:
+                yield self._judged(case, item.id, said[item.id], told)
+
+    def _asked(self, case: Case, items: Sequence[Item]) -> Sequence[Response | None]:
+        if case.ask is None or not case.judges or not items:
+            return [None] * len(items)
+        captions = {item.id: _is_caption(case.evidence.of(item.id)) for item in items}
+        prompts = [(item, judge_prompt(item, captions=captions[item.id])) for item in items]
+        return case.ask(case.judges[0], prompts)
+
+    def _judged(self, case: Case, item: str, said: Response | None, told: dict[str, object]) -> Verdict:
+        fits = None
+        if said is not None:
+            fits = says_yes(said.text or "")
+            told = told | {"responses": (*told["responses"], said.request)}  # type: ignore[misc]
+        if fits is False:
+            return case.verdict(
+                item, case.stage.then or "drop", "nobody answers it, and the judge rejects its gold", **told
+            )
+        if fits:
+            return case.verdict(item, "review", "nobody answers it; the judge confirms its gold", **told)
+        return case.verdict(item, "review", "nobody answers it, and no judge has said YES or NO", **told)
+
+
+def says_yes(text: str) -> bool | None:
+    """What a judge says: its last line if that is yes or no, else the last YES or NO that it wrote so; or neither."""
+    last = _LAST_LINE.search(text)
+    words = [last[1].upper()] if last else _WORD.findall(text)
+    return words[-1] == "YES" if words else None
+
+
+def _is_caption(answers: Sequence[Sequence[Said | None]]) -> bool:
+    metrics = [said.metric for row in answers for said in row if said is not None]
+    return bool(metrics) and metrics[0].startswith(_CAPTIONS)
+
+
+def judge_prompt(item: Item, *, captions: bool = False) -> Prompt:
+    """The question to a judge."""
+    pictures = tuple(Picture(image) for image in item.images)
+    golds = "\n".join(f"- {label_within(text, len(pictures))}" for text in _golds(item))
+
+    def spoken(text: str) -> str:
+        return label_within(text, len(pictures))
+
+    if captions:
+        task = (
+            "Describe this picture to yourself in detail first. Then read the captions below, which are meant to "
+            "describe it. Say YES if every one of them fits what you see, and NO if any does not. End with a line "
+            f"that says only YES or NO.\n\nCaptions:\n{golds}"
+        )
+    else:
+        options = "\n".join(f"{letter(i)}. {spoken(choice.text)}" for i, choice in enumerate(item.choices))
+        task = (
+            "A question about this picture has a golden answer. Work out whether that answer is right. End with a "
+            "line that says only YES if it is, or NO if it is wrong, cannot be known, or the question makes no "
+            "sense.\n\n"
+            f"Question: {spoken(item.question)}\n{options}\n\nGolden answer:\n{golds}"
+        )
+    return Prompt((Message("user", (*pictures, Words(task))),))
+
+
+def _golds(item: Item) -> list[str]:
+    return [f"{letter(i)}. {item.choices[i].text}" for i in item.gold] or list(item.references)
+
+
+SCREENS = (ZeroPass(),)

@@ -1,0 +1,71 @@
+"""Every command of docs/measures.md and docs/refine.md runs, in the order in which a reader would give them."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from eyetest.benchmarks import Benchmark, export_benchmark
+from eyetest.world import draw_benchmark
+from tests.conftest import ROOT
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
+
+ITEMS = 24
+
+
+def commands(page: str) -> list[list[str]]:
+    docs = (ROOT / "docs" / page).read_text()
+    return [shlex.split(line) for line in re.findall(r"^\$ eyetest (.*?)(?: +#.*)?$", docs, re.MULTILINE)]
+
+
+def offline(word: str) -> str:
+    """A fake in the place of a server that is not there."""
+    return re.sub(r"openai:\S+", "scripted:right=0.8,blind=0.4", word)
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    draw_benchmark(tmp_path / "drawn", items=ITEMS, seed=1)
+    export_benchmark(Benchmark(tmp_path / "drawn"), "vlmevalkit", tmp_path / "mine.tsv")
+    named = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/refine.md").read_text(), re.DOTALL)[0])
+    entries = {name: {"spec": offline(entry["spec"]) + f",seed={i}"} for i, (name, entry) in enumerate(named.items())}
+    (tmp_path / "models.yaml").write_text(yaml.safe_dump(entries))
+    return tmp_path
+
+
+def test_refine(mine: Path, eyetest: Eyetest) -> None:
+    items = [item.id for item in Benchmark(mine / "drawn")]
+    answers = ["item,model,sight,text", *(f"{item},r{m},blind-guess,A" for item in items for m in range(5))]
+    (mine / "predictions.csv").write_text("\n".join(answers))
+    given = commands("refine.md")
+    assert [words[0] for words in given] == [
+        *("audit", "recipe", "refine", "refine", "export"),
+        *("import-answers", "refine", "describe", "run"),
+    ]
+    for words in given:
+        recorded = "--answers" in words
+        typed = ["again" if recorded and word == "refined" else offline(word) for word in words]
+        done = eyetest(*typed)
+        assert done.code == 0, (typed, done.err)
+    assert (mine / "better.tsv").exists()
+    assert (mine / "again/verdicts.parquet").exists()
+    assert all(item.description for item in Benchmark(mine / "described/benchmark"))
+
+
+def test_measures(mine: Path, eyetest: Eyetest) -> None:
+    eyetest("run", "mine.tsv", "--models", "models.yaml", "--sight", "image,blind", "--to", "run").fine()
+    for words in commands("measures.md"):
+        eyetest(*(word.replace("against=A", "against=reader-1") for word in words)).fine()
+    docs = (ROOT / "docs/measures.md").read_text()
+    told = eyetest("measure", "--list").fine()
+    for name in re.findall(r"^(\S+) ", told, re.MULTILINE):
+        assert f"`{name}`" in docs, name
+    code = re.search(r"```python\n(.*?)```", docs, re.DOTALL)
+    assert code
+    space: dict[str, object] = {}
+    exec(code[1], space)
+    assert len(space["table"]) > 1  # type: ignore[arg-type]

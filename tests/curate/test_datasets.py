@@ -1,0 +1,87 @@
+"""Parts of a benchmark: what no compared model was trained on, and what somebody asked for."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyetest.curate.datasets import LeftOut, Unmatched, model_oriented, plain_name, user_oriented
+from eyetest.curate.selection import Candidate
+from eyetest.errors import InputError
+from eyetest.records import ModelEntry
+
+ITEMS = [
+    Candidate("1", {"dimension": "CG", "task": "scene", "source": "TDIUC"}),
+    Candidate("2", {"dimension": "CG", "task": "sport", "source": "TDIUC"}),
+    Candidate("3", {"dimension": "FG", "task": "counting", "source": "COCO"}),
+    Candidate("4", {"dimension": "VGR", "task": "vqa", "source": "OK-VQA"}),
+    Candidate("5", {"dimension": "VGR", "task": "vqa", "source": "VQAv2"}),
+    Candidate("6", {"dimension": "VGR", "task": "vqa"}),
+]
+
+
+def trained(*names: str) -> ModelEntry:
+    return ModelEntry(spec="scripted:x", trained_on=names)
+
+
+def test_all_tags_must_match_and_any_of_their_values() -> None:
+    assert user_oriented(ITEMS, {"dimension": ["CG", "FG"]}) == ("1", "2", "3")
+    assert user_oriented(ITEMS, {"dimension": ["CG", "FG"], "task": ["sport", "counting", "vqa"]}) == ("2", "3")
+    assert user_oriented(ITEMS, {"source": ["COCO", "OK-VQA"]}) == ("3", "4")
+    assert user_oriented(ITEMS, {}) == tuple("123456")
+
+
+def test_what_no_item_has_is_refused_with_the_nearest() -> None:
+    with pytest.raises(InputError, match="no item has a tag 'dimensions'; did you mean \"dimension\""):
+        user_oriented(ITEMS, {"dimensions": ["CG"]})
+    with pytest.raises(InputError, match="no item has the task 'count'; did you mean \"counting\""):
+        user_oriented(ITEMS, {"task": ["vqa", "count"]})
+    with pytest.raises(InputError, match="no item has the source 'vqa_V2'; did you mean \"VQAv2\""):
+        user_oriented(ITEMS, {"source": ["vqa_V2"]})
+    with pytest.raises(InputError, match="no item has the dimension ''; known: CG, FG, VGR"):
+        user_oriented(ITEMS, {"dimension": [""]})
+    with pytest.raises(InputError, match=r"no item has dimension 'CG' and source 'COCO' or 'VQAv2'$"):
+        user_oriented(ITEMS, {"dimension": ["CG"], "source": ["COCO", "VQAv2"]})
+
+
+def test_the_union_of_what_the_models_trained_on_is_left_out() -> None:
+    held = model_oriented(ITEMS, {"a": trained("vqa v2", "ok_vqa"), "b": trained("VQAV2"), "c": trained()})
+    assert held.ids == ("1", "2", "3", "6")
+    assert held.left_out == (
+        LeftOut(dataset="OK-VQA", items=1, models=("a",)),
+        LeftOut(dataset="VQAv2", items=1, models=("a", "b")),
+    )
+    assert held.unmatched == ()
+    assert held.undeclared == ("c",)
+    assert held.untagged == 1
+
+
+def test_a_name_that_matches_no_dataset_is_told_with_one_like_it() -> None:
+    held = model_oriented(ITEMS, {"a": trained("VQA v2.0", "LLaVA-150k"), "b": trained("llava_150K")})
+    assert held.ids == tuple("123456")
+    assert held.unmatched == (
+        Unmatched(name="VQA v2.0", models=("a",), near="VQAv2"),
+        Unmatched(name="LLaVA-150k", models=("a", "b")),
+    )
+
+
+def test_everything_may_be_left_out_and_another_tag_may_name_the_dataset() -> None:
+    items = [Candidate("1", {"corpus": "coco"}), Candidate("2", {"corpus": "COCO"})]
+    held = model_oriented(items, {"a": trained("Coco")}, tag="corpus")
+    assert held.ids == ()
+    assert [dropped.dataset for dropped in held.left_out] == ["COCO", "coco"]
+    with pytest.raises(InputError, match="no item has a tag 'source'"):
+        model_oriented(items, {"a": trained("Coco")})
+
+
+@given(st.lists(st.sampled_from(["ok", "VQA", "v2", "Coco", "é"]), min_size=1, max_size=4), st.data())
+def test_names_are_the_same_however_they_are_joined_and_cased(words: list[str], data: st.DataObject) -> None:
+    joints = st.sampled_from(["-", "_", " ", "", " - ", "–"])
+    written = words[0]
+    for word in words[1:]:
+        written += data.draw(joints) + data.draw(st.sampled_from([word, word.upper(), word.lower()]))
+    assert plain_name(written) == plain_name("".join(words))
+
+
+def test_names_of_nothing_but_separators_stay_apart() -> None:
+    assert plain_name("-") != plain_name("_")
+    assert plain_name("CIFAR10") != plain_name("CIFAR100")

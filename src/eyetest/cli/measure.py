@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import polars as pl
 import typer
 
@@ -13,9 +14,11 @@ from eyetest.cli.estimates import FORMATS
 from eyetest.cli.score import BenchOption, MetricOption
 from eyetest.cli.terminal import err, note, out, safe
 from eyetest.errors import InputError, nearest, short
-from eyetest.measures import MEASURES, Measure, Results, Settings
+from eyetest.measures import MEASURES, Measure, Measured, Results, Settings
+from eyetest.measures.agreement import decisions_agreement
 from eyetest.measures.results import TAG
 from eyetest.models.specs import read_models
+from eyetest.review import read_decisions
 from eyetest.running.measured import CLUSTERS, results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
@@ -23,6 +26,7 @@ from eyetest.scoring import Scorer
 _WHICH = "What is measured"
 _HOW = "How it is shown"
 _EXTERNAL = "external"
+_OF_PEOPLE = "agreement"
 
 
 def _list_measures(asked: bool) -> None:
@@ -98,7 +102,8 @@ def measure(
 ) -> None:
     """Measure what a run's scores come to: values with intervals, and how many scores they rest on.
 
-    Several runs are measured together. A run that was not scored yet is scored on the way.
+    Several runs are measured together. A run that was not scored yet is scored on the way. The agreement of people is
+    measured from a table of their decisions (CSV) in the place of a run.
     """
     if as_csv + as_json + as_latex > 1:
         raise InputError("one of --csv, --json and --latex, not several")
@@ -109,6 +114,10 @@ def measure(
             raise InputError(f"--with: {name} takes no score from outside")
         own[_EXTERNAL] = read_external(external)
     settings = Settings(tuple(by or ()), level, seed, resamples, own)
+    shape = "csv" if as_csv else "json" if as_json else "latex" if as_latex else "terminal"
+    if name == _OF_PEOPLE and all(run.is_file() for run in runs):
+        FORMATS[shape](name, Measured(decisions_agreement(_decisions(runs), settings)), limit)
+        return
     found = results_of(
         [Run(run) for run in runs],
         Scorer(rules, metric),
@@ -118,7 +127,6 @@ def measure(
         tell=lambda line: err.print(line, style="dim", soft_wrap=True) if err.is_terminal else None,
     )
     measured = chosen.measure(narrowed(found, where or []), settings)
-    shape = "csv" if as_csv else "json" if as_json else "latex" if as_latex else "terminal"
     FORMATS[shape](name, measured, limit)
     if shape != "json":
         for line in measured.notes:
@@ -170,6 +178,12 @@ def read_external(path: Path) -> dict[str, float]:
     if not found:
         raise InputError(f"{path} holds no score: expected lines of model,score")
     return found
+
+
+def _decisions(paths: Sequence[Path]) -> pl.DataFrame:
+    """What people decided, from the tables that they filled in."""
+    found = [one for path in paths for of_item in read_decisions(path).values() for one in of_item]
+    return pl.DataFrame([msgspec.structs.asdict(decision) | {"edits": ""} for decision in found])
 
 
 def _own(chosen: Measure, words: Sequence[str]) -> dict[str, Any]:

@@ -26,8 +26,8 @@ class Decided:
     edits: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_decisions(path: Path, known: Collection[str]) -> dict[str, list[Decision]]:
-    """The decisions of a table, by item; none where there is no table yet."""
+def read_decisions(path: Path, known: Collection[str] | None = None) -> dict[str, list[Decision]]:
+    """The decisions of a table, by item; none where there is no table yet. ``known``: the items there are."""
     if not path.exists():
         return {}
     try:
@@ -44,9 +44,9 @@ def read_decisions(path: Path, known: Collection[str]) -> dict[str, list[Decisio
     return found
 
 
-def _decision(row: Mapping[str, Any], where: str, known: Collection[str]) -> Decision:
+def _decision(row: Mapping[str, Any], where: str, known: Collection[str] | None) -> Decision:
     values = {name: value for name, value in row.items() if name in columns(Decision) and value not in (None, "")}
-    if values.get("item") not in known:
+    if known is not None and values.get("item") not in known:
         raise InputError(f"{where}: no item {short(values.get('item'))} waits for a decision or was ever asked about")
     try:
         if "edits" in values:

@@ -6,17 +6,9 @@ from typing import Any
 import polars as pl
 
 from eyetest.measures import Results
+from eyetest.measures.results import ITEM_TYPES
 from eyetest.records import ModelEntry
 
-ITEM_TYPES: dict[str, type[pl.DataType]] = {
-    "benchmark": pl.String,
-    "item": pl.String,
-    "cluster": pl.String,
-    "group": pl.String,
-    "options": pl.Int64,
-    "gold": pl.String,
-    "position": pl.Int64,
-}
 _USUAL = {
     "benchmark": "bench",
     "model": "m",

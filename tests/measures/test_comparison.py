@@ -7,9 +7,10 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
 from eyetest.measures.comparison import Differences
+from eyetest.measures.results import ITEM_TYPES
 from eyetest.measures.stats.paired import holm, mcnemar, paired
 from eyetest.measures.stats.power import smallest_difference, smallest_shift
-from tests.measures.tables import ITEM_TYPES, grid, results
+from tests.measures.tables import grid, results
 
 THREE: dict[str, list[float | None]] = {
     "a": [1, 1, 1, 1, 1, 1, 0, 1, 1, 1],

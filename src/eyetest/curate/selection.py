@@ -13,7 +13,7 @@ import msgspec
 
 from eyetest.curate.quotas import Nesting, Values, draw, even, proportional
 from eyetest.errors import InputError, nearest, short
-from eyetest.records import Item, Select
+from eyetest.records import Item, Select, tag_word
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -69,12 +69,8 @@ class CannotMeet(InputError):  # noqa: N818 (says what is missing; nothing went 
 
 def candidate(item: Item, more: Mapping[str, str] | None = None) -> Candidate:
     """An item by its tags that hold one value, and by ``more`` that was found out since, such as its difficulty."""
-    words = {True: "yes", False: "no"}
-    own = {
-        tag: words[value] if isinstance(value, bool) else str(value)
-        for tag, value in item.tags.items()
-        if isinstance(value, str | int | float)
-    }
+    words = {tag: tag_word(value) for tag, value in item.tags.items()}
+    own = {tag: word for tag, word in words.items() if word is not None}
     return Candidate(item.id, own | dict(more or {}))
 
 

@@ -15,6 +15,16 @@ TESTS = ("template", "order", "marks", "trial")
 """The same question in other words, another order, once more: scores over these are averaged."""
 TAG = "tag."
 """Columns of the item table that hold tags begin so."""
+ITEM_TYPES: dict[str, type[pl.DataType]] = {
+    "benchmark": pl.String,
+    "item": pl.String,
+    "cluster": pl.String,
+    "group": pl.String,
+    "options": pl.Int64,
+    "gold": pl.String,
+    "position": pl.Int64,
+}
+"""The columns of the item table, beside its tags."""
 AXES = (*Condition.__struct_fields__, "trial")
 
 

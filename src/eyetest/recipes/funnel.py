@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from eyetest.records import Item, Verdict
+from eyetest.records import Item, Verdict, tag_word
 from eyetest.replacing import replacing_file
 
 _MOST_VALUES = 60
@@ -35,7 +35,7 @@ def funnel(stages: Sequence[tuple[str, Sequence[Verdict]]], items: Mapping[str, 
         for tag in tags:
             groups: dict[str, list[Verdict]] = {}
             for verdict in verdicts:
-                groups.setdefault(str(items[verdict.item].tags.get(tag, "")), []).append(verdict)
+                groups.setdefault(tag_word(items[verdict.item].tags.get(tag)) or "", []).append(verdict)
             steps += [_step(stage, tag, value, groups[value]) for value in sorted(groups)]
     return steps
 
@@ -58,6 +58,6 @@ def _tags(items: Sequence[Item]) -> list[str]:
     values: dict[str, set[str]] = {}
     for item in items:
         for tag, value in item.tags.items():
-            if isinstance(value, str | int | bool) and len(values.setdefault(tag, set())) <= _MOST_VALUES:
-                values[tag].add(str(value))
+            if (word := tag_word(value)) is not None and len(values.setdefault(tag, set())) <= _MOST_VALUES:
+                values[tag].add(word)
     return sorted(tag for tag, found in values.items() if 2 <= len(found) <= _MOST_VALUES)

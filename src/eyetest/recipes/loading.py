@@ -3,16 +3,20 @@
 from collections import Counter
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from eyetest.errors import InputError, nearest
 from eyetest.handwritten import convert, read_yaml
 from eyetest.probes import PROBES
-from eyetest.records import Recipe, Stage
+from eyetest.recipes.selecting import FEWEST_MODELS
+from eyetest.records import Condition, Panel, Recipe, Stage
 from eyetest.screens import SCREENS
 from eyetest.screens.base import refuse_unused
 
+OWN_AXES = ("sight", "ask", "shots", "marks", "method")
+"""On which axes a model may be asked otherwise than its panel."""
 _ENDING = ".yaml"
 
 
@@ -24,11 +28,14 @@ def recipe_names() -> list[str]:
 
 def recipe_text(name: str) -> str:
     """A recipe as it is written, to be read and changed."""
-    if name not in recipe_names():
-        if Path(name).is_file():
-            return Path(name).read_text(encoding="utf-8")
+    if name in recipe_names():
+        return (resources.files("eyetest.recipes") / f"{name}{_ENDING}").read_text(encoding="utf-8")
+    if not Path(name).is_file():
         raise InputError(f'no recipe "{name}"; {nearest(name, recipe_names())}, or a file')
-    return (resources.files("eyetest.recipes") / f"{name}{_ENDING}").read_text(encoding="utf-8")
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is not text: {error}") from None
 
 
 def load_recipe(name: str) -> Recipe:
@@ -50,23 +57,57 @@ def check_recipe(recipe: Recipe, where: str) -> None:
     for name in recipe.rescale:
         if name not in recipe.panels:
             raise InputError(f'{where}, rescale: no panel "{name}"; {nearest(name, recipe.panels)}')
+    for name, panel in recipe.panels.items():
+        for model, axes in panel.models.items():
+            _check_axes(axes, f"{where}, panels {name}, {model}")
     for stage in recipe.stages:
-        _check_stage(stage, recipe, f"{where}, {stage.title}")
+        try:
+            _check_stage(stage, recipe)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
 
 
-def _check_stage(stage: Stage, recipe: Recipe, where: str) -> None:
-    for panel in (stage.panel, stage.judge):
-        if panel is not None and panel not in recipe.panels:
-            raise InputError(f'{where}: no panel "{panel}"; {nearest(panel, recipe.panels)}')
+def _check_axes(axes: dict[str, Any], where: str) -> None:
+    """How one model is asked may differ from its panel, but not in what tells its answers apart."""
+    for axis in axes:
+        if axis not in OWN_AXES:
+            raise InputError(f'{where}: no setting "{axis}"; {nearest(axis, OWN_AXES)}')
+    convert(axes, Condition, where)
+
+
+def _check_stage(stage: Stage, recipe: Recipe) -> None:
+    for name in (stage.panel, stage.judge):
+        if name is not None and name not in recipe.panels:
+            raise InputError(f'the stage {stage.title}: no panel "{name}"; {nearest(name, recipe.panels)}')
     if stage.probe is not None:
         PROBES[stage.probe]
-    name = stage.screen or stage.grade
-    if name is None:
-        return
+    panel = recipe.panels[stage.panel] if stage.panel else None
+    if stage.select is not None:
+        _check_select(stage, panel)
+    elif stage.review is not None:
+        refuse_unused(stage, "review", ())
+    else:
+        _check_screen(stage, panel)
+
+
+def _check_select(stage: Stage, panel: Panel | None) -> None:
+    assert stage.select is not None
+    informed = stage.select.by == "information"
+    refuse_unused(stage, "select", ("panel", "right") if informed else ())
+    if informed and (panel is None or panel.size < FEWEST_MODELS):
+        raise InputError(f"the stage {stage.title}: information takes a panel of at least {FEWEST_MODELS} models")
+
+
+def _check_screen(stage: Stage, panel: Panel | None) -> None:
+    name = stage.screen or stage.grade or ""
     screen = SCREENS[name]
-    refuse_unused(screen, stage)
-    if stage.panel is None and name != "probe":
-        raise InputError(f"{where}: it does not say which panel answers")
-    if stage.panel:
-        panel_ = recipe.panels[stage.panel]
-        screen.rule(stage, panel_.size, panel_.size, panel_.trials * panel_.orders)
+    kind = "grade" if "bands" in screen.uses else "screen"
+    if stage.kind != kind:
+        raise InputError(f"the stage {stage.title}: {name} is a {kind}; write {kind}: {name}")
+    if name == "probe" and panel is not None:
+        raise InputError(f"the stage {stage.title}: a probe looks at the items alone; no model is asked")
+    refuse_unused(stage, name, {"panel", "full_counts", *screen.uses})
+    if panel is None and name != "probe":
+        raise InputError(f"the stage {stage.title}: it does not say which panel answers")
+    size, tests = (panel.size, panel.trials * panel.orders) if panel else (0, 0)
+    screen.rule(stage, size, size, tests)

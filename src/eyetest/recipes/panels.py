@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 import polars as pl
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, nearest
 from eyetest.measures import Results
 from eyetest.measures.results import PROTOCOL
 from eyetest.records import Condition, ModelEntry, Panel, Recipe
@@ -52,20 +52,26 @@ def seat(
         if name not in recipe.panels:
             raise InputError(f'--panel: the recipe has no panel "{name}"; it has {", ".join(recipe.panels)}')
     found = {}
+    absent = dict.fromkeys(held_out)
     for name, panel in recipe.panels.items():
         members = list(named.get(name) or panel.models or models)
         if unknown := [model for model in members if model not in models]:
             raise InputError(f"panel {name}: no model {listed(unknown)}; there are {listed(models, 8)}")
+        if twice := [model for model in members if members.count(model) > 1]:
+            raise InputError(f"panel {name}: {twice[0]} has {members.count(twice[0])} seats; a model has one")
         out = [model for model in members if model in held_out]
+        absent = {model: None for model in absent if model not in out}
         if not out and panel.held_out:
             out = members[-panel.held_out :] if len(members) == panel.size + panel.held_out else []
         seats = [model for model in members if model not in out]
-        if len(seats) != panel.size and name not in recipe.rescale:
+        if not seats or (len(seats) != panel.size and name not in recipe.rescale):
             raise InputError(
                 f"panel {name} has {counted(panel.size, 'seat')}, not {len(seats)}: name its models with "
                 f"--panel {name}=A,B,… or say rescale: {{{name}: proportional}} in the recipe"
             )
         found[name] = Seated(name, panel, _seats(seats, models), _seats(out, models))
+    if absent:
+        raise InputError(f"--hold-out: {listed(absent)} is on no panel; {nearest(next(iter(absent)), models)}")
     return found
 
 

@@ -4,6 +4,7 @@ What a stage needs to know is asked for the items that reached it. Everything fo
 decisions of people, so that a refinement that was killed and run again ends in the same bytes.
 """
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.errors import InputError
 from eyetest.recipes.funnel import Step, funnel, write_funnel
 from eyetest.recipes.panels import Seated
@@ -66,6 +67,7 @@ class Refining:
     def run(self) -> Refined:
         """Carry the recipe out and write what came of it."""
         self._items = {item.id: item for item in self.benchmark}
+        self._seen = dict(self._items)
         decisions = read_decisions(self.to / REVIEW / DECISIONS, self._items.keys())
         found = Refined()
         alive = list(self._items.values())
@@ -140,8 +142,10 @@ class Refining:
         if verdict.verdict != "review" or verdict.item not in decisions:
             return verdict
         found = decide(decisions[verdict.item], 1)
-        reason = f"{verdict.reason}; decided by a person: {found.reason}"
-        return msgspec.structs.replace(verdict, verdict=found.verdict, reason=reason)
+        who = "people" if found.verdict == "review" else "decided by a person"
+        return msgspec.structs.replace(
+            verdict, verdict=found.verdict, reason=f"{verdict.reason}; {who}: {found.reason}"
+        )
 
     def _after(
         self,
@@ -153,13 +157,14 @@ class Refining:
         """The items that reach the next stage, with the band that a grade gave them and what reviewers mended."""
         left = []
         for item, verdict in zip(alive, verdicts, strict=True):
-            if verdict.verdict == "fix" and verdict.item in decisions:
-                edits = next((one.edits for one in reversed(decisions[verdict.item]) if one.edits), {})
-                left.append(edited(item, edits))
-            elif verdict.verdict in ("keep", "fix"):
-                band = msgspec.json.decode(verdict.evidence).get(BAND) if stage.grade and verdict.evidence else None
-                tags = {**item.tags, stage.title: band} if band else item.tags
-                left.append(msgspec.structs.replace(item, tags=tags))
+            band = msgspec.json.decode(verdict.evidence).get(BAND) if stage.grade and verdict.evidence else None
+            now = msgspec.structs.replace(item, tags={**item.tags, stage.title: band}) if band else item
+            if verdict.verdict == "fix" and item.id in decisions:
+                reviewers = stage.review.reviewers if stage.review else 1
+                now = edited(now, decide(decisions[item.id], reviewers).edits)
+            self._seen[item.id] = now
+            if verdict.verdict in ("keep", "fix"):
+                left.append(now)
         return left
 
     def _write(self, found: Refined) -> None:
@@ -172,11 +177,12 @@ class Refining:
             place.write_bytes(msgspec.json.format(msgspec.json.encode(self._about(found)), indent=2) + b"\n")
         if found.kept:
             self._write_benchmark(found)
+        elif is_benchmark(self.to / BENCHMARK):
+            shutil.rmtree(self.to / BENCHMARK)  # made by an earlier run out of other verdicts
 
     def funnel(self, found: Refined) -> list[Step]:
-        """The counts of every stage, in all and by tag."""
-        graded = {item.id: item for item in found.kept}
-        return funnel(found.stages, self._items | graded)
+        """The counts of every stage, in all and by tag, those that a grade gave among them."""
+        return funnel(found.stages, self._seen)
 
     def _write_benchmark(self, found: Refined) -> None:
         old = self.benchmark.manifest

@@ -12,7 +12,7 @@ from eyetest.records import Item, Stage, Verdict
 from eyetest.screens import Evidence
 from eyetest.wording import counted
 
-_FEWEST_MODELS = 5
+FEWEST_MODELS = 5
 """Fewer models say too little about which items tell models apart."""
 
 
@@ -40,8 +40,8 @@ def selected(stage: Stage, items: Sequence[Item], evidence: Evidence, seed: int,
 
 def information(stage: Stage, items: Sequence[Item], evidence: Evidence) -> Mapping[str, float]:
     """How well each item tells the panel's models apart (2PL), by item."""
-    if len(evidence.seats) < _FEWEST_MODELS:
-        raise InputError(f"the stage {stage.title}: information takes a panel of at least {_FEWEST_MODELS} models")
+    if len(evidence.seats) < FEWEST_MODELS:
+        raise InputError(f"the stage {stage.title}: information takes a panel of at least {FEWEST_MODELS} models")
     table = np.full((len(items), len(evidence.seats)), np.nan)
     for row, item in enumerate(items):
         for column, said in enumerate(evidence.of(item.id)):

@@ -1,6 +1,6 @@
 """Where a panel's answers come from: models that are asked now, or answers that were recorded before."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -28,8 +28,27 @@ class StoppedEarly(EyetestError):  # noqa: N818 (nothing went wrong: the same co
     """Asking ended before everything was answered."""
 
     def __init__(self, progress: Progress) -> None:
-        super().__init__(progress.stopped or "stopped")
+        gone = [f"{model} was given up: {why}" for model, why in progress.abandoned.items()]
+        super().__init__("; ".join(gone) or progress.stopped)
         self.progress = progress
+
+
+def _refuse_unfinished(progress: Progress) -> None:
+    """Verdicts rest on everything that was to be asked: a model that nobody can reach is no reason to go on."""
+    if progress.left and (progress.stopped or progress.abandoned):
+        raise StoppedEarly(progress)
+
+
+class _Mended(Benchmark):
+    """A benchmark some of whose items people have mended since."""
+
+    def __init__(self, path: Path, items: Mapping[str, Item]) -> None:
+        super().__init__(path)
+        self._mended = items
+
+    def take(self, positions: Sequence[int]) -> list[Item]:
+        """The items at some positions, as they are now."""
+        return [self._mended.get(item.id, item) for item in super().take(positions)]
 
 
 class Source(Protocol):
@@ -55,7 +74,7 @@ class Recorded:
 
     def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
         """What was recorded of them."""
-        ids = pl.Series("item", [item.id for item in items])
+        ids = pl.Series("item", [item.id for item in items], pl.String)
         return recorded(self.results, seated).filter(pl.col("item").is_in(ids.implode()))
 
     def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Sequence[Response | None]:
@@ -89,15 +108,18 @@ class Live:
                 told = partial(self.planned, stage.title) if self.planned else None
                 progress = session.run(self.to, watch=self.watch, planned=told)
                 self.saved += progress.saved
-                if progress.left and progress.stopped:
-                    raise StoppedEarly(progress)
+                _refuse_unfinished(progress)
         return self._scores(seated, items)
 
     def session(
         self, seated: Seated, models: Sequence[str], items: Sequence[Item], stage: Stage, rule: StoppingRule | None
     ) -> Session:
-        """The session that asks some of a panel."""
-        own = {name: axes for name, axes in seated.panel.models.items() if name in models and axes}
+        """The session that asks some of a panel.
+
+        All orders of a question count towards one verdict, so every model has a way of its own to be asked, if only
+        the usual one: what a model says in one order then spares it the next.
+        """
+        own = {name: seated.panel.models.get(name, {}) for name in models}
         early = rule if not (self.ask_everything or stage.full_counts) else None
         asking = Asking(
             conditions=seated.conditions(),
@@ -110,7 +132,8 @@ class Live:
             stop=early or "",
             own=own,
         )
-        return Session(self.benchmark, {m: self.entries[m] for m in models}, asking, hit=self._hit(stage))
+        benchmark = _Mended(self.benchmark.path, {item.id: item for item in items})
+        return Session(benchmark, {model: self.entries[model] for model in models}, asking, hit=self._hit(stage))
 
     def _hit(self, stage: Stage) -> Hit:
         def hit(item: Item, condition: Condition, response: Response) -> bool | None:
@@ -121,7 +144,7 @@ class Live:
         return hit
 
     def _scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
-        ids = pl.Series("item", [item.id for item in items])
+        ids = pl.Series("item", [item.id for item in items], pl.String)
         parts = []
         for member in seated.everybody:
             condition = seated.panel.condition(member.model)
@@ -138,6 +161,5 @@ class Live:
         """Put prompts of the caller's making to a model, through the same journal."""
         questions = Questions(self.to, self.benchmark, self.entries, self.limits, self.patience)
         said, progress = questions.ask(model, prompts, "judge", self.watch)
-        if progress.left and progress.stopped:
-            raise StoppedEarly(progress)
+        _refuse_unfinished(progress)
         return said

@@ -14,6 +14,7 @@ from eyetest.records.item import (
     Turn,
     image_numbers,
     letter,
+    tag_word,
 )
 from eyetest.records.manifest import FOLDER_VERSION, Counts, Manifest, Origin
 from eyetest.records.marking import identity, mark, shown_order
@@ -107,4 +108,5 @@ __all__ = [
     "parse_rule",
     "problems",
     "shown_order",
+    "tag_word",
 ]

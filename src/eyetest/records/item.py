@@ -125,6 +125,13 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return tuple(dict.fromkeys(n for text in self.texts for n in image_numbers(text)))
 
 
+def tag_word(value: Any) -> str | None:
+    """A tag's value as a word to sort items by; None for what is no single value."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if isinstance(value, str | int | float) else None
+
+
 def image_numbers(text: str) -> tuple[int, ...]:
     """Picture numbers named in a text, in order: ``<image 2> beside <image 1>`` gives ``(2, 1)``."""
     return tuple(int(number) for number in _PLACEHOLDER.findall(text))

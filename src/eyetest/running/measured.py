@@ -13,8 +13,8 @@ import polars as pl
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures import Results
-from eyetest.measures.results import TAG
-from eyetest.records import Asked, Item, ModelEntry, Score, columns, letter
+from eyetest.measures.results import ITEM_TYPES, TAG
+from eyetest.records import Asked, Item, ModelEntry, Score, columns, letter, tag_word
 from eyetest.running.scored import benchmark_of, score_run, scores_path
 from eyetest.runs import Run
 from eyetest.runs.folder import SCORES
@@ -25,15 +25,6 @@ from eyetest.wording import listed
 
 CLUSTERS = ("auto", "image", "group", "passage", "none")
 """What makes items depend on each other; the name of a tag will do as well. ``auto`` is pictures and groups."""
-_ITEMS = {
-    "benchmark": pl.String,
-    "item": pl.String,
-    "cluster": pl.String,
-    "group": pl.String,
-    "options": pl.Int64,
-    "gold": pl.String,
-    "position": pl.Int64,
-}
 
 
 def results_of(
@@ -62,7 +53,7 @@ def results_of(
     if len(set(names)) < len(names):
         _refuse_twice(scores)
     known = {name: entry for run in runs for name, entry in run.manifest.models.items()}
-    table = pl.concat(items.values(), how="diagonal") if items else pl.DataFrame(schema=_ITEMS)
+    table = pl.concat(items.values(), how="diagonal") if items else pl.DataFrame(schema=ITEM_TYPES)
     return Results(scores.select("benchmark", *columns(Score)), table, known | dict(models or {}))
 
 
@@ -73,7 +64,8 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
     rows: list[dict[str, Any]] = []
     for item in items:
         gold = item.gold[0] if item.gold else None
-        tags = {TAG + tag: _word(value) for tag, value in item.tags.items() if _word(value) is not None}
+        words = {tag: tag_word(value) for tag, value in item.tags.items()}
+        tags = {TAG + tag: word for tag, word in words.items() if word is not None}
         own = {"benchmark": name, "item": item.id, "group": item.group or None}
         joined.add(item.id, kind(item))
         rows.append(
@@ -89,14 +81,7 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
         if row["group"] is None and row["item"] in heads:
             row["group"] = row["item"]
     found = dict.fromkeys(key for row in rows for key in row if key.startswith(TAG))
-    return pl.DataFrame(rows, schema=_ITEMS | dict.fromkeys(found, pl.String))
-
-
-def _word(value: Any) -> str | None:
-    """A tag's value as something to sort items by."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value) if isinstance(value, str | int | float) else None
+    return pl.DataFrame(rows, schema=ITEM_TYPES | dict.fromkeys(found, pl.String))
 
 
 class _Joined:

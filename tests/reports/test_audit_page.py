@@ -2,12 +2,8 @@
 
 import io
 import re
-import shutil
-import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -24,44 +20,7 @@ from eyetest.reports.figures import figures
 from eyetest.reports.wording import odds
 from eyetest.world import draw_benchmark
 from tests.conftest import png
-
-HOSTILE = (
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "'><svg onload=alert(1)>",
-    "javascript:alert(1)",
-    "</style><script src=http://tracker.invalid/x.js></script>",
-    "</title></svg><iframe src='http://tracker.invalid'></iframe>",
-    "{{ 7 * 7 }}{% raw %}",
-    "--><!-- ]]> &lt;b&gt; \x00\x1b[31m \u202e",
-)
-OWN_HOSTS = re.compile(r"https?://([\w-]+\.)*(google\.com|googleapis\.com|gvt1\.com|gstatic\.com)/")
-"""Where Chromium itself calls, whatever page it shows."""
-
-
-class Tags(HTMLParser):
-    """The elements and attributes of a page, and the words between them."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: Counter[str] = Counter()
-        self.attributes: list[tuple[str, str]] = []
-        self.words: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags[tag] += 1
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-    def values(self, name: str) -> list[str]:
-        return [value for known, value in self.attributes if known == name]
-
-    @property
-    def pictures(self) -> list[str]:
-        return [value for value in self.values("href") if value.startswith("data:")]
+from tests.reports.pages import HOSTILE, Browse, Tags
 
 
 def audit_of(benchmark: Benchmark, *findings: Finding, **rest: Any) -> Audit:
@@ -303,31 +262,9 @@ def test_what_stands_there_is_not_lost(drawn: Benchmark, tmp_path: Path) -> None
     assert page.read_text().startswith("<!doctype html>")
 
 
-@pytest.fixture
-def browse(tmp_path: Path) -> Callable[[Path], tuple[str, list[str], list[str]]]:
-    """Open a page in Chromium: its document, what it said on the console, and the addresses it asked for."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if chromium is None:
-        pytest.skip("no Chromium is installed, so the page was not opened in a browser")
-
-    def browse(page: Path) -> tuple[str, list[str], list[str]]:
-        log = tmp_path / f"{page.stem}.netlog"
-        switches = (
-            "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-            "--disable-component-update --disable-sync --enable-logging=stderr --v=0 --dump-dom"
-        )
-        command = [chromium, *switches.split(), f"--log-net-log={log}", f"--user-data-dir={tmp_path / 'profile'}"]
-        done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=60, check=True)
-        said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-        asked = re.findall(r'"url":"((?:https?|wss?|ftp)://[^"]*)', log.read_text(errors="replace"))
-        return done.stdout, said, [url for url in asked if not OWN_HOSTS.match(url)]
-
-    return browse
-
-
 def test_a_browser_opens_it_in_silence(
     hostile: tuple[Benchmark, Audit],
-    browse: Callable[[Path], tuple[str, list[str], list[str]]],
+    browse: Browse,
     tmp_path: Path,
 ) -> None:
     control = tmp_path / "control.html"

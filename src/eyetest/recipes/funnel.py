@@ -29,7 +29,7 @@ class Step(NamedTuple):
 def funnel(stages: Sequence[tuple[str, Sequence[Verdict]]], items: Mapping[str, Item]) -> list[Step]:
     """The counts of every stage: first all items, then each value of each tag that sorts them into a few groups."""
     steps = []
-    tags = _tags(list(items.values()))
+    tags = sorting_tags(list(items.values()))
     for stage, verdicts in stages:
         steps.append(_step(stage, "", "", verdicts))
         for tag in tags:
@@ -53,7 +53,7 @@ def _step(stage: str, tag: str, value: str, verdicts: Sequence[Verdict]) -> Step
     return Step(stage, tag, value, len(verdicts), *(counts[kind] for kind in KINDS))
 
 
-def _tags(items: Sequence[Item]) -> list[str]:
+def sorting_tags(items: Sequence[Item]) -> list[str]:
     """Tags with few enough values to be worth a table."""
     values: dict[str, set[str]] = {}
     for item in items:

@@ -16,11 +16,13 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.errors import InputError
 from eyetest.recipes.funnel import Step, funnel, write_funnel
 from eyetest.recipes.panels import Seated
+from eyetest.recipes.reporting import refinement, still_blind
 from eyetest.recipes.residual import Residual, residual
 from eyetest.recipes.selecting import selected
 from eyetest.recipes.sources import Source
 from eyetest.records import Decision, Item, Lineage, Recipe, Stage, Verdict
 from eyetest.replacing import replacing_file
+from eyetest.reports import write_refine_page
 from eyetest.review import DECISIONS, decide, read_decisions, write_queue
 from eyetest.review.decisions import edited
 from eyetest.screens import SCREENS, Case, Evidence
@@ -28,10 +30,8 @@ from eyetest.screens.difficulty import BAND
 from eyetest.tables import write_records
 from eyetest.version import __version__
 
-VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT = (
-    *("verdicts.parquet", "funnel.csv", "benchmark", "run", "review"),
-    "refine.json",
-)
+VERDICTS, FUNNEL, ABOUT, REPORT = "verdicts.parquet", "funnel.csv", "refine.json", "report.html"
+BENCHMARK, RUN, REVIEW = "benchmark", "run", "review"
 
 
 @dataclass
@@ -69,6 +69,9 @@ class Refining:
         self._items = {item.id: item for item in self.benchmark}
         self._seen = dict(self._items)
         decisions = read_decisions(self.to / REVIEW / DECISIONS, self._items.keys())
+        for name, rows in decisions.items():
+            for row in rows:
+                edited(self._items[name], row.edits)  # what makes no sense is told before anybody is asked
         found = Refined()
         alive = list(self._items.values())
         heard: list[tuple[Seated, Evidence, list[Item]]] = []
@@ -179,6 +182,16 @@ class Refining:
             self._write_benchmark(found)
         elif is_benchmark(self.to / BENCHMARK):
             shutil.rmtree(self.to / BENCHMARK)  # made by an earlier run out of other verdicts
+        self._write_page(found)
+
+    def _write_page(self, found: Refined) -> None:
+        page = refinement(
+            self.benchmark.manifest.name, self.recipe, self.panels, self._items, found.stages, found.kept
+        )
+        told = msgspec.structs.replace(
+            page, paused=found.paused, blind=still_blind(found.residuals), notes=tuple(found.notes)
+        )
+        write_refine_page(told, self.benchmark, self.to / REPORT)
 
     def funnel(self, found: Refined) -> list[Step]:
         """The counts of every stage, in all and by tag, those that a grade gave among them."""
@@ -229,7 +242,7 @@ def _residuals(heard: Sequence[tuple[Seated, Evidence, list[Item]]], left: Seque
 
 def refuse_foreign(to: Path) -> None:
     """Do not write into a folder that holds something else."""
-    ours = {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, "report.html"}
+    ours = {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, REPORT}
     if to.exists() and not to.is_dir():
         raise InputError(f"{to} is a file; a refinement is a folder")
     foreign = (

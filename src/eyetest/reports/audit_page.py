@@ -1,27 +1,21 @@
-"""An audit as one HTML file that opens anywhere, with the items it speaks of and their pictures.
+"""An audit as one HTML file that opens anywhere, with the items it speaks of and their pictures."""
 
-Everything a dataset says is text here: the template escapes it, a content policy in the page forbids scripts and the
-network, and pictures are drawn anew by us before they go in. Each picture lies in the page once and is referred to.
-"""
-
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import msgspec
 
 from eyetest.benchmarks import Benchmark
 from eyetest.probes import PROBES
 from eyetest.probes.audit import Audit
-from eyetest.probes.subject import percent
-from eyetest.records import Finding, Item, letter
-from eyetest.replacing import refuse_to_lose, replacing_file
-from eyetest.reports.album import Album, Picture
+from eyetest.records import Finding, Item
+from eyetest.reports.album import Album
+from eyetest.reports.cards import Shown, show_item
 from eyetest.reports.figures import Figures, figures
-from eyetest.reports.wording import clip, odds, p_value, plain
+from eyetest.reports.pages import write_page
+from eyetest.reports.wording import clip
 from eyetest.version import __version__
 from eyetest.wording import counted
 
@@ -31,58 +25,13 @@ _VERDICTS = ("drop", "fix", "review")
 _IN_GROUP = 4
 _IN_NOTE = 3
 _UNFOLDED = 6
-_GALLERY = 4
-_MOST_TAGS = 6
-_SHORT_TAG = 28
-_PLACEHOLDER = re.compile(r"<image (\d{1,3})>")
 
 
 def write_audit_page(
     audit: Audit, benchmark: Benchmark, to: Path, *, most_items: int = 60, overwrite: bool = False
 ) -> None:
     """Write the page; at most this many items are shown on it, however many were flagged."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("eyetest.reports"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"p": p_value, "odds": odds, "clip": clip, "percent": percent}
-    page = environment.get_template("audit.html.j2").render(_contents(audit, benchmark, most_items))
-    refuse_to_lose(to, overwrite=overwrite, ours=None)
-    with replacing_file(to, overwrite=overwrite) as place:
-        place.write_bytes(page.lstrip().encode("utf-8", "replace"))
-
-
-class Option(msgspec.Struct, frozen=True):
-    """One answer that an item offers."""
-
-    letter: str
-    text: list[str | int]
-    correct: bool
-    pictures: list[Picture]
-
-
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """One item on the page; one that is not in the benchmark has its id and the evidence only."""
-
-    id: str
-    evidence: str
-    item: Item | None = None
-    question: list[str | int] = []
-    pictures: list[Picture] = []
-    more_pictures: int = 0
-    options: list[Option] = []
-    tags: list[tuple[str, str]] = []
-    scores: list[tuple[str, str]] = []
-
-    @property
-    def narrow(self) -> bool:
-        """Whether the options are pictures, or many and short, so that they fit in two columns."""
-        pictured = all(option.pictures for option in self.options)
-        short = self.item is not None and all(len(choice.text) <= 6 for choice in self.item.choices)
-        return pictured or (short and len(self.options) > 6)
+    write_page("audit.html.j2", _contents(audit, benchmark, most_items), to, overwrite=overwrite)
 
 
 class Exhibit(msgspec.Struct, frozen=True):
@@ -197,46 +146,8 @@ def _exhibit(group: tuple[str, ...], finding: Finding, audit: Audit, items: dict
     for name in group[:_IN_GROUP]:
         scores = [(what, f"{round(of[name], 2) + 0.0:.2f}") for what, of in audit.item_scores.items() if name in of]
         evidence = clip(finding.evidence.get(name, ""), 600)
-        shown.append(_shown(name, evidence, scores, items.get(name), album))
+        shown.append(show_item(name, evidence, scores, items.get(name), album))
     return Exhibit(shown, len(group) - len(shown), grouped=len(group) > 1)
-
-
-def _shown(name: str, evidence: str, scores: list[tuple[str, str]], item: Item | None, album: Album) -> Shown:
-    if item is None:
-        return Shown(id=name, evidence=evidence)
-    in_options = {number for choice in item.choices for number in choice.images}
-    gallery = [number for number in range(1, len(item.images) + 1) if number not in in_options]
-    return Shown(
-        id=name,
-        evidence=evidence,
-        item=item,
-        question=_parts(item.question, 900),
-        pictures=_pictures(gallery[:_GALLERY], item, album),
-        more_pictures=len(gallery[_GALLERY:]),
-        options=[
-            Option(letter(place), _parts(choice.text, 240), choice.correct, _pictures(choice.images[:2], item, album))
-            for place, choice in enumerate(item.choices)
-        ],
-        tags=_short_tags(item),
-        scores=scores,
-    )
-
-
-def _short_tags(item: Item) -> list[tuple[str, str]]:
-    """The tags that sort items, first; lists and tables are left to `eyetest show`."""
-    said = [(key, plain(value)) for key, value in item.tags.items() if isinstance(value, str | int | float)]
-    told = sorted((pair for pair in said if pair[1].strip()), key=lambda pair: len(pair[1]) > _SHORT_TAG)
-    return [(key, clip(value, _SHORT_TAG)) for key, value in told[:_MOST_TAGS]]
-
-
-def _pictures(numbers: Iterable[int], item: Item, album: Album) -> list[Picture]:
-    return [album.add(item.images[n - 1], n) for n in numbers if 0 < n <= len(item.images)]
-
-
-def _parts(text: str, limit: int) -> list[str | int]:
-    """A text cut at the places where it names pictures."""
-    pieces = _PLACEHOLDER.split(clip(text, limit))
-    return [int(piece) if odd % 2 else piece for odd, piece in enumerate(pieces) if piece.strip()]
 
 
 def _headline(audit: Audit, flagged: int) -> str:

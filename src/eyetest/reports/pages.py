@@ -1,0 +1,31 @@
+"""Templates become pages that open anywhere.
+
+Everything a dataset says is text there: the template escapes it, a content policy in the page forbids scripts and the
+network, and pictures are drawn anew by us before they go in. Each picture lies in the page once and is referred to.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from eyetest.probes.subject import percent
+from eyetest.replacing import refuse_to_lose, replacing_file
+from eyetest.reports.wording import clip, odds, p_value
+
+
+def write_page(template: str, contents: Mapping[str, Any], to: Path, *, overwrite: bool = False) -> None:
+    """Fill a template, and put the page in its place in one step."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("eyetest.reports"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"p": p_value, "odds": odds, "clip": clip, "percent": percent}
+    page = environment.get_template(template).render(contents)
+    refuse_to_lose(to, overwrite=overwrite, ours=None)
+    with replacing_file(to, overwrite=overwrite) as place:
+        place.write_bytes(page.lstrip().encode("utf-8", "replace"))

@@ -1,0 +1,43 @@
+"""What a dataset may try to do to a page, and how to see what became of it."""
+
+from collections import Counter
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "'><svg onload=alert(1)>",
+    "javascript:alert(1)",
+    "</style><script src=http://tracker.invalid/x.js></script>",
+    "</title></svg><iframe src='http://tracker.invalid'></iframe>",
+    "{{ 7 * 7 }}{% raw %}",
+    "--><!-- ]]> &lt;b&gt; \x00\x1b[31m \u202e",
+)
+Browse = Callable[[Path], tuple[str, list[str], list[str]]]
+
+
+class Tags(HTMLParser):
+    """The elements and attributes of a page, and the words between them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.attributes: list[tuple[str, str]] = []
+        self.words: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def values(self, name: str) -> list[str]:
+        return [value for known, value in self.attributes if known == name]
+
+    @property
+    def pictures(self) -> list[str]:
+        return [value for value in self.values("href") if value.startswith("data:")]

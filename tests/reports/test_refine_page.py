@@ -1,0 +1,82 @@
+"""The page of a refinement: whole, alone in the world, and deaf to what a dataset would have it do."""
+
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.records import Choice, Item, Manifest, Verdict
+from eyetest.reports import Blind, Refinement, write_refine_page
+from tests.conftest import png
+from tests.reports.pages import HOSTILE, Browse, Tags
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Benchmark:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="".join(HOSTILE))) as writer:
+        picture = writer.images.put(png("teal"))
+        for number, words in enumerate(HOSTILE * 3):
+            choices = tuple(Choice(f"{words} {place}", place == 1) for place in range(4))
+            item = Item(
+                id=f"{number} {words}", question=words, choices=choices, images=(picture,), tags={words: words}
+            )
+            writer.add(item)
+    return Benchmark(tmp_path / "b")
+
+
+@pytest.fixture
+def page(bench: Benchmark, tmp_path: Path) -> Path:
+    items = {item.id: item for item in bench}
+    verdicts = [
+        Verdict(
+            item=item, stage="s", verdict=("drop", "review", "keep")[i % 3], reason=HOSTILE[i % 8], hits=i, p=0.01
+        )
+        for i, item in enumerate(items)
+    ]
+    left = [Verdict(item=v.item, stage="t", verdict="keep") for v in verdicts if v.verdict == "keep"]
+    told = Refinement(
+        name=bench.manifest.name,
+        recipe=HOSTILE[0],
+        about=HOSTILE[1],
+        stages=[("".join(HOSTILE), verdicts), ("last", left)],
+        items=items,
+        kept=8,
+        blind=[Blind(HOSTILE[2], 2, 0.4, 0.3, 0.5), Blind("held out", 1, 0.0, 0.0, 0.0)],
+        panels=[(HOSTILE[3], HOSTILE[4])],
+        tags=[(HOSTILE[5], [(HOSTILE[6], 10, 4), ("", 0, 0)])],
+        notes=[HOSTILE[7]],
+    )
+    write_refine_page(told, bench, tmp_path / "report.html")
+    return tmp_path / "report.html"
+
+
+def test_what_comes_from_outside_stays_text(page: Path) -> None:
+    tags = Tags(page.read_text())
+    assert not tags.tags.keys() & {"script", "iframe", "img", "object", "link", "form"}
+    assert not [name for name, _ in tags.attributes if name.startswith("on")]
+    assert all(value.startswith(("#", "data:image/")) for value in tags.values("href"))
+    words = "".join(tags.words)
+    for hostile in HOSTILE[:7]:
+        assert hostile in words
+    assert "49" not in "".join(line for line in tags.words if "{{" in line)
+
+
+def test_it_tells_the_way_through(page: Path) -> None:
+    words = " ".join(" ".join(Tags(page.read_text()).words).split())
+    assert "8 of 24 items are left; 16 fell on the way." in words
+    assert "6 of 8, drawn by lot" in words
+    assert "Nothing fell here." in words
+    assert "40 % [30 %, 50 %]" in words
+    assert len(Tags(page.read_text()).pictures) == 1  # one picture, however many items show it
+
+
+def test_an_empty_refinement_is_a_page_too(bench: Benchmark, tmp_path: Path) -> None:
+    told = Refinement(name="none", recipe="", about="", stages=[], items={}, kept=0, paused="review")
+    write_refine_page(told, bench, tmp_path / "empty.html")
+    assert "the stage review waits for people" in (tmp_path / "empty.html").read_text()
+
+
+def test_a_browser_opens_it_in_silence(page: Path, browse: Browse) -> None:
+    document, said, asked = browse(page)
+    assert "How it was done" in document
+    assert (said, asked) == ([], [])

@@ -26,6 +26,7 @@ _COMMANDS = {
     "refine": "refine:refine",
     "recipe": "recipe:recipe",
     "describe": "describe:describe",
+    "subset": "subset:subset",
     "diff-rules": "diff_rules:diff_rules",
     "import-answers": "import_answers:import_answers_",
     "export-answers": "export_answers:export_answers_",

@@ -70,6 +70,8 @@ class Case:
         self.off_list = False
         self.taken_back = -1
         """Where the last sentence begins that retracts what stands before it."""
+        self.supposed: tuple[int, int] | None = None
+        """Where the last of several answers stands that are given under conditions."""
         self._words: dict[int, set[str]] = {}
         self._promising: dict[int, bool] = {}
 

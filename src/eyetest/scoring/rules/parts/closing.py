@@ -50,6 +50,11 @@ def closing(case: Case, start: int, end: int) -> Statement | None:
     return last
 
 
+def is_symbol(text: str, at: int) -> bool:
+    """Whether the letter at a place stands for a quantity somewhere in the reply: ``A = 2.5``, ``F / A``."""
+    return re.search(_QUANTITY.format(re.escape(text[at])), text) is not None
+
+
 def ticked(case: Case) -> Reading | None:
     """``Option D: 3(-4) + 7 = -5. ✔`` at the very end, the only tick of the reply."""
     if case.text.isascii() or sum(map(case.text.count, _TICKS)) != 1:
@@ -74,8 +79,7 @@ def _behind(case: Case, sentence: tuple[int, int], cue: re.Match[str]) -> Statem
         or _SUPPOSED.search(text, clause_start(text, start, cue.start()), cue.start())
     ):
         return None
-    letter = text[found.start]
-    if not found.dressed and (not letter.isupper() or re.search(_QUANTITY.format(letter), text)):
+    if not found.dressed and (not text[found.start].isupper() or is_symbol(text, found.start)):
         return None
     if len(found.places) == 1 and not text[found.end : end].strip(" .)!\n\"'"):
         return Statement(Content("one", found.places, found.start, found.end, "mark"), FIRM, "closing")

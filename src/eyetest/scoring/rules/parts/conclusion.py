@@ -4,13 +4,14 @@ import re
 
 from eyetest.scoring.rules.parts import gates
 from eyetest.scoring.rules.parts.case import Case
+from eyetest.scoring.rules.parts.closing import is_symbol
 from eyetest.scoring.rules.parts.combined import combined
 from eyetest.scoring.rules.parts.cues import CONCLUDES, TIES
 from eyetest.scoring.rules.parts.declined import beside_refusal, declined_midway, refusing_in, undecidable
 from eyetest.scoring.rules.parts.listing import asked_and_answered, judged_lines, quoted
 from eyetest.scoring.rules.parts.loosely import loose_group
 from eyetest.scoring.rules.parts.lowered import cased
-from eyetest.scoring.rules.parts.mentions import groups
+from eyetest.scoring.rules.parts.mentions import Group, groups
 from eyetest.scoring.rules.parts.naming import bare_marks
 from eyetest.scoring.rules.parts.refusals import BUT, may_refuse
 from eyetest.scoring.rules.parts.resolved import is_maybe, is_predicate, resolve
@@ -40,6 +41,8 @@ def mentions(case: Case) -> Reading | None:
         return undecidable(case, stances, refusing) or beside_refusal(case, stances, refusing)
     if case.taken_back >= 0 and (not sentences or sentences[-1][0] <= case.taken_back):
         return case.nothing("unparsed", "retraction", "taken back")
+    if case.supposed:
+        return case.nothing("ambiguous", "either way", "several options", case.supposed)
     return (
         judged_lines(case)
         or asked_and_answered(case)
@@ -121,7 +124,7 @@ def _concluding(case: Case, stances: Stances) -> Reading | None:
 
 def _one_of_items(case: Case, stances: Stances, last: int) -> bool:
     """Whether the last sentence stands in a list whose items come to an option each, and concludes no more."""
-    text, (start, end) = case.text, stances.sentences[last]
+    text, (start, end) = case.body.raw, stances.sentences[last]
     if not _BULLET.match(text, text.rfind("\n", 0, start + 1) + 1) or _LOW_CONCLUDES.search(case.low, start, end):
         return False
     places = []
@@ -187,7 +190,9 @@ def _single(case: Case, stances: Stances) -> Reading | None:
     places = {place for _, group in taken for place in group.places}
     if len(places) == 1 and _near_an_end(taken[0][0], taken[-1][0], stances):
         first = taken[0][1]
-        if len(case.text) > _LONG and case.text[first.start : first.end].isdigit():
+        if first.marked and is_symbol(case.text, first.start):
+            return None
+        if len(case.text) > _LONG and (case.text[first.start : first.end].isdigit() or _given(case, stances, taken)):
             return None
         return case.chosen(first.places[0], "only mention", first.start, first.end)
     if stances and len(stances) <= 4 and not (case.cut_off and len(stances) > 1):
@@ -195,6 +200,12 @@ def _single(case: Case, stances: Stances) -> Reading | None:
         opening = [group for group in found if group.stance == "taken"]
         return resolve(case, sentence, opening) if opening else None
     return None
+
+
+def _given(case: Case, stances: Stances, taken: list[tuple[int, Group]]) -> bool:
+    """Whether a measure stands only where long work begins: ``the wall is 150 ft high`` is what was given."""
+    first = taken[0][1]
+    return case.text[first.start].isdigit() and taken[-1][0] < min(_OPENING, len(stances) - _CLOSING)
 
 
 def _near_an_end(first: int, last: int, stances: Stances) -> bool:

@@ -1,12 +1,19 @@
 """What stands behind words that announce an answer: a mark, a list of marks, an option's text."""
 
 import re
-from collections.abc import Iterator
-from itertools import islice
 from typing import Literal
 
 import msgspec
 
+from eyetest.scoring.rules.parts.beside import (
+    CLAUSE_END,
+    alternative,
+    beginnings,
+    closest,
+    contradiction,
+    is_off_offer,
+    preferred,
+)
 from eyetest.scoring.rules.parts.marks import Found, mark_at
 from eyetest.scoring.rules.parts.matching import exactly, nearly
 from eyetest.scoring.rules.parts.mentions import groups
@@ -15,8 +22,6 @@ from eyetest.scoring.rules.parts.offer import Offer
 _NOT = re.compile(
     r"\s{0,4}(?:n't|not|never|neither|nor|nicht|kein\w{0,2}|pas|niet|не|不是|nie|não|non)\b", re.IGNORECASE
 )
-_SEPARATES = re.compile(r"\s{0,20}(?:[.):,;\-–—=(]|is\b)?\s{0,20}(?:i\.e\.,?\s{0,3}|namely\s{0,3})?[\"'(]{0,3}")
-_CLAUSE_END = re.compile(r"[\n;]|[.,!?)](?=\s|$)|\s(?:[-–—(]|(?=because\b|since\b))|。|，|$")
 _FIRST_TO_TENTH = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _ORDINALS = {word: place for place, word in enumerate(_FIRST_TO_TENTH)}
 _ORDINAL = re.compile(
@@ -30,7 +35,8 @@ _BESIDE = re.compile(
 )
 _CANNOT = re.compile(
     r"(?:\(?(?:it\s)?(?:cannot|can't|can not|could not|unable|impossible|unknown|undetermined|indeterminate|"
-    r"not (?:possible|(?:yet )?(?:determined|determinable|known|decidable|established)|enough|answerable|clear)|"
+    r"not (?:possible|applicable|(?:yet )?(?:determined|determinable|known|decidable|established)|enough|"
+    r"answerable|clear)|"
     r"insufficient|i cannot|i can't|i don't|"
     r"without (?:the|an|more|seeing|access)|need more)\b|n/a\b)",
     re.IGNORECASE,
@@ -43,13 +49,12 @@ _NONE = re.compile(
 )
 _UNCONFIRMED = re.compile(
     r"[^.,;\n]{0,60}?\bcan(?:not)?(?: \w{1,12}ly)? be (?:\w{1,12}ly )?"
-    r"(?:determined|confirmed|verified|established)\b",
+    r"(?:determined|confirmed|verified|established|selected|chosen)\b",
     re.IGNORECASE,
 )
 """``none of the options can be confirmed`` says that one cannot know, not that none is right."""
 _NUMBER = re.compile(r"\(?(\d{1,2})[).:]\)?\s{1,3}(?=\S)")
 _GLUED = re.compile(r"\(?([A-Z]{2,6})\)?(?=[\s.]{0,6}$|\s{0,3}\n)")
-_MOST_CLAUSES = 6
 _FAR = 90
 _REACH = 400
 """So many characters behind an announcement are looked at, and three times the longest option."""
@@ -94,13 +99,29 @@ def _no_option(text: str, at: int, end: int, offer: Offer) -> Content | None:
     if none := _NONE.match(text, at, end):
         if _UNCONFIRMED.match(text, none.end(), end):
             return Content("refused", (), at, none.end(), "words")
-        colon = text[max(0, at - 24) : at].rstrip(" \"'\n").endswith(":")
-        return Content("nothing", (), at, none.end(), "colon" if colon else "words")
+        if nearest := closest(text, none.end(), end, offer):
+            return Content("one", nearest.places, nearest.start, nearest.end, "mark")
+        return Content("nothing", (), at, none.end(), _led(text, at))
     if negation := _NOT.match(text, at, end):
         inner = read_content(text, negation.end(), end, offer)
         places = inner.places if inner and inner.what in ("one", "many") else ()
         return Content("dropped", places, at, inner.end if inner else negation.end(), "negation")
     return None
+
+
+def _led(text: str, at: int) -> str:
+    """By what an announcement leads up to a place: a colon, behind which an answer stands alone, or words."""
+    return "colon" if text[max(0, at - 24) : at].rstrip(" \"'\n").endswith(":") else "words"
+
+
+def _amount(text: str, at: int, end: int, offer: Offer) -> Content | None:
+    """``Answer: $220,000`` where no option is that much."""
+    number = text[at:end].strip(" .$\n")
+    if number in offer.numbers:
+        return Content("one", (offer.numbers[number],), at, end, "text")
+    if _led(text, at) == "words" or not is_off_offer(text[at:end], offer):
+        return None
+    return Content("nothing", (), at, end, "colon")
 
 
 def _clause(text: str, at: int, end: int, offer: Offer) -> Content | None:
@@ -129,7 +150,7 @@ def _numbered(text: str, at: int, end: int, offer: Offer) -> Content | None:
     place = int(found[1]) - 1 if found else -1
     if not found or not 0 <= place < offer.count:
         return None
-    told = next((nearly(rest, offer) for rest in _beginnings(text[found.end() : end], _FAR)), None)
+    told = next((nearly(rest, offer) for rest in beginnings(text[found.end() : end], _FAR)), None)
     return Content("one", (place,), found.start(1), end, "number and text") if told == place else None
 
 
@@ -163,11 +184,11 @@ def _mention(text: str, at: int, end: int, offer: Offer) -> Content | None:
 
 
 def _first_clause(text: str, at: int, end: int) -> str:
-    stop = _CLAUSE_END.search(text, at, end)
+    stop = CLAUSE_END.search(text, at, end)
     return text[at : stop.start() if stop else end]
 
 
-_READERS = (_all_of_it, _no_option, _clause, _ordinal, _numbered, _mark, _glued, _mention)
+_READERS = (_all_of_it, _no_option, _clause, _ordinal, _numbered, _mark, _glued, _mention, _amount)
 
 
 def _is_mark(text: str) -> bool:
@@ -175,48 +196,27 @@ def _is_mark(text: str) -> bool:
 
 
 def _marked(text: str, found: Found, end: int, offer: Offer) -> Content:
-    """A mark; ambiguous if several are listed, or if another option's text stands beside it."""
+    """A mark; ambiguous if another option's text, or another option, stands beside it."""
     if len(found.places) > 1:
-        listed = exactly(text[found.start : end].split("\n", maxsplit=1)[0], offer)
-        if listed is not None:
-            return Content("one", (listed,), found.start, end, "text")
-        if offer.sequences:
-            return Content("nothing", (), found.start, found.end, "text")
-        return Content("many", found.places, found.start, found.end, "marks")
+        return _several(text, found, end, offer)
     place = found.places[0]
     beside = contradiction(text, found.end, end, place, offer)
     if beside is not None:
         if not found.dressed and text[found.start] == "A" and text[found.end : found.end + 1] == " ":
             return Content("one", (beside,), found.start, end, "text")
         return Content("many", (place, beside), found.start, end, "mark and text")
+    if (other := alternative(text, found.end, end, place, offer)) is not None:
+        return Content("many", (place, other), found.start, end, "marks")
     return Content("one", (place,), found.start, found.end, "mark")
 
 
-def contradiction(text: str, at: int, end: int, place: int, offer: Offer) -> int | None:
-    """The option whose whole text stands beside the mark of another one."""
-    separated = _SEPARATES.match(text, at, end)
-    at = separated.end() if separated else at
-    line_end = text.find("\n", at, at + 3 * offer.longest)
-    line_end = len(text) if line_end < 0 else line_end
-    if line_end > end and (beside := exactly(text[at:line_end], offer)) is not None:
-        return None if beside == place else beside
-    line_end = text.find("\n", at, end)
-    line = text[at : end if line_end < 0 else line_end]
-    if place < 0 or not line.strip():
-        return None
-    own = offer.words[place]
-    for rest in _beginnings(line, 3 * offer.longest + 60):
-        beside = exactly(rest, offer)
-        if beside is not None:
-            return None if beside == place or offer.words[beside] == own or len(rest.strip(" .)\"'")) < 2 else beside
-    return None
-
-
-def _beginnings(line: str, longest: int) -> Iterator[str]:
-    """The line, and what of it ends where a clause ends, the longest first: an option's text may hold commas."""
-    if len(line) <= longest:
-        yield line
-    stops = [stop.start() for stop in islice(_CLAUSE_END.finditer(line, 0, longest), _MOST_CLAUSES)]
-    for stop in reversed(stops):
-        if stop:
-            yield line[:stop]
+def _several(text: str, found: Found, end: int, offer: Offer) -> Content:
+    """A list of marks, unless it is an option's text or prefers one of them."""
+    listed = exactly(text[found.start : end].split("\n", maxsplit=1)[0], offer)
+    if listed is not None:
+        return Content("one", (listed,), found.start, end, "text")
+    if one := preferred(text, found, end, offer):
+        return Content("one", one.places, one.start, one.end, "mark")
+    if offer.sequences:
+        return Content("nothing", (), found.start, found.end, "text")
+    return Content("many", found.places, found.start, found.end, "marks")

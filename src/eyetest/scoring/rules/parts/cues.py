@@ -10,7 +10,7 @@ _BETTER = (
 _THING = (
     r"(?:answer|ans|option|choice|solution|response|selection|conclusion|candidate|guess|pick|alternative|match|"
     r"fit|letter|one|bet|"
-    r"statement|term|description|explanation|interpretation|assumption)"
+    r"statement|term|description|explanation|interpretation|assumption|estimate)"
 )
 _NO_MARK = r"(?!\s{0,3}[\"'(\[]{0,2}(?-i:[A-Z]|\d)[\"')\]]{0,2}(?!\w))"
 _IS = (
@@ -24,7 +24,7 @@ _IS = (
 ANSWER_IS = re.compile(
     rf"(?:\b(?:{_BETTER}\s{{1,3}}(?:[a-z\-]{{1,14}}\s{{1,3}}){{0,2}}?{_THING}|answers?|"
     rf"ans)\b(?!\s{{1,3}}(?:choices?|options?)\b)|\bfinal\b(?=\s{{0,3}}:)){_NO_MARK}"
-    rf"(?P<gap>[^.!?\n:=]{{0,90}}?)\s{{0,20}}{_IS}",
+    rf"(?P<gap>(?:[^.!?\n:=]|\.(?=\d)){{0,90}}?)\s{{0,20}}{_IS}",
     re.IGNORECASE,
 )
 """``the (correct) answer … is``; the gap holds "to the question", "here", "based on the graph"."""
@@ -155,12 +155,13 @@ RETRACTS = re.compile(
     r"let me (?:recalculate|recount|redo|reconsider|rethink|start over|try again|re-?do|re-?examine|re-?evaluate)|"
     r"never ?mind|disregard|ignore (?:that|my)|"
     r"oops|forget (?:that|it|what i said)|i(?:'m| am) not (?:so |that )?sure (?:any ?more|about that)|"
+    r"(?:however|but),? this (?:case|solution) (?:does not|doesn't|cannot) (?:satisfy|hold|work)|"
     r"can't be right|that doesn't (?:add up|fit|work|make sense))\b|不对",
     re.IGNORECASE,
 )
 _CLOSEST = re.compile(r"\b(?:just|only|simply|merely|but)\b[^.\n]{0,20}\bclosest\b", re.IGNORECASE)
 """``not exactly right, just the closest`` stands by the choice."""
-_STARTLED = re.compile(r"\b(?:wait|no|hmm|oops|actually|sorry|hold on|oh|but|ah)\b", re.IGNORECASE)
+_STARTLED = re.compile(r"\b(?:wait|however|no|hmm|oops|actually|sorry|hold on|oh|but|ah)\b", re.IGNORECASE)
 _NEG_RIGHT = re.compile(
     r"(?:n't|not|cannot)\s(?:\w+\s){0,3}?(?:right|correct|true)|wrong|incorrect|mistaken", re.IGNORECASE
 )

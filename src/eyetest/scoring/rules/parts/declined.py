@@ -12,6 +12,11 @@ from eyetest.scoring.rules.reading import Reading
 
 _BEGINNING = 3
 _ENDING = 5
+_UNKNOWING = re.compile(r"\b(?:don't|do not) know\b", re.IGNORECASE)
+"""An option that says so is chosen by these words: ``I can't answer that`` declines."""
+_I = re.compile(r"\b(?:i|we)(?:'m| am| are)?\s{1,3}$", re.IGNORECASE)
+_SUPPOSES = re.compile(r"\W{0,6}(?:if|unless|to \w{2,12}|please|look|compare)\b", re.IGNORECASE)
+"""What would be so under a condition, or what the reader is told to do."""
 _EMPTY_LABEL = re.compile(r"\n\W{0,6}(?:(?:final|correct|my) )?(?:answer|choice|option)\W{0,12}$", re.IGNORECASE)
 """``Answer:`` with nothing behind it: whoever declined above has nothing to put there."""
 
@@ -47,9 +52,19 @@ def undecidable(case: Case, stances: Stances, refusing: list[Sentence]) -> Readi
         for group in reversed(found):
             if group.places[0] in options and sentence in refusing:
                 return case.chosen(group.places[0], "undecidable", group.start, group.end)
-    if len(options) == 1 and UNDECIDABLE.search(case.text, *refusing[-1]):
+    said = UNDECIDABLE.search(case.text, *refusing[-1]) if len(options) == 1 else None
+    if said and not _declines(case, said, options[0]):
         return case.chosen(options[0], "undecidable", *refusing[-1])
     return None
+
+
+def _declines(case: Case, said: re.Match[str], place: int) -> bool:
+    """Whether words declare that the speaker will not answer, rather than what the option says."""
+    if _UNKNOWING.search(case.offer.texts[place]):
+        return _UNKNOWING.search(said.group()) is None
+    return (
+        _I.search(case.text, max(0, said.start() - 16), said.start()) is not None and "answer" in said.group().lower()
+    )
 
 
 def beside_refusal(case: Case, stances: Stances, refusing: list[Sentence]) -> Reading | None:
@@ -63,6 +78,8 @@ def beside_refusal(case: Case, stances: Stances, refusing: list[Sentence]) -> Re
         inside = sentence in refusing
         at = taken[-1].start
         many = any(len(g.places) > 1 for g in taken)
+        if many and not inside and _SUPPOSES.match(text, *sentence):
+            continue
         if many and not inside and len({p for g in taken for p in g.places}) < case.offer.count:
             return case.nothing("ambiguous", "beside a refusal", "several options", (taken[0].start, taken[-1].end))
         if inside:

@@ -15,12 +15,16 @@ _SUPPOSES = re.compile(
     r"\b[Ii]f\b[^.?!\n]{4,160}?\b(?:answer|option|choice)(?: is| would be| should be|:)?\s{1,6}"
     r"(?:option\s)?[\"'(]?([A-Z])(?!\w)"
 )
+_ALONE = re.compile(r"\W{0,10}([A-Z])[\s.):\]]{0,6}\n")
+_TELLS = re.compile(r"^(?!.*\b(?:answer|option|choice)\b).*\w{2,} is\b", re.IGNORECASE)
 _REACH = 6
 _NEAR = 300
 
 
 def contradicted(case: Case, reading: Reading) -> Reading | None:
     """A bare mark on the first line against the one other option, by text, that its explanation comes to."""
+    if reading.kind == "chosen" and reading.rule == "last line":
+        return _opened_otherwise(case, reading)
     if reading.rule != "first line" or reading.kind != "chosen":
         return None
     if tie := _tied(case):
@@ -32,6 +36,16 @@ def contradicted(case: Case, reading: Reading) -> Reading | None:
     if told is None or reading.index in told.places or len(told.places) > 1:
         return None
     return case.nothing("ambiguous", "first line", "mark and text contradict", (told.start, told.end))
+
+
+def _opened_otherwise(case: Case, reading: Reading) -> Reading | None:
+    """``D`` and then, as the last of the explanation, ``so it is a bird``, where that is another option."""
+    opening = _ALONE.match(case.text)
+    place = case.offer.place(opening[1]) if opening else None
+    last = case.text.rstrip().rpartition("\n")[2]
+    if place in (None, -1, reading.index) or not _TELLS.search(last) or case.offer.maybe_mark.search(last):
+        return None
+    return case.nothing("ambiguous", "first line", "mark and text contradict", (0, len(case.text)))
 
 
 def _tied(case: Case) -> Reading | None:
@@ -54,9 +68,11 @@ def _explained(case: Case, start: int) -> Group | None:
         concludes = not case.words(*sentence).isdisjoint(gates.CONCLUDE) and CONCLUDES.search(case.text, *sentence)
         if n and not concludes:
             continue
-        if bare_marks(case.text, *sentence, case.offer):
-            return None
         found = [group for group in groups(case.text, *sentence, case.offer) if group.stance == "taken"]
+        marks = bare_marks(case.text, *sentence, case.offer)
+        inside = [group for group in found if group.end - group.start > 1]
+        if any(not any(group.start <= mark.start < group.end for group in inside) for mark in marks):
+            return None
         taken = [group for group in found if concludes or is_predicate(case, sentence, group)]
         if taken or concludes:
             return taken[0] if len({place for group in taken for place in group.places}) == 1 else None

@@ -31,6 +31,8 @@ def restates(case: Case) -> bool:
     if len(text) > _LONGEST or not (asks := _ASKS.match(text)):
         return False
     offers = _OFFERS.search(text, asks.end())
+    if offers is None and (first := _ITEM.search(text, asks.end())) and text[first.start()] == "\n":
+        return _only_items(case, text, first.start() + 1)
     if offers is None:
         rest = text[asks.end() :].strip()
         return rest.find("?") in (-1, len(rest) - 1) and len(case.sentences) == 1

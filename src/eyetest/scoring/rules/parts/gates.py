@@ -24,7 +24,7 @@ BETTER = words(
 THING = words(
     "answer ans option choice solution response selection conclusion candidate guess pick alternative match fit "
     "letter one bet "
-    "statement term description explanation interpretation assumption"
+    "statement term description explanation interpretation assumption estimate"
 )
 CHOOSE = words(
     "choose pick select go going opt opting settle settling say vote guess lean leaning stick sticking change "
@@ -84,7 +84,7 @@ RETRACT = words(
     "withdraw retract longer "
     "recalculate recount redo reconsider rethink start try re-do re-examine re-evaluate reexamine reevaluate never "
     "nevermind disregard ignore "
-    "oops forget sure fit work add sense re ~"
+    "oops forget sure fit work add sense re case solution ~"
 )
 NOUN = words(
     "option options choice choices answer answers alternative alternatives letter letters opcion opciones letra "

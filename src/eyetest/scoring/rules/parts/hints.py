@@ -49,6 +49,8 @@ def bare_sentence(case: Case, start: int, end: int) -> Statement | None:
     if end - start > 16 or not (bare := _BARE_SENTENCE.fullmatch(case.text, start, end)):
         return None
     place = case.offer.place(bare[1])
+    if case.in_formula and end == case.sentences[-1][1]:
+        return None
     if place and _ends_list(case.text, start, place):
         return None
     if bare[1].isdigit() and (case.cut_off or start_of_line(case.text, start)):

@@ -8,10 +8,10 @@ from eyetest.scoring.rules.parts.matching import exactly
 from eyetest.scoring.rules.reading import Reading
 
 _LIST = re.compile(
-    r"(?<!\w)[(\[]?(?P<a>[Aa1])[)\]]?\s{0,2}(?:[:=.–→-]|(?<=[)\]]))\s{0,3}(?![\s(])(?P<first>[^\n;]{1,80}?)[;,\n]\s{0,6}"
-    r"(?:and\s)?[(\[]?(?P<b>[Bb2])[)\]]?\s{0,2}(?:[:=.–→-]|(?<=[)\]]))\s{0,3}(?=[^\s(])"
+    r"(?<!\w)[(\[]?(?:(?P<capital>A)|(?P<small>a)|1)[)\]]?\s{0,2}(?:[:=.–→-]|(?<=[)\]]))\s{0,3}(?![\s(])(?P<first>[^\n;]{1,80}?)[;,\n]\s{0,6}"
+    r"(?:and\s)?[(\[]?(?(capital)B|(?(small)b|2))[)\]]?\s{0,2}(?:[:=.–→-]|(?<=[)\]]))\s{0,3}(?=[^\s(])"
 )
-_MARK = re.compile(r"(?<!\w)\(?([A-Z])[.):]\)?\s{1,4}$")
+_MARK = re.compile(r"(?<!\w)\(?([A-Z])(?:[.):]\)?\s{1,4}|\))$")
 _ROOM = 12
 _ANSWERED = re.compile(r"\banswers?(?: (?:is|are|should be|here|to [^\n:]{1,40}))?\s{0,3}:?\s{0,6}$", re.IGNORECASE)
 

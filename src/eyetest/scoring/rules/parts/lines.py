@@ -2,14 +2,16 @@
 
 import re
 
+from eyetest.scoring.rules.parts.beside import alternative, contradiction
 from eyetest.scoring.rules.parts.case import Case
-from eyetest.scoring.rules.parts.content import contradiction, read_content
-from eyetest.scoring.rules.parts.cues import HEADING
+from eyetest.scoring.rules.parts.content import read_content
+from eyetest.scoring.rules.parts.cues import CONCLUDES, HEADING
 from eyetest.scoring.rules.parts.marks import Found, mark_at
 from eyetest.scoring.rules.parts.matching import exactly
 from eyetest.scoring.rules.parts.mentions import lists_inline
 from eyetest.scoring.rules.parts.stated import statement
 from eyetest.scoring.rules.parts.statement import FIRM, Statement
+from eyetest.scoring.rules.parts.together import listed_together
 from eyetest.scoring.rules.parts.whole import BARE, LISTED
 from eyetest.scoring.rules.reading import Reading
 
@@ -29,11 +31,8 @@ _ASIDE = re.compile(r"^\s{0,3}\([^()\n]{0,80}\)")
 _FORMULA = re.compile(r"\s{0,3}\.?\s{0,3}[=+*/^]")
 _IS_MARK = re.compile(r"\b(?:is|are)\s{1,20}([\"'(]{0,2}[A-Z][\"')]{0,2})(?=[.:,;\s]|$)")
 _LABEL = re.compile(r"(?:[:=→⇒∴>]|\b(?:answer|is))\s{0,6}")
-_PART = re.compile(r"(?:^|\n)[\s\-•]{0,10}\(?([a-d])\)\s{0,4}[:=]?\s{0,6}\(?([A-Z])\)?[ .]{0,6}(?=\n|$)")
-_LAST_PART = re.compile(r"\n[\s\-•]{0,10}\(?[b-d]\)\s{0,4}[:=]?\s{0,6}\(?[A-Z]\)?[\s.]{0,6}$")
 _PREFERS = re.compile(r"\b(?:prefer\w{0,5}|lean\w{0,3})\b", re.IGNORECASE)
 _UNTICKED = re.compile(r"\[ \]|☐")
-_REACH = 200
 _LIST_GOES_ON = (".", "?", ",", ";", "-", "–", "—", "(")
 
 
@@ -82,19 +81,6 @@ def _marked_text(case: Case, start: int, end: int) -> Reading | None:
     return None
 
 
-def answers_to_parts(case: Case) -> Reading | None:
-    """``(a): F`` and below it ``(b): B``: an answer to each part of a question is no answer to the whole."""
-    if not _LAST_PART.search(case.text, max(0, len(case.text) - _LONGEST_MARK_LINE)):
-        return None
-    parts = list(_PART.finditer(case.text, max(0, len(case.text) - _REACH)))
-    if len(parts) < 2 or [part[1] for part in parts] != ["a", "b", "c", "d"][: len(parts)]:
-        return None
-    places = {case.offer.place(part[2]) for part in parts}
-    if len(places) < 2 or None in places or -1 in places:
-        return None
-    return case.nothing("ambiguous", "last line", "several marks", (parts[0].start(), parts[-1].end()))
-
-
 def _labelled_text(case: Case, line: str) -> int | None:
     """``true``, ``→ 1914``, ``Result = 25``: an option's text, alone or behind a short label."""
     parts = _LABEL.split(line)
@@ -117,14 +103,34 @@ def alone_on_line(case: Case, n: int) -> Reading | None:
     if not n or end - start > _longest(case) or not text[slice(*case.sentences[n - 1])].rstrip().endswith(":"):
         return None
     found = mark_at(text, start, end, case.offer)
-    if not found or len(found.places) > 1 or found.places[0] < 0 or _next_follows(text, end, found.places[0]):
+    if not found or len(found.places) > 1 or found.places[0] < 0 or _begins_list(case, n, end, found.places[0]):
         return None
-    if found.places[0] == 0 and _opens_list(text, end):
+    last = not text[end:].strip()
+    if last and case.in_formula:
         return None
     alone = not text[found.end : end].strip(" .):\n")
-    if not alone and not _with_own_text(case, found, end):
+    if not alone and not _with_own_text(case, found, end) and not (last and _concluded(case, n, found)):
         return None
     return case.chosen(found.places[0], "alone on its line", found.start, found.end)
+
+
+def _begins_list(case: Case, n: int, end: int, place: int) -> bool:
+    """Whether the line is an item of a list: the next mark follows, or the line above announces several."""
+    text = case.text
+    goes_on = _next_follows(text, end, place) or (place == 0 and _opens_list(text, end))
+    return goes_on or listed_together(case, n - 1) is not None
+
+
+def _concluded(case: Case, n: int, found: Found) -> bool:
+    """``Therefore, the area is:`` and below it, last of all, a mark with what can only be its text."""
+    separated = case.text[found.end : found.end + 1] in ".:)" or case.text[found.end - 1] in ")]"
+    above = case.sentences[n - 1]
+    return (
+        separated
+        and not case.words(*above) & {"each", "every"}
+        and CONCLUDES.search(case.text, *above) is not None
+        and statement(case, *above) is None
+    )
 
 
 def first_line(case: Case) -> Reading | None:
@@ -143,9 +149,18 @@ def first_line(case: Case) -> Reading | None:
         return case.nothing("ambiguous", "first line", "several marks", (found.start, found.end))
     if not _answers_first(case, found, start, end):
         return None
-    if contradiction(text, found.end, end, found.places[0], case.offer) is not None:
-        return case.nothing("ambiguous", "first line", "mark and text contradict", (found.start, end))
+    why = _doubled(case, found, end)
+    if why:
+        return case.nothing("ambiguous", "first line", why, (found.start, end))
     return case.chosen(found.places[0], "first line", found.start, found.end)
+
+
+def _doubled(case: Case, found: Found, end: int) -> str:
+    """Why a mark does not stand for one option: another one's text, or another option, stands beside it."""
+    beside = (case.text, found.end, end, found.places[0], case.offer)
+    if contradiction(*beside) is not None:
+        return "mark and text contradict"
+    return "several options" if alternative(*beside) is not None else ""
 
 
 def _answers_first(case: Case, found: Found, start: int, end: int) -> bool:

@@ -16,66 +16,10 @@ _FRACTIONS = {
     "one half": "1 2", "half": "1 2", "one third": "1 3", "third": "1 3", "two thirds": "2 3", "quarter": "1 4",
     "one quarter": "1 4", "one fourth": "1 4", "three quarters": "3 4", "three fourths": "3 4", "one fifth": "1 5",
 }  # fmt: skip
-COMMON = frozenset(
-    [
-        "yes",
-        "no",
-        "not",
-        "none",
-        "both",
-        "neither",
-        "all",
-        "may",
-        "march",
-        "will",
-        "can",
-        "us",
-        "it",
-        "is",
-        "in",
-        "on",
-        "up",
-        "down",
-        "off",
-        "go",
-        "so",
-        "as",
-        "do",
-        "be",
-        "or",
-        "if",
-        "right",
-        "left",
-        "he",
-        "she",
-        "they",
-        "we",
-        "you",
-        "me",
-        "one",
-        "true",
-        "false",
-        "same",
-        "other",
-        "more",
-        "less",
-        "even",
-        "odd",
-        "any",
-        "some",
-        "是",
-        "否",
-        "有",
-        "无",
-        "ja",
-        "nein",
-        "oui",
-        "non",
-        "si",
-        "sí",
-        "да",
-        "нет",
-    ]
+COMMON = gates.words(
+    "yes no not none both neither all may march will can us it is in on up down off go so as do be or if "
+    "right left he she they we you me one true false same other more less even odd any some "
+    "是 否 有 无 ja nein oui non si sí да нет"
 )
 """Options that are everyday words: a mention in the middle of a sentence says nothing."""
 
@@ -152,6 +96,9 @@ def prepare(options: tuple[str, ...], marks: Marks) -> Offer:
     texts = tuple(plain(option) for option in options)
     folded = tuple(words(text) for text in texts)
     exact, values = _unique(folded), _unique([value(tokens) or () for tokens in folded])
+    numbers = bare_numbers(folded)
+    for share in numbers.keys() - {tokens[0] for tokens in folded if tokens}:
+        values.setdefault((share,), numbers[share])
     if any(folded.count(tokens) > 1 for tokens in exact):
         exact = {}
     _say_otherwise(exact)
@@ -183,7 +130,7 @@ def prepare(options: tuple[str, ...], marks: Marks) -> Offer:
         frozenset(openers),
         openers,
         unspelt,
-        bare_numbers(folded),
+        numbers,
         max(map(len, texts), default=0),
         lettered,
         all(len(tokens) > 1 and _LETTERS.issuperset(tokens) for tokens in folded),

@@ -56,7 +56,7 @@ FAMILIES = (
         r"^\W{0,10}(?:cannot|can't|unable to|not able to|impossible to) (?:be )?\w+|"
         r"\b(?:(?:unable|impossible|not possible|not able) (?:for me )?to (?:\w+ly )?(?:see|view|say|tell|determine|"
         r"answer|know|identify|access|provide|process|assist|help|make out|give|infer|judge|read|analy[sz]e|decide|"
-        r"establish|solve|calculate)|"
+        r"establish|solve|calculate|choose|select|pick)|"
         r"(?:can't|cannot|can not|couldn't|could not) be (?:\w+ly )?(?:determined|answered|known|identified|inferred|"
         r"established|told|said|seen|deduced|ascertained)|"
         r"can't (?:help|assist|identify|infer|provide|comply|do that|tell|say|answer|see|view|determine)|"
@@ -65,7 +65,7 @@ FAMILIES = (
     ),
     _family(
         "image images picture pictures photo photos photograph figure figures diagram diagrams graph graphs chart "
-        "charts map maps table tables attachment attachments file files screenshot",
+        "charts map maps table tables attachment attachments file files screenshot options",
         rf"\b(?:no {_PICTURE} (?:\w+ ){{0,2}}?(?:was|were|is|are|has|have|attached|provided|given|included|visible|"
         r"uploaded|shown|available|appears)|"
         rf"{_PICTURE} (?:is|was|were|are|isn't|wasn't|aren't|weren't|appears?|seems?|did|does|didn't|doesn't|hasn't|"
@@ -73,7 +73,7 @@ FAMILIES = (
         r"\s(?:\w+ ){0,3}?(?:missing|blank|empty|visible|unavailable|too (?:blurry|dark|small|low)|unreadable|load|"
         r"loaded|attached|included|provided|uploaded|accessible|illegible|unclear|blurry)|"
         rf"(?:haven't|have not|didn't|did not|hasn't|has not) (?:provide|attach|include|upload|share|"
-        rf"supplie|supply|sen[dt]|give)(?:[dn]|ed)? (?:\w+ ){{0,3}}?{_PICTURE}|"
+        rf"supplie|supply|sen[dt]|give)(?:[dn]|ed)? (?:\w+ ){{0,3}}?(?:{_PICTURE}|options\b(?! with| that))|"
         rf"(?:without|unless) (?:\w+ ){{0,3}}?{_PICTURE}\b|(?:there is|there's|i see) no (?:\w+ )?{_PICTURE})",
     ),
     _family(
@@ -92,7 +92,7 @@ FAMILIES = (
         r"(?:my|the|our) (?:guidelines|policy|policies|rules|instructions) (?:don't|do not|prohibit|prevent|forbid)|"
         r"(?:please|could you|can you|would you) (?:\w+ )?(?:upload|provide|share|attach|describe|send|supply)|"
         r"(?:once|when|after|if|as soon as) you(?: can| could| have)? (?:upload|provide|share|attach|describe|send|"
-        r"supply)[^.!?\n]{0,80}?\b(?:i|we)(?:'ll| can| could| will|'d| would)\b|"
+        r"supply)[^.!?\n]{0,80}?\b(?:i|we)(?:'ll| can| could| will|'d| would| may| might)\b|"
         r"no (?:idea|clue)\b|hard to (?:say|tell)\b|beyond my|against my|idk\b|"
         r"violat\w{1,3} (?:my|our|the))",
     ),
@@ -100,7 +100,7 @@ FAMILIES = (
         "~ kann keine leider je impossible lo no não desculpe non mi ik helaas nie niestety przepraszam maaf tidak",
         r"\b(?:kann (?:ich |das |es )?(?:\w+ ){0,5}?(?:nicht|keine)|keine? (?:bild|bilder)\b|ich weiß (?:es )?nicht|"
         r"leider\b|je ne (?:peux|sais|vois|suis)|impossible de\b|désolée?\b|lo siento\b|"
-        r"no (?:puedo|sé|veo|tengo)\b|"
+        r"no (?:puedo|sé|veo|tengo|entiendo)\b|"
         r"no es posible|não (?:posso|consigo|sei|vejo|é possível)|desculpe|non (?:posso|so|vedo|riesco)\b|"
         r"mi dispiace|"
         r"ik kan (?:\w+ ){0,3}?(?:niet|geen)\b|helaas|nie (?:mogę|wiem|widzę)|niestety|przepraszam|maaf\b|"
@@ -156,7 +156,7 @@ UNDECIDABLE = re.compile(
     r"\b(?:can't|cannot|can not|could not|couldn't|not possible to|impossible to|unable to|"
     r"no way to) (?:be )?(?:determine|"
     r"tell|know|say|decide|infer|answer|deduce)\w{0,2}"
-    r"|\b(?:not enough|insufficient|inadequate) (?:information|data|context|detail)|\bi don't know\b|"
+    r"|\b(?:not enough|insufficient|inadequate) (?:information|data|context|detail)|\bi (?:don't|do not) know\b|"
     r"无法(?:确定|判断)",
     re.IGNORECASE,
 )

@@ -55,4 +55,16 @@ def bare_numbers(options: Sequence[Words]) -> dict[str, int]:
     heads = [option[0] for option in options if option and option[0][0].isdigit()]
     if len(tails) != 1 or () in tails or len(set(heads)) < len(options) or not heads:
         return {}
-    return {head: place for place, head in enumerate(heads)}
+    numbers = {head: place for place, head in enumerate(heads)}
+    if tails == {("%",)}:
+        shares = {_share(head): place for place, head in enumerate(heads)}
+        numbers |= {share: place for share, place in shares.items() if share and share not in numbers}
+    return numbers
+
+
+def _share(percent: str) -> str:
+    """``0.4`` for 40 %; nothing for what is no plain number."""
+    try:
+        return f"{float(percent) / 100:.12g}"
+    except ValueError:
+        return ""

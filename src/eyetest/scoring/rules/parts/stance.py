@@ -15,7 +15,8 @@ _BOUNDARY = re.compile(
     re.IGNORECASE,
 )
 _PASSES = re.compile(
-    r"\b(?:unlike|than|rather than|instead of|whereas|while|as opposed to|opposed to|versus|vs|compared (?:to|"
+    r"\b(?:unlike|in contrast (?:to|with)|as distinct from|"
+    r"than|rather than|instead of|whereas|while|as opposed to|opposed to|versus|vs|compared (?:to|"
     r"with)|followed by|although|"
     r"though(?!,)|despite|different from|differs? from|between|if|whether|at first|first glance|"
     r"(?:i|we|my) (?:had )?(?:initially|originally)|(?:initially|originally),? (?:i|we|my|it seem|it look)|"

@@ -8,21 +8,30 @@ from eyetest.scoring.rules.parts.closing import ticked
 from eyetest.scoring.rules.parts.content import Content
 from eyetest.scoring.rules.parts.cues import CORRECTS, TIES, retracts
 from eyetest.scoring.rules.parts.doubted import contradicted, either_way
-from eyetest.scoring.rules.parts.lines import alone_on_line, answers_to_parts, first_line, headed, last_line
+from eyetest.scoring.rules.parts.lines import alone_on_line, first_line, headed, last_line
 from eyetest.scoring.rules.parts.lowered import cased
 from eyetest.scoring.rules.parts.mentions import groups
+from eyetest.scoring.rules.parts.misnamed import told_by_text
 from eyetest.scoring.rules.parts.refusals import find_refusal
+from eyetest.scoring.rules.parts.resolved import resolve
 from eyetest.scoring.rules.parts.stated import statement
 from eyetest.scoring.rules.parts.statement import FIRM, WEAK, Statement
 from eyetest.scoring.rules.parts.structured import structured
-from eyetest.scoring.rules.parts.together import listed_together
+from eyetest.scoring.rules.parts.together import answers_to_parts, listed_together, only_listed
 from eyetest.scoring.rules.reading import Reading
 
 
 def stated(case: Case) -> Reading | None:
     """What the reply states, read from its end: the last commitment wins."""
-    reading = answers_to_parts(case) or last_line(case) or ticked(case) or _both(case) or _Weighing(case).decide()
-    return reading and (contradicted(case, reading) or reading)
+    reading = (
+        answers_to_parts(case)
+        or only_listed(case)
+        or last_line(case)
+        or ticked(case)
+        or _both(case)
+        or _Weighing(case).decide()
+    )
+    return reading and (contradicted(case, reading) or told_by_text(case, reading) or reading)
 
 
 def _both(case: Case) -> Reading | None:
@@ -88,10 +97,10 @@ class _Weighing:
         case, (start, end) = self.case, self.case.sentences[n]
         if n == 0 and case.offer.lettered and not self.weak and (opening := first_line(case)):
             return opening
-        found = statement(case, start, end) or listed_together(case, n)
+        found = listed_together(case, n) or statement(case, start, end)
         if n == 0 and (found is None or found.firm < FIRM or found.drops) and (opening := self._opening(found)):
             return opening
-        if found is None or either_way(case, n, found):
+        if found is None or self._supposed(n, found):
             return None
         if _WITHDRAWN.search(case.text, found.content.end, end):
             self.retracted, case.taken_back = True, max(case.taken_back, start)
@@ -105,6 +114,13 @@ class _Weighing:
         else:
             self.weak = self.weak or found
         return None
+
+    def _supposed(self, n: int, found: Statement) -> bool:
+        """Whether an answer holds only under a condition, and another one under another."""
+        either = either_way(self.case, n, found)
+        if either:
+            self.case.supposed = self.case.supposed or (found.content.start, found.content.end)
+        return either
 
     def _firm(self, found: Statement) -> Reading:
         if self.weak and self.corrected:
@@ -122,6 +138,11 @@ class _Weighing:
         case = self.case
         if case.taken_back >= 0 and find_refusal(case, *case.sentences[-1]):
             return case.nothing("refused", "retraction", "declines", case.sentences[-1])
+        start, end = case.sentences[-1]
+        taken = [group for group in groups(case.text, start, end, case.offer) if group.stance == "taken"]
+        near = case.sentences[-_MENDS:][0][0] <= case.taken_back
+        if near and taken and (mended := resolve(case, (start, end), taken)):
+            return mended
         return case.nothing("unparsed", "retraction", "taken back")
 
     def _besides(self, found: Statement) -> Reading | None:
@@ -192,6 +213,8 @@ _TOO = re.compile(
     r"\)?\s(?:is|fits|works|holds|would be)\b[^.,;\n]{0,24}\b(?:too|as well|also|equally)\b", re.IGNORECASE
 )
 _ROOM = 24
+_MENDS = 3
+"""Of so many last sentences the first may take back what the last one mends."""
 _LOW_CORRECTS = cased(CORRECTS)
 _SHORT = 80
 _LOOSER = ("verdict", "choice")

@@ -10,42 +10,13 @@ from eyetest.scoring.rules.parts.marks import NOUN, Found, mark_at
 from eyetest.scoring.rules.parts.matching import exactly
 from eyetest.scoring.rules.parts.naming import named
 from eyetest.scoring.rules.parts.statement import FIRM, WEAK, Statement, better, by_mark
+from eyetest.scoring.rules.parts.verdict_words import LABELS, VERDICT
 
-_VERDICT = re.compile(
-    r"\s{0,3}[)\]\"']{0,3}\s{0,3}(?:(?:both|all|each) )?(?:\([^()\n]{0,80}\)|,[^,\n]{1,60},|"
-    r"[-–:.]\s{1,3}(?P<aside>[^\n]{1,100}?)|"
-    r"[-–:]\s{0,2}[^.\n]{1,60}?)?\s{0,3}"
-    r"(?P<verb>is|are|seems?|appears?|must|would|should|has|looks|remains?|fits?|matches|ist|sind|est|sont|es|são|"
-    r"son|è|jest|wäre|稳|是|は|이|가|正确|만)"
-    r"(?P<between>(?:\s{1,3}(?:the|an?|not|n't|be|been|to|clearly|most|more|likely|probably|therefore|thus|"
-    r"definitely|indeed|also|all|both|only|best|very|one|of|in|fact|very|quite|obviously|certainly|actually|hence|"
-    r"still|never|neither|nor|probably|then|our|my|that|which|is|so|less|considered|overall|your|good|single|a|i|"
-    r"think|closest|better|correct|right|ruled|out|die|der|das|nicht|la|le|une?|pas|les|deux|no|el|likely|far|wholly|"
-    r"completely|partially|partly|simply|clear|too|plausible|potential|logical|valid|reasonable|"
-    r"final)){0,6}?)\s{0,3}\b(?P<word>correct(?:ly)?|right|best|better|likelier|preferable|answers?|true|closest|"
-    r"match(?:es)?|only|wrong|"
-    r"incorrect|false|"
-    r"left|fits?|likely|plausible|appropriate|accurate|possible|remain\w{0,3}|suitable|one|excluded|eliminated|out|"
-    r"impossible|invalid|well|perfectly|"
-    r"richtig|korrekt|falsch|correcte?s?|bonnes?|possibles?|juste|fausse?s?|correct[ao]s?|incorrect[ao]s?|certa|"
-    r"giusta|sbagliata|right|prawidłowa|"
-    r"正确|错误|ruled out|stimmt|solution|choice|option)\b",
-    re.IGNORECASE,
-)
 _SUBJECT = re.compile(
     r"\((?:[A-Za-z]|\d{1,2})\)|(?<![\w'])(?:[A-Z](?![\w'])|(?:[a-z]|\d{1,2})(?=\)?\s(?:is|are|ist|est|seems|fits|"
     r"must)\b))"
 )
 _NOUN_BEFORE = re.compile(rf"{NOUN}\s{{1,4}}$", re.IGNORECASE)
-_LABELS = gates.words(
-    "figure fig point graph vitamin plan type group school bank machine project bus plate class section part "
-    "line angle side vertex node case box cell company country curve diagram picture image panel phase region "
-    "set site stage step structure table triangle vessel segment circle member switch ray position row column "
-    "level house city town person player team island area layer lamp object circuit circuits hepatitis factor "
-    "hemophilia solution bond stock fund asset portfolio street car train road sample product model force "
-    "block state patient process species letter event sequence protein chart map schema"
-)
-"""What a letter names when it follows one of these: point B, vitamin C."""
 _NO_VERDICT = re.compile(r"\s{1,3}(?:side|hand|of|angle|triangle|-)", re.IGNORECASE)
 _DOUBTED = re.compile(
     r"\b(?:don't|not|doubt|hardly|doesn't)\s(?:\w+\s){0,2}?(?:think|believe|agree|mean|say|"
@@ -101,6 +72,8 @@ _REFUTED = re.compile(
 _OR = re.compile(
     r"(?<!\w)\(?(?P<mark>[A-Z])[.):]\s{1,6}(?P<text>[^\n]{1,400}?)\s{1,6}(?:or|and)\s{1,6}(?:option\s)?\(?$"
 )
+_ONLY = re.compile(r"\bonly\s{1,3}(?:option\s)?[\"'(]?$", re.IGNORECASE)
+_DOES = re.compile(r"\)?\s{1,3}(?!is\b|was\b|has\b)[a-z]{2,14}s\b")
 _ROOM = 24
 _AS_ARE = re.compile(r"\b(?:as|and so|so) (?:is|are|do|does)\s{1,3}(?:options?\s)?[\"'(]?$", re.IGNORECASE)
 _LOOSE = ("left", "right", "one", "only")
@@ -119,7 +92,7 @@ def judged(case: Case, start: int, end: int) -> Statement | None:
         at = subject.end()
         lead = _LAST_WORD.search(text, max(start, subject.start() - 16), subject.start())
         unit = _UNIT.search(text, max(start, subject.start() - 4), subject.start())
-        if (unit or (lead and lead[1].lower() in _LABELS)) and "(" not in subject.group():
+        if (unit or (lead and lead[1].lower() in LABELS)) and "(" not in subject.group():
             continue
         noun = _NOUN_BEFORE.search(text, max(start, subject.start() - 24), subject.start())
         first = noun.start() if noun else subject.start()
@@ -150,14 +123,18 @@ def _likewise(text: str, start: int, found: Found, last: Statement | None) -> St
 def _verdict(case: Case, sentence: tuple[int, int], found: Found) -> Statement | None:
     """What is said of the marks at a place: that they are right, fit, or are out."""
     text, (start, end) = case.text, sentence
-    verdict = _VERDICT.match(text, found.end, min(end, found.end + _REACH))
+    verdict = VERDICT.match(text, found.end, min(end, found.end + _REACH))
     if case.offer.lettered and (inside := _inside_option(case, start, end, found.start)):
         said = verdict or _FITS.match(text, found.end, end)
         return Statement(inside, WEAK, "verdict") if said else None
     if _is_left(text, sentence, found):
         return by_mark(found, FIRM, "verdict")
     doubted = _DOUBTED.search(text, max(start, found.start - 40), found.start) is not None
-    fits = _is_found(text, sentence, found) or (not verdict and _FITS.match(text, found.end, end))
+    fits = (
+        _is_found(text, sentence, found)
+        or _alone_does(case, sentence, found)
+        or (not verdict and _FITS.match(text, found.end, end))
+    )
     if fits and not doubted:
         return by_mark(found, WEAK, "verdict")
     if verdict is None:
@@ -209,6 +186,15 @@ def _is_found(text: str, sentence: tuple[int, int], found: Found) -> bool:
     return bool(
         _FOUND.search(text, lead, found.start) and _SATISFIES.match(text, found.end, min(end, found.end + 240))
     )
+
+
+def _alone_does(case: Case, sentence: tuple[int, int], found: Found) -> bool:
+    """``of the four, only B produces haploid cells`` as the last word."""
+    start, end = sentence
+    if sentence != case.sentences[-1] or case.cut_off:
+        return False
+    only = _ONLY.search(case.text, max(start, found.start - 16), found.start)
+    return only is not None and _DOES.match(case.text, found.end, end) is not None
 
 
 def _cjk(case: Case, start: int, end: int) -> Statement | None:

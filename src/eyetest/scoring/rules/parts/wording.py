@@ -68,7 +68,7 @@ def _means_it(text: str, tokens: list[Token], at: int, size: int, option: str) -
     """Everyday words, single letters and numbers inside formulas are no mention of an option."""
     token = tokens[at]
     if token.raw[0].isdigit() or token.raw == "-":
-        return _stands_free(text, tokens, at, size)
+        return _stands_free(text, tokens, at, size, option)
     if size > 1:
         return True
     if len(token.raw) == 1 and token.raw.isascii() and token.raw.isalpha():
@@ -92,9 +92,11 @@ def _everyday(text: str, token: Token, option: str) -> bool:
     return bool(starts) and bool(_AFTER_YES.match(text, token.end))
 
 
-def _stands_free(text: str, tokens: list[Token], at: int, size: int) -> bool:
-    """Whether a number is no part of a calculation: ``3 + 5`` names neither, ``= 8`` names 8."""
+def _stands_free(text: str, tokens: list[Token], at: int, size: int, option: str) -> bool:
+    """Whether a number is no part of a calculation: ``3 + 5`` names neither, ``= 8`` names 8, ``1^2`` no half."""
     token, last = tokens[at], tokens[at + size - 1]
+    if size > 1 and "^" in text[token.end : tokens[at + 1].start] and "^" not in option:
+        return False
     before = text[max(0, token.start - 2) : token.start]
     if before.endswith("-") and token.raw != "-" and not before[0].isalnum():
         return False

@@ -1,10 +1,12 @@
 """Our rules on real replies that were labelled twice, independently, without sight of any rule or its output.
 
-Each sample is 300 rows, drawn at random from those of MMMU-Pro's published predictions on which our rules and MMMU's
-differ. The first one was read right on 95.0 % at first contact, and then used to mend the rules. The second was drawn
-and labelled afterwards, from rows that nobody had looked at: its figure, 95.7 %, is the honest one. The tables name a
-row by its position and hold both labels: the letter of the option as shown, or refused, ambiguous, unparsed. They
-hold no text.
+Each sample is drawn at random from those rows of MMMU-Pro's published predictions on which our rules and MMMU's differ
+(2,889 of 53,630). At first contact the rules of the time read 95.0, 95.7, 96.6 and 94.4 % of them right, in the order
+of ``LEAST_RIGHT``; each was then used to mend the rules, so what is asserted here is what the mended rules do. The
+first-contact figures are the honest ones, and they did not rise with mending: about one in twenty of the hardest rows
+is still read otherwise than a person reads it. With the last sample all rows that differ have been looked at. The
+tables name a row by its position and hold both labels: the letter of the option as shown, or refused, ambiguous,
+unparsed. They hold no text.
 """
 
 import csv
@@ -20,7 +22,7 @@ from eyetest import read_choice
 from eyetest.records import letter
 
 REPLIES = Path(__file__).parent / "replies"
-LEAST_RIGHT = {"first": 0.98, "fresh": 0.95}
+LEAST_RIGHT = {"first": 0.98, "fresh": 0.98, "third": 0.98, "last": 0.95}
 LEAST_KAPPA = 0.9
 
 
@@ -40,7 +42,7 @@ def kappa(pairs: list[tuple[str, str]]) -> float:
 @pytest.mark.parametrize("sample", LEAST_RIGHT)
 def test_the_two_labellings_agree(sample: str) -> None:
     pairs = [(row["first"], row["second"]) for row in labels(sample)]
-    assert len(pairs) == 300
+    assert len(pairs) >= 300
     assert kappa(pairs) >= LEAST_KAPPA
 
 

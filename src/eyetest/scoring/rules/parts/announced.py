@@ -27,6 +27,7 @@ _UNKNOWN = re.compile(
     re.IGNORECASE,
 )
 _NEAR = 40
+_GLUED = re.compile(r"\s{0,3}([A-Z])(\([^()\n]{1,60}\))[\s.]{0,6}$")
 """What somebody chooses stands right behind the verb."""
 
 
@@ -87,10 +88,19 @@ def _behind(case: Case, at: int, end: int, cue: str) -> Statement | None:
     line = len(case.text) if line < 0 else line
     if line > end and (exact := exactly(case.text[at:line], case.offer)) is not None:
         return Statement(Content("one", (exact,), at, line, "text"), FIRM, cue)
-    content = read_content(case.text, at, end, case.offer)
+    content = read_content(case.text, at, end, case.offer) or _glued(case, at, end)
     if content and content.what == "refused" and cue != "stated":
         return None
     return Statement(content, FIRM, cue) if content else None
+
+
+def _glued(case: Case, at: int, end: int) -> Content | None:
+    """``C(d)``, where ``(d)`` is what option C says."""
+    found = _GLUED.match(case.text, at, end)
+    place = case.offer.place(found[1]) if found else None
+    if not found or place is None or place < 0 or exactly(found[2], case.offer) != place:
+        return None
+    return Content("one", (place,), found.start(1), found.end(1), "mark")
 
 
 def _on_next_line(case: Case, at: int, end: int) -> int:

@@ -24,6 +24,8 @@ _STARTLED = re.compile(
     re.IGNORECASE,
 )
 _UNIT = re.compile(r"\d\s{1,3}[A-Za-z]$")
+_NEXT = re.compile(r"\s{1,3}[A-Z][a-z]")
+"""How the next sentence begins behind ``v_1.``, which is no mark where options carry letters."""
 _OPEN_ENDS = frozenset(",:(=+-[{/")
 _WHOLE = 60
 _SHORT_LINE = 80
@@ -32,12 +34,14 @@ _LABEL = re.compile(r"[:=→⇒>]")
 _ABBREVIATED = gates.words("St Mt Dr Mr Mrs Ms vs Fig fig Eq approx etc ca cf al U.S i.e e.g z.B d.h")
 
 
-def _goes_on(text: str, start: int, at: int) -> bool:
+def _goes_on(text: str, start: int, at: int, digit_marks: bool) -> bool:
     """Whether a point stands behind a mark, a number or an abbreviation rather than at the end of a sentence."""
     if text[at - 4 : at].isalpha() and text[at - 4 : at] != "prox":
         return False
     word = text[max(start, text.rfind(" ", start, at) + 1, text.rfind("\n", start, at) + 1) : at].lstrip("([\"'")
     if len(word) < 2 and (_STARTLED.match(text, at + 1) or _UNIT.search(text, max(start, at - 6), at)):
+        return False
+    if word.isdigit() and not digit_marks and text[start:at].strip() != word and _NEXT.match(text, at + 1):
         return False
     if word == "No":
         return text[at + 1 : at + 4].strip()[:1].isdigit()
@@ -84,6 +88,7 @@ class Case:
     def sentences(self) -> list[tuple[int, int]]:
         """Where sentences and lines begin and end. The point behind a mark or a number ends none."""
         text, start = self.text, 0
+        digits = self.offer.marks == "digit"
         found: list[tuple[int, int]] = []
         for stop in _END.finditer(text):
             at, end = stop.span()
@@ -91,7 +96,7 @@ class Case:
             if (
                 soft
                 or (text[at] == ";" and _in_brackets(text, start, at))
-                or (text[at] == "." and end - at == 1 and _goes_on(text, start, at))
+                or (text[at] == "." and end - at == 1 and _goes_on(text, start, at, digits))
             ):
                 continue
             if end - start > 8 or text[start:end].strip():

@@ -22,7 +22,10 @@ _NEAR = 300
 
 
 def contradicted(case: Case, reading: Reading) -> Reading | None:
-    """A bare mark on the first line against the one other option, by text, that its explanation comes to."""
+    """A bare mark on the first line against the one other option, by text, that its explanation comes to.
+
+    An explanation that names the marked option as well bears it out.
+    """
     if reading.kind == "chosen" and reading.rule == "last line":
         return _opened_otherwise(case, reading)
     if reading.rule != "first line" or reading.kind != "chosen":
@@ -34,6 +37,8 @@ def contradicted(case: Case, reading: Reading) -> Reading | None:
         return None
     told = _explained(case, stop)
     if told is None or reading.index in told.places or len(told.places) > 1:
+        return None
+    if any(reading.index in group.places for group in groups(case.text, stop, len(case.text), case.offer)):
         return None
     return case.nothing("ambiguous", "first line", "mark and text contradict", (told.start, told.end))
 

@@ -36,11 +36,13 @@ def contradicted(case: Case, reading: Reading) -> Reading | None:
     if stop < 0 or len(case.text[:stop].strip(" .()[]:")) > 1 or case.cut_off:
         return None
     told = _explained(case, stop)
-    if told is None or reading.index in told.places or len(told.places) > 1:
-        return None
-    if any(reading.index in group.places for group in groups(case.text, stop, len(case.text), case.offer)):
+    if told is None or len(told.places) > 1 or _named(case, stop, reading.index):
         return None
     return case.nothing("ambiguous", "first line", "mark and text contradict", (told.start, told.end))
+
+
+def _named(case: Case, start: int, place: int | None) -> bool:
+    return any(place in group.places for group in groups(case.text, start, len(case.text), case.offer))
 
 
 def _opened_otherwise(case: Case, reading: Reading) -> Reading | None:

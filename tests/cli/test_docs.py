@@ -44,7 +44,7 @@ def test_refine(mine: Path, eyetest: Eyetest) -> None:
     given = commands("refine.md")
     assert [words[0] for words in given] == [
         *("audit", "recipe", "refine", "refine", "export"),
-        *("import-answers", "refine", "describe", "run"),
+        *("import-answers", "refine", "describe", "run", "subset", "subset"),
     ]
     for words in given:
         recorded = "--answers" in words

@@ -1,4 +1,4 @@
-"""``eyetest subset``: a part of a benchmark, by what it is about or by whom it is to compare."""
+"""``eyetest subset``: a part of a benchmark, by what it is about, by whom it is to compare, or small and telling."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,18 +9,26 @@ import typer
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.cli import options
+from eyetest.cli.estimates import print_terminal
+from eyetest.cli.small import draw_small
 from eyetest.cli.terminal import note, out, safe
+from eyetest.curate.curves import write_curves
 from eyetest.curate.datasets import model_oriented, user_oriented
 from eyetest.curate.selection import Candidate, candidate
 from eyetest.errors import InputError, short
+from eyetest.measures import Measured
 from eyetest.models import read_models
+from eyetest.recipes.refining import BENCHMARK
 from eyetest.records import Lineage
+from eyetest.running.measured import results_of
+from eyetest.runs import Run
+from eyetest.scoring import Scorer
 from eyetest.wording import counted, listed
 
 
 def subset(
     bench: options.BenchArgument,
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="The benchmark folder to write.")],
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="DIR/benchmark is the part.")],
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -34,16 +42,30 @@ def subset(
     source: Annotated[
         str, typer.Option("--source", metavar="TAG", help="The tag that names the dataset.")
     ] = "source",
+    answers: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--answers", metavar="RUN", help="Draw a small part that tells these models apart (with --share)."
+        ),
+    ] = None,
+    share: Annotated[float, typer.Option("--share", min=0.001, max=1, help="Of the items, with --answers.")] = 0.1,
+    sight: Annotated[str, typer.Option("--sight", metavar="NAME", help="Which answers of the run count.")] = "image",
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the drawing.")] = 0,
     overwrite: options.OverwriteOption = False,
     format_name: options.FormatOption = None,
     fields: options.MapOption = None,
     images: options.ImagesOption = None,
 ) -> None:
-    """Take a part of a benchmark: the tasks you care about, or what none of the compared models was trained on."""
+    """Take a part of a benchmark: the tasks you care about, what no compared model was trained on, or a small part.
+
+    With --answers, items that tell the run's models apart are likelier to be drawn; a new model is asked the part
+    alone, and eyetest estimate says what it would score on the whole. How well that works is tried on models that
+    were held out, and printed.
+    """
     read = options.read_options(format_name, fields, images, None, None, allow_missing_gold=True)
     benchmark = options.open_with_bar(bench, read)
-    if not only and unseen_by is None:
-        raise InputError("which part? --only TAG=A,B, or --unseen-by models.yaml")
+    if not only and unseen_by is None and not answers:
+        raise InputError("which part? --only TAG=A,B, --unseen-by models.yaml, or --answers RUN --share 0.1")
     items = [candidate(item) for item in benchmark]
     steps = []
     if only:
@@ -52,10 +74,20 @@ def subset(
     if unseen_by is not None:
         items = _unseen(items, unseen_by, source)
         steps.append(f"unseen by the models of {unseen_by.name}")
+    small = None
+    if answers:
+        found = results_of([Run(run) for run in answers], Scorer())
+        small = draw_small(found, [item.id for item in items], sight, share, seed)
+        items = [item for item in items if item.id in small.drawn]
+        steps.append(f"{share:.1%} drawn by what tells {counted(len(small.models), 'model')} apart, seed {seed}")
     if not items:
         raise InputError("nothing is left")
-    _write(benchmark, items, to, "; ".join(steps), overwrite=overwrite)
-    out.print(safe(f"{counted(len(items), 'item')} of {len(benchmark):,} → {to}"), soft_wrap=True)
+    _write(benchmark, items, to / BENCHMARK, "; ".join(steps), overwrite=overwrite)
+    if small is not None:
+        write_curves(to, small.items, small.models, small.fitted, small.chances)
+        print_terminal("subset", Measured(small.validation), 0)
+        note("tried on models that were held out of the fit; mae is how far their full scores were missed")
+    out.print(safe(f"{counted(len(items), 'item')} of {len(benchmark):,} → {to / BENCHMARK}"), soft_wrap=True)
 
 
 def _only(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidate]:

@@ -21,6 +21,7 @@ class SideBySide:
     columns: Sequence[tuple[Any, ...]]
     scores: Floats
     clusters: NDArray[np.str_]
+    items: Sequence[str] = ()
 
     def table(self, columns: Sequence[tuple[Any, ...]]) -> Floats:
         """These columns in this order; one that nobody has is nan."""
@@ -57,4 +58,4 @@ def _arranged(key: Mapping[str, Any], scores: pl.DataFrame, across: Sequence[str
     row, column, score = (placed.get_column(name).to_numpy() for name in ("row", "column", "score"))
     table[row, column] = score
     clusters = rows.get_column("cluster").to_numpy().astype(np.str_)
-    return SideBySide(key, columns.drop("column").rows(), table, clusters)
+    return SideBySide(key, columns.drop("column").rows(), table, clusters, rows.get_column("item").to_list())

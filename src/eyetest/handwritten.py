@@ -1,7 +1,6 @@
 """Files that people write by hand: YAML that becomes typed values, or one line that says what is wrong with it."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,7 +41,9 @@ def convert(value: Any, kind: type[Value], where: str) -> Value:
         message = str(error)
         if found := _UNKNOWN.search(message):
             at = f"{where}{_told(found['place'] or '')}"
-            raise InputError(f'{at}: no setting "{found["name"]}"; {nearest(found["name"], _names(kind))}') from None
+            raise InputError(
+                f'{at}: no setting "{found["name"]}"; {nearest(found["name"], _names(kind, found["place"] or ""))}'
+            ) from None
         place = _PLACE.search(message)
         at = f"{where}{_told(place['place'])}" if place else where
         raise InputError(f"{at}: {_PLACE.sub('', message)}") from None
@@ -61,15 +62,19 @@ def _told(place: str) -> str:
     return f", {words.replace('.', ', ')}" if words else ""
 
 
-def _names(kind: Any) -> Iterator[str]:
-    """The names of all settings that a type knows, however deep."""
-    waiting, seen = [msgspec.inspect.type_info(kind)], set[int]()
-    while waiting:
-        info = waiting.pop()
-        if isinstance(info, msgspec.inspect.StructType) and id(info.cls) not in seen:
-            seen.add(id(info.cls))
-            yield from (one.encode_name for one in info.fields)
-            waiting += [one.type for one in info.fields]
-        for name in ("types", "item_type", "value_type", "item_types"):
-            inner = getattr(info, name, ())
-            waiting += list(inner) if isinstance(inner, tuple | list) else [inner]
+def _names(kind: Any, place: str) -> list[str]:
+    """The settings that a type knows at a place inside it, such as ``.stages[0].keep[...]``."""
+    info: Any = msgspec.inspect.type_info(kind)
+    for name, inside in re.findall(r"\.(\w+)|(\[)", place):
+        found = _present(info)
+        if inside:
+            info = getattr(found, "value_type", None) or getattr(found, "item_type", None)
+        else:
+            info = next((field.type for field in getattr(found, "fields", ()) if field.encode_name == name), None)
+    return [field.encode_name for field in getattr(_present(info), "fields", ())]
+
+
+def _present(info: Any) -> Any:
+    """A type that may be absent, as it is where it is not."""
+    types = getattr(info, "types", (info,))
+    return next((one for one in types if not isinstance(one, msgspec.inspect.NoneType)), info)

@@ -1,16 +1,19 @@
 """``measure``: runs in, tables out, in four shapes; what it refuses; and that it never measures old scores."""
 
+import contextlib
 import csv
 import io
 import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from eyetest.measures import MEASURES
-from eyetest.records import Asked, ImageRef, Response
+from eyetest.cli.estimates import FORMATS
+from eyetest.measures import MEASURES, Measured
+from eyetest.records import Asked, ImageRef, Item, Response
 from eyetest.running.measured import items_table
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
@@ -102,6 +105,8 @@ def test_verdicts_need_no_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert [row["accuracy"] for row in rows(eyetest, "accuracy", "r")] == [1.0, 0.5]
     assert "have no tags" in eyetest("measure", "accuracy", "r", "--by", "core").refused()
     assert "--bench" in eyetest("measure", "baselines", "r").refused()
+    assert "nothing is known of the items" in eyetest("measure", "accuracy", "r", "--cluster", "image").refused()
+    assert [row["n"] for row in rows(eyetest, "accuracy", "r", "--where", "score=1")] == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +123,12 @@ def test_verdicts_need_no_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (("gain", "r", "--set", "blnd=grey"), 'did you mean "blind"?'),
         (("accuracy", "r", "--set", "x=1"), "has no settings of its own"),
         (("abnormal-hit-rate", "r", "--set", "at-least=most"), "expected a number"),
+        (("abnormal-hit-rate", "r", "--set", "at-least=nan"), "expected a number"),
+        (("agreement", "r", "--set", "pairs=maybe"), "expected yes or no"),
+        (("accuracy", "r", "--where", "core=z"), "nothing is left; known: p, q"),
+        (("items", "r", "--by", "core"), "items: it has no rows by tag"),
         (("accuracy", "r", "--csv", "--json"), "not several"),
+        (("correlation", "r", "--with", "noise.csv"), "noise.csv is no CSV"),
         (("accuracy", "r", "--rules", "eyetst"), 'did you mean "eyetest"?'),
         (("accuracy", "r", "--cluster", "picture"), "--cluster: no tag 'picture'"),
         (("group-accuracy", "r"), "no item says what group it belongs to"),
@@ -128,6 +138,7 @@ def test_verdicts_need_no_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 )
 def test_bad_input_gets_one_line(run: Path, tmp_path: Path, eyetest: Eyetest, words: Any, part: str) -> None:
     (tmp_path / "elo.csv").write_text("model,elo\neye,1000\ntext,many\n")
+    (tmp_path / "noise.csv").write_bytes(b"model,elo\n\x88,1\n")
     assert part in eyetest("measure", *words).refused()
 
 
@@ -161,3 +172,68 @@ def test_items_that_share_a_picture_or_a_group_are_one_cluster() -> None:
     assert clusters("passage") == sets("14", "2", "3", "5")
     assert clusters("none") == sets("1", "2", "3", "4", "5")
     assert items_table("b", bench).get_column("group").to_list() == [None, None, None, "4", "4"]
+
+
+def test_another_metric_is_for_this_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(tmp_path)
+    items = [animals("q0", 1), Item(id="q1", question="Which?", references=("a red fox",))]
+    write(tmp_path / "r", make_bench(tmp_path / "b", items), {("eye", "image"): "BA"})
+    scores = tmp_path / "r/scores/eyetest.parquet"
+    assert rows(eyetest, "accuracy", "r")[0]["n"] == 2
+    before = scores.read_bytes()
+    told = eyetest("measure", "accuracy", "r", "--metric", "cider")
+    assert "different scales are together here (accuracy, cider)" in told.err
+    assert "--where metric=…" in told.err
+    assert scores.read_bytes() == before
+    assert "different scales" not in eyetest("measure", "accuracy", "r").err
+
+
+def test_what_is_left_out_by_a_tag_is_no_guess_either(bench: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
+    write(tmp_path / "people", bench, {("human", "image"): "BB"})
+    whole, part = (rows(eyetest, "human", "people", *more)[0] for more in ((), ("--where", "core=p")))
+    assert (whole["guessed"], whole["n"], part["guessed"], part["n"], part["estimate"]) == (2, 4, 0, 2, 1.0)
+    assert rows(eyetest, "baselines", "people", "--where", "core=p,q")[0]["n"] == 4
+    assert rows(eyetest, "baselines", "people", "--where", "item=q0")[0]["n"] == 1
+
+
+def test_a_switch_may_be_turned_off(run: Path, eyetest: Eyetest) -> None:
+    for word in ("no", "False"):
+        found = rows(eyetest, "agreement", "r", "--set", f"pairs={word}")
+        assert found
+        assert "cohen" not in {row["coefficient"] for row in found}
+
+
+def test_a_short_view_hides_no_more_than_the_whole(bench: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
+    write(tmp_path / "one", bench, {("eye", "image"): "BBBA"})
+    other = make_bench(tmp_path / "c", [animals(f"q{n}", 1, question=f"What is {n}?") for n in range(4)])
+    write(tmp_path / "two", other, {("eye", "image"): "BAAA"})
+    told = eyetest("measure", "accuracy", "one", "two", "--limit", "1").fine()
+    assert told.split()[:2] == ["benchmark", "model"]
+    assert told.splitlines()[1].split()[:3] == ["b", "(one)", "eye"]
+
+
+def test_a_model_without_scores_is_shown_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pl.DataFrame({"model": ["dead"], "accuracy": [None], "n": [0]}, schema_overrides={"accuracy": pl.Float64})
+    assert "accuracy" in shown(table)[0]
+    assert shown(table)[1].split() == ["dead", "–", "0"]
+
+
+def test_ranks_are_whole_or_half_numbers() -> None:
+    table = pl.DataFrame({"rank": [1.0, 2.5], "rank_low": [1.0, 1.0], "rank_high": [1.5, 3.0], "score": [0.5, 1.0]})
+    assert [line.split(maxsplit=4) for line in shown(table)[1:]] == [
+        ["1", "[1,", "1.5]", "0.500"],
+        ["2.5", "[1,", "3]", "1.000"],
+    ]
+
+
+def shown(table: pl.DataFrame) -> list[str]:
+    stream = io.StringIO()
+    with contextlib.redirect_stdout(stream):
+        FORMATS["terminal"]("any", Measured(table), 0)
+    return stream.getvalue().splitlines()
+
+
+def test_answers_about_nothing_are_refused(bench: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:
+    (tmp_path / "m.csv").write_text("item,a\nz1,1\n")
+    eyetest("import-answers", "m.csv", "--to", "r", "--matrix", "item").fine()
+    assert "no answer is about an item" in eyetest("measure", "accuracy", "r", "--bench", "b").refused()

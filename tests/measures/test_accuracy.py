@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t as student
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
@@ -85,11 +86,48 @@ def test_protocols_are_apart_and_tests_are_averaged_within_their_item() -> None:
         for order in range(5)
     ]
     found = rows(results(asked))
-    assert [(row["sight"], row["accuracy"], row["n"], row["clusters"]) for row in found] == [
-        ("blind", 0.5, 10, 2),
-        ("image", 1.0, 10, 2),
+    assert [(row["sight"], row["accuracy"], row["n"], row["clusters"], row["answers"]) for row in found] == [
+        ("blind", 0.5, 2, 2, 10),
+        ("image", 1.0, 2, 2, 10),
     ]
-    assert found[0]["accuracy_low"] < 0.05  # type: ignore[operator]  # two items, whatever the number of answers
+    assert found[0]["accuracy_low"] == pytest.approx(0.0945312)  # two items, whatever the number of answers
+
+
+def test_an_item_with_more_tests_weighs_no_more_than_another() -> None:
+    asked = [{"item": "1", "trial": trial, "score": 1.0} for trial in range(9)]
+    asked += [{"item": "2", "trial": 0, "score": 0.0}, {"item": "2", "trial": 1, "score": None}]
+    found = rows(results(asked))
+    assert [(row["accuracy"], row["n"], row["answers"], row["missing"]) for row in found] == [(0.5, 2, 10, 1)]
+
+
+@pytest.mark.parametrize("tests", [3, 8])
+def test_shares_of_right_answers_have_an_interval_within_0_and_1(tests: int) -> None:
+    rng = np.random.default_rng(tests)
+    scores = rng.random((40, tests)) < 0.97
+    asked = [{"item": str(i), "trial": t, "score": float(scores[i, t])} for i in range(40) for t in range(tests)]
+    row = rows(results(asked))[0]
+    shares = scores.mean(axis=1)
+    worth = row["accuracy"] * (1 - row["accuracy"]) / (shares.var(ddof=1) / 40)  # type: ignore[operator]
+    z = student.ppf(0.975, 39)
+    centre = (shares.mean() + z**2 / (2 * worth)) / (1 + z**2 / worth)
+    half = z / (1 + z**2 / worth) * math.sqrt(shares.mean() * (1 - shares.mean()) / worth + z**2 / (4 * worth**2))
+    assert row["accuracy"] == pytest.approx(shares.mean())
+    assert (row["accuracy_low"], row["accuracy_high"]) == pytest.approx((centre - half, centre + half))
+    assert row["accuracy_high"] < 1  # type: ignore[operator]
+
+
+def test_what_may_not_be_read_out_of_the_table_is_said() -> None:
+    def notes(found: Results) -> tuple[str, ...]:
+        return MEASURES["accuracy"].measure(found, SETTINGS).notes
+
+    clusters = [{"item": str(i), "cluster": str(i // 2)} for i in range(4)]
+    assert notes(grid({"a": [1, 0, 1], "b": [1, 1, 0]})) == ()
+    assert notes(grid({"a": [1, 0, 1], "b": [1, 1, None]})) == (
+        "models rest on different items (n from 2 to 3): see differences, which pairs",
+    )
+    assert notes(grid({"a": [1, 0, 1, 1]}, clusters)) == (
+        "1 row of fewer than 20 clusters: intervals may be too narrow",
+    )
 
 
 def test_by_tag_and_by_an_unknown_tag() -> None:
@@ -109,5 +147,7 @@ def test_a_group_is_right_as_a_whole() -> None:
     items = [{"item": str(i), "group": "pq"[i // 2], "cluster": "pq"[i // 2]} for i in range(4)]
     found = rows(grid({"a": [1, 1, 1, 0]}, [*items, {"item": "4"}]), name="group-accuracy")
     assert (found[0]["accuracy"], found[0]["n"]) == (0.5, 2)
+    failed = rows(grid({"a": [1, None, None, 0]}, items), name="group-accuracy")
+    assert [failed[0][name] for name in ("accuracy", "n", "missing")] == [0.0, 1, 1]
     with pytest.raises(NotMeasurable, match="group"):
         rows(grid({"a": [1]}, [{"item": "0"}]), name="group-accuracy")

@@ -69,3 +69,9 @@ def test_by_model_and_tag() -> None:
 def test_one_order_cannot_be_turned() -> None:
     with pytest.raises(NotMeasurable, match="circular: no item was asked in two orders"):
         MEASURE.measure(results(turned("1", [1])), Settings())
+
+
+def test_the_interval_of_plain_accuracy_stays_within_1() -> None:
+    rows = [row for i in range(10) for row in turned(str(i), [1, 1, 1, float(i > 0)])]
+    found = MEASURE.measure(results(rows), Settings()).table.row(0, named=True)
+    assert found["plain"] < found["plain_high"] < 1

@@ -102,3 +102,10 @@ def test_a_task_that_all_models_get_right_has_no_correlation() -> None:
     table = MEASURES["correlation"].measure(results(_rows(hits), items), Settings(by=("task",))).table
     assert table.get_column("correlation").null_count() == 3
     assert table.get_column("n").to_list() == [5, 5, 5]
+
+
+def test_benchmarks_that_share_no_model_have_no_row() -> None:
+    rows = [row | {"benchmark": "new"} for row in _rows({"x": TASKS["x"]})]
+    rows += [row | {"benchmark": "old", "model": row["model"].upper()} for row in _rows({"y": TASKS["y"]})]
+    table = MEASURES["correlation"].measure(results(rows), Settings(own={"external": ELO})).table
+    assert set(table.select("one", "other").rows()) == {("new", "external")}

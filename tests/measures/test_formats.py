@@ -74,3 +74,15 @@ def test_by_tag() -> None:
     rows = [said("eyetest/2 stated"), said("eyetest/2 none", "2", "unparsed")]
     table = MEASURE.measure(results(rows, items), Settings(by=("kind",))).table
     assert table.select("tag.kind", "format_hits").rows() == [("x", 1), ("y", 0)]
+
+
+def test_the_interval_stays_within_1() -> None:
+    rows = [
+        said("eyetest/2 stated" if i or t else "eyetest/2 whole text", str(i), trial=t)
+        for i in range(30)
+        for t in (0, 1)
+    ]
+    row = MEASURE.measure(results(rows), Settings()).table.row(0, named=True)
+    assert row["format_hits"] == pytest.approx(59 / 60)
+    assert row["format_hits_high"] < 1
+    assert (row["n"], row["clusters"], row["answers"]) == (30, 30, 60)

@@ -125,3 +125,19 @@ def test_what_does_not_apply_says_why() -> None:
     pair = asked("eye", "image", [1]) + asked("eye", "blind", [1])
     assert "its language model text was not asked blind" in measure(results(pair, models=MODELS)).notes[0]
     assert "names its language model" in measure(results(pair)).notes[0]
+
+
+def test_where_no_item_differs_there_is_no_interval() -> None:
+    found = results(asked("eye", "image", [1, 0] * 9) + asked("eye", "blind", [1, 0] * 9), models=MODELS)
+    assert [rows(found)[0][name] for name in ("gain", "gain_low", "gain_high")] == [0.0, None, None]
+    leaks_never = (
+        asked("eye", "image", [1] * 4) + asked("eye", "blind", [0, 0, 0, 1]) + asked("text", "blind", [1] * 4)
+    )
+    row = rows(results(leaks_never, models=MODELS))[0]
+    assert (row["leakage_low"], row["leakage_high"]) == (0.0, 0.0), "a leak below 0 is cut off, but it varies"
+
+
+def test_items_without_the_tag_are_a_part_of_no_name() -> None:
+    items = [{"item": str(i), "tag.core": "p" if i else None} for i in range(4)]
+    found = results(asked("eye", "image", [1, 1, 1, 0]) + asked("eye", "blind", [1, 0, 0, 0]), items, MODELS)
+    assert [row["tag.core"] for row in rows(found, by=("core",))] == [None, "p", ""]

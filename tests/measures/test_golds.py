@@ -89,7 +89,7 @@ def test_items_with_several_right_options_are_left_out() -> None:
     answers = [row | {"score": 1.0} if row["item"] == "7" else row for row in rows(item7="AAADD")]
     found = measure(results(answers, ITEMS))
     assert "7" not in found.table["item"].to_list()
-    assert "left out: 1 item with several right options" in found.notes
+    assert "left out: 1 item where another option than the gold was scored right" in found.notes
 
 
 @pytest.mark.parametrize(

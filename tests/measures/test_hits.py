@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
+from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
 from eyetest.records import ModelEntry
 from tests.measures.tables import grid, results
@@ -60,3 +61,36 @@ def test_a_leak_hit_needs_a_language_model_that_misses() -> None:
     assert measured.notes == ("1 item of 3 leaked to more than half of the pairs",)
     with pytest.raises(NotMeasurable, match="language model"):
         measure("leak-hits", found)
+
+
+def test_luck_has_to_hit_more_than_half_of_the_tests() -> None:
+    asked = [
+        {"item": item["item"], "model": model, "sight": "blind", "trial": trial, "score": 0.0}
+        for item in ITEMS
+        for model, trials in (("a", 5), ("b", 2), ("c", 1))
+        for trial in range(trials)
+    ]
+    table = measure("blind-hits", results(asked, ITEMS)).table
+    a, b, c = stats.binom.sf(2, 5, 0.25), 0.25**2, 0.25
+    assert table["by_luck"][0] == pytest.approx((1 - a) * (1 - b) * (1 - c))
+    assert table["by_luck"][3] == pytest.approx(a * b * c)
+    assert table["by_luck"].sum() == pytest.approx(1)
+
+
+def test_hits_by_tag_and_items_with_fewer_inspectors() -> None:
+    items = [item | {"tag.half": "qqpp"[i]} for i, item in enumerate(ITEMS)]
+    some = grid({"a": [1, 1, 0, 0], "b": [1, 0, 0, None]}, items, sight="blind")
+    found = MEASURES["blind-hits"].measure(some, Settings(by=("half",), own={"blind": "blind"}))
+    assert found.table.select("tag.half", "hits", "items").rows() == [
+        ("p", 0, 2),
+        ("p", 1, 0),
+        ("p", 2, 0),
+        ("q", 0, 0),
+        ("q", 1, 1),
+        ("q", 2, 1),
+    ]
+    assert found.notes == ("1 item with answers of fewer inspectors than others",)
+    with pytest.raises(InputError, match="at-least: found 2"):
+        measure("abnormal-hit-rate", some, **{"at-least": 2.0})
+    with pytest.raises(NotMeasurable, match="leak-hits: it has no rows by tag"):
+        MEASURES["leak-hits"].measure(some, Settings(by=("half",), own={"blind": "blind"}))

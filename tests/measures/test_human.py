@@ -75,6 +75,8 @@ def test_open_questions_cannot_be_guessed() -> None:
     measured = MEASURE.measure(results(solved({"1": 1}), [ITEMS[0], {"item": "open"}]), Settings())
     assert measured.table.get_column("estimate").to_list() == [0.5]
     assert "cannot be guessed" in measured.notes[0]
+    paper = MEASURE.measure(results(solved({"1": 1}), [ITEMS[0], {"item": "open"}]), own(formula="paper"))
+    assert paper.notes == (), "the paper's formula guesses whatever the options are"
 
 
 def test_several_tries_are_averaged() -> None:

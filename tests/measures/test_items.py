@@ -99,7 +99,9 @@ def test_a_failed_call_leaves_a_band_open_only_where_it_could_change_it() -> Non
 
 def test_bands_of_another_panel() -> None:
     scores = grid({"a": [1, 0, 0], "b": [1, 1, 0]})
-    with pytest.raises(NotMeasurable, match="panel of 9, and 2 models answered"):
+    with pytest.raises(
+        NotMeasurable, match=r"panel of 9, and 2 answered; .* --set bands=easy:2-2,middle:1-1,hard:0-0"
+    ):
         measure("difficulty", scores)
     assert bands(measure("difficulty", scores, bands="all: 2, some: 1, none: 0")) == {"all": 1, "some": 1, "none": 1}
 
@@ -116,7 +118,7 @@ def test_protocols_with_another_panel_are_left_out_and_named() -> None:
         ("image", "middle", 0),
         ("image", "hard", 0),
     ]
-    assert found.notes == ("left out: the bands are for a panel of 9, and 4 models answered",)
+    assert found.notes == ("left out: the bands are for a panel of 9, and 4 answered",)
 
 
 @pytest.mark.parametrize(
@@ -129,3 +131,20 @@ def test_bands_that_do_not_give_every_number_one_band(words: str) -> None:
 
 def test_bands_in_words() -> None:
     assert parse_bands("easy:12-16,moderate:8-11,hard:4-7,tough:0-3")["hard"] == (4, 7)
+
+
+@pytest.mark.parametrize("panel", range(1, 13))
+def test_the_bands_that_are_proposed_fit_the_panel(panel: int) -> None:
+    with pytest.raises(NotMeasurable) as refused:
+        measure("difficulty", grid({str(k): [1] for k in range(panel)}), bands="all:0-20")
+    proposed = parse_bands(str(refused.value).rpartition("bands=")[2])
+    assert max(high for _, high in proposed.values()) == panel
+
+
+def test_bands_by_tag_and_items_without_rows_by_tag() -> None:
+    items = [{"item": str(i), "tag.core": "qp"[i]} for i in range(2)]
+    own = {"bands": "some:1,none:0", "right": 1.0}
+    found = MEASURES["difficulty"].measure(grid({"a": [1, 0]}, items), Settings(by=("core",), own=own)).table
+    assert found.filter(pl.col("items") > 0).select("tag.core", "band").rows() == [("p", "none"), ("q", "some")]
+    with pytest.raises(NotMeasurable, match="items: it has no rows by tag"):
+        MEASURES["items"].measure(grid({"a": [1, 0]}, items), Settings(by=("core",), own={"right": 0.5}))

@@ -156,3 +156,9 @@ def test_shifts_need_two_sides_and_models_on_both() -> None:
         MEASURES["rank-shifts"].measure(grid({"a": [1], "b": [0]}), FEW)
     with pytest.raises(NotMeasurable, match="both sides"):
         MEASURES["rank-shifts"].measure(_protocols({"x": {"a": 1}, "y": {"b": 1}}), FEW)
+
+
+def test_one_cluster_tells_nobody_apart() -> None:
+    items = [{"item": str(i), "cluster": "c"} for i in range(3)]
+    found = MEASURES["ranks"].measure(grid({"a": [1, 1, 1], "b": [0, 0, 0]}, items), Settings(resamples=50)).table
+    assert found.select("model", "rank", "rank_low", "tie").rows() == [("a", 1, None, 1), ("b", 2, None, 1)]

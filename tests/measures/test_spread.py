@@ -108,3 +108,12 @@ def test_half_of_real_items_spread_models_as_far_and_tell_fewer_of_them_apart(sh
     assert half_pairs.value is not None
     assert half_pairs.value < 0.90
     assert gini(some.mean(axis=0)) == pytest.approx(gini(answers.mean(axis=0)), rel=0.03)
+
+
+def test_one_cluster_has_no_interval_and_other_items_are_told() -> None:
+    items = [{"item": str(i), "cluster": "c"} for i in range(2)]
+    alone = MEASURES["spread"].measure(grid({"a": [1, 0], "b": [1, 1]}, items), FEW)
+    assert alone.table.select("gini_low", "sd_low").row(0) == (None, None)
+    uneven = MEASURES["spread"].measure(grid({"a": [1, 0], "b": [1, None]}), FEW)
+    assert [len(found.notes) for found in (alone, uneven)] == [1, 2]
+    assert "different items" in uneven.notes[1]

@@ -4,8 +4,8 @@ Each sample is drawn at random from those rows of MMMU-Pro's published predictio
 differ (2,889 of 53,630). At first contact the rules of the time read 95.0, 95.7, 96.6 and 94.4 % of them right, in
 the order of ``LEAST_RIGHT``; each was then used to mend the rules, so what is asserted here is what the mended rules
 do. The first-contact figures are the honest ones, and they did not rise with mending: about one in twenty of the
-hardest rows is still read otherwise than a person reads it. With the last sample all rows that differ have been looked
-at. The tables name a row by its position and hold both labels: the letter of the option as shown, or refused,
+hardest rows is still read otherwise than a person reads it. With the last sample all rows that differ have been
+looked at. The tables name a row by its position and hold both labels: the letter of the option as shown, or refused,
 ambiguous, unparsed. They hold no text.
 """
 

@@ -1,9 +1,10 @@
 """Tables of estimates for people, spreadsheets, programs and papers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -21,16 +22,15 @@ _LATEX = str.maketrans(
 
 def print_terminal(name: str, measured: Measured, limit: int) -> None:
     """A table to look at: an interval stands beside its value."""
-    shown = measured.table.head(limit) if limit else measured.table
-    told = _told(shown)
+    told, rows = _told(measured.table, limit), len(measured.table)
     table = Table(box=None, header_style="dim", pad_edge=False)
     for column in told:
-        table.add_column(column, justify="left" if _is_text(shown, column) else "right", no_wrap=True)
+        table.add_column(column, justify="left" if _is_text(measured.table, column) else "right", no_wrap=True)
     for row in zip(*told.values(), strict=True):
         table.add_row(*(Text(safe(cell)) for cell in row))
     print_table(table)
-    if len(shown) < len(measured.table):
-        note(f"{len(shown):,} of {len(measured.table):,} rows; --limit 0 shows all, --csv prints them")
+    if 0 < limit < rows:
+        note(f"{limit:,} of {rows:,} rows; --limit 0 shows all, --csv prints them")
 
 
 def print_csv(name: str, measured: Measured, limit: int) -> None:
@@ -64,31 +64,34 @@ FORMATS: Mapping[str, Callable[[str, Measured, int], None]] = {
 }
 
 
-def _told(table: pl.DataFrame) -> dict[str, list[str]]:
-    """The columns as words. Bounds go into the column of their value; tags lose their prefix."""
+def _told(table: pl.DataFrame, limit: int = 0) -> dict[str, list[str]]:
+    """The columns as words. Bounds go into the column of their value; tags lose their prefix.
+
+    What no row of the whole table has is left out, but never the value that the table is about, its first.
+    """
     told: dict[str, list[str]] = {}
+    main = next((name for name, kind in table.schema.items() if kind.is_float()), None)
     for column in table.columns:
-        if _says_nothing(table.get_column(column)):
+        if column != main and _says_nothing(table.get_column(column)):
             continue
         value = column.removesuffix("_low").removesuffix("_high")
         if value != column and value in table.columns:
             continue
         group = [name for name in (column, f"{column}_low", f"{column}_high") if name in table.columns]
-        values, *bounds = _whole(table, group)
-        cells = [_cell(cell) for cell in values]
-        if bounds:
-            cells = [_with_bounds(*row) for row in zip(cells, *bounds, strict=True)]
+        values, *bounds = _cells(table.select(group), limit or len(table))
+        cells = [_with_bounds(*row) for row in zip(values, *bounds, strict=True)] if bounds else values
         told[column.removeprefix(TAG).replace("_", " ")] = cells
     return told
 
 
-def _whole(table: pl.DataFrame, columns: Sequence[str]) -> list[pl.Series]:
-    """Columns of ranks and the like, which count without being counts, as whole numbers."""
-    floats = [column for column in columns if table.schema[column].is_float()]
-    values = table.select(floats).unpivot().get_column("value").drop_nulls() if floats else pl.Series()
-    if len(values) and (values.abs().max() or 0) > 1 and (values.round() == values).all():  # type: ignore[operator]
-        table = table.with_columns(pl.col(floats).cast(pl.Int64))
-    return [table.get_column(column) for column in columns]
+def _cells(columns: pl.DataFrame, limit: int) -> list[list[str]]:
+    """A value and its bounds as words. Ranks and the like, which come in whole and half numbers, stay short."""
+    floats = columns.select(cs.float())
+    numbers = floats.unpivot().get_column("value").drop_nulls() if floats.width else pl.Series(dtype=pl.Float64)
+    halves = bool((numbers.abs() > 1).any()) and bool(((2 * numbers).round() == 2 * numbers).all())
+    return [
+        [f"{v:g}" if halves and isinstance(v, float) else _cell(v) for v in column.head(limit)] for column in columns
+    ]
 
 
 def _says_nothing(column: pl.Series) -> bool:
@@ -96,8 +99,8 @@ def _says_nothing(column: pl.Series) -> bool:
     return column.null_count() == len(column) > 0 or (column.name == "benchmark" and column.n_unique() == 1)
 
 
-def _with_bounds(cell: str, low: float | None, high: float | None) -> str:
-    return cell if low is None or high is None else f"{cell} [{_cell(low)}, {_cell(high)}]"
+def _with_bounds(cell: str, low: str = _DASH, high: str = _DASH) -> str:
+    return cell if _DASH in (low, high) else f"{cell} [{low}, {high}]"
 
 
 def _cell(value: Any) -> str:

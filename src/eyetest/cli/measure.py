@@ -2,6 +2,8 @@
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +18,7 @@ from eyetest.cli.terminal import err, note, out, safe
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures import MEASURES, Measure, Measured, Results, Settings
 from eyetest.measures.agreement import decisions_agreement
+from eyetest.measures.caveats import caveats
 from eyetest.measures.results import TAG
 from eyetest.models.specs import read_models
 from eyetest.review import read_decisions
@@ -27,6 +30,8 @@ _WHICH = "What is measured"
 _HOW = "How it is shown"
 _EXTERNAL = "external"
 _OF_PEOPLE = "agreement"
+_OF_ITEMS = ("benchmark", "item")
+_YES_OR_NO = {"yes": True, "no": False, "True": True, "False": False, "true": True, "false": False}
 
 
 def _list_measures(asked: bool) -> None:
@@ -126,7 +131,9 @@ def measure(
         read_models(models) if models else None,
         tell=lambda line: err.print(line, style="dim", soft_wrap=True) if err.is_terminal else None,
     )
-    measured = chosen.measure(narrowed(found, where or []), settings)
+    kept = narrowed(found, where or [])
+    measured = chosen.measure(kept, settings)
+    measured = replace(measured, notes=(*measured.notes, *caveats(kept)))
     FORMATS[shape](name, measured, limit)
     if shape != "json":
         for line in measured.notes:
@@ -135,39 +142,49 @@ def measure(
 
 def narrowed(results: Results, where: Sequence[str]) -> Results:
     """Only the scores that the user's words allow."""
-    scores = results.scores
-    names = scores.collect_schema().names()
+    scores, items = results.scores, results.items
+    types = scores.collect_schema()
+    if not scores.head(1).collect().height:
+        raise InputError("nothing to measure: no answer is about an item of the benchmark")
     for words in where:
         column, equals, values = words.partition("=")
         if not equals:
             raise InputError(f"--where: found {short(words)}, expected COLUMN=VALUE")
-        wanted = [value.strip() for value in values.split(",")]
-        if column in names:
-            kept = scores.filter(pl.col(column).cast(pl.String).is_in(wanted))
-        elif column in results.tags:
-            items = results.items.lazy().filter(pl.col(TAG + column).is_in(wanted)).select("benchmark", "item")
-            kept = scores.join(items, on=("benchmark", "item"), how="semi")
-        else:
-            raise InputError(f"--where: no column or tag {short(column)}; {nearest(column, [*names, *results.tags])}")
+        if column not in types and column not in results.tags:
+            raise InputError(f"--where: no column or tag {short(column)}; {nearest(column, [*types, *results.tags])}")
+        wanted = [values.strip(), *(value.strip() for value in values.split(","))]
+        if column in types:
+            there = scores.select(pl.col(column).unique()).collect().to_series()
+            kept = scores.filter(pl.col(column).is_in([value for value in there if _words(value) in wanted]))
+        if column not in types or column in _OF_ITEMS:
+            named = column if column in types else TAG + column
+            there = items.get_column(named)
+            items = items.filter(pl.col(named).is_in(wanted))
+        if column not in types:
+            kept = scores.join(items.lazy(), on=("benchmark", "item"), how="semi")
         if not kept.head(1).collect().height:
-            there = (
-                scores.select(pl.col(column).cast(pl.String).unique()).collect().to_series()
-                if column in names
-                else ()
-            )
-            raise InputError(f"--where {safe(words)}: nothing is left; {nearest(wanted[0], [v for v in there if v])}")
+            known = nearest(wanted[0], {_words(value) for value in there if value is not None})
+            raise InputError(f"--where {safe(words)}: nothing is left; {known}")
         scores = kept
-    return Results(scores, results.items, results.models)
+    return Results(scores, items, results.models)
+
+
+def _words(value: Any) -> str:
+    """A value as a user writes it: the score 1.0 is 1."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def read_external(path: Path) -> dict[str, float]:
     """A score of each model that somebody else gave: an arena's Elo."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = [row for row in csv.reader(file) if row]
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"{path} is no CSV: expected lines of model,score") from None
     found: dict[str, float] = {}
     for number, row in enumerate(rows):
         try:
-            model, score = row[0], float(row[1])
+            model, score = row[0], _number(row[1])
         except (IndexError, ValueError):
             if number:
                 raise InputError(
@@ -202,8 +219,17 @@ def _own(chosen: Measure, words: Sequence[str]) -> dict[str, Any]:
 
 def _like(default: Any, key: str, value: str) -> Any:
     """A word of the user's as the kind of value that the default is."""
-    readers: Mapping[type, Callable[[str], Any]] = {int: int, float: float}
+    readers: Mapping[type, Callable[[str], Any]] = {bool: _YES_OR_NO.__getitem__, int: int, float: _number}
     try:
         return readers.get(type(default), str)(value)
+    except KeyError:
+        raise InputError(f"--set {key}: found {short(value)}, expected yes or no") from None
     except ValueError:
         raise InputError(f"--set {key}: found {short(value)}, expected a number") from None
+
+
+def _number(word: str) -> float:
+    value = float(word)
+    if not isfinite(value):
+        raise ValueError(word)
+    return value

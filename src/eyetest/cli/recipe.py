@@ -1,5 +1,6 @@
 """``eyetest recipe list|show|check|new``: the recipes there are, and one of your own."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -50,7 +51,8 @@ def _list() -> None:
     width = max(map(len, (*recipe_names(), *SCREENS)))
     out.print("recipes", style="bold")
     for name in recipe_names():
-        out.print(f"  {name:<{width}}  {load_recipe(name).about.split(': ')[0].strip()}", soft_wrap=True)
+        first = re.split(r"[.;]\s", load_recipe(name).about)[0]
+        out.print(f"  {name:<{width}}  {first}", soft_wrap=True)
     out.print("screens and grades", style="bold")
     for name in SCREENS:
         out.print(f"  {name:<{width}}  {SCREENS[name].summary}", soft_wrap=True)

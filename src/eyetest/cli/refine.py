@@ -18,7 +18,7 @@ from eyetest.errors import InputError, short
 from eyetest.measures import Results
 from eyetest.models import read_models
 from eyetest.recipes import Refined, Refining, load_recipe
-from eyetest.recipes.panels import Seated, answering, seat
+from eyetest.recipes.panels import Seated, answering, check_names, seat
 from eyetest.recipes.refining import BENCHMARK, REVIEW, RUN, refuse_foreign
 from eyetest.recipes.sources import Live, Recorded, StoppedEarly
 from eyetest.records import ModelEntry, Recipe
@@ -76,6 +76,9 @@ def refine(
         bool,
         typer.Option("--ask-everything", help="Do not stop early; verdicts are the same.", rich_help_panel=_LIMITS),
     ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask again what failed before.", rich_help_panel=_LIMITS)
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Say what would be asked at most, and ask nothing.", rich_help_panel=_LIMITS),
@@ -105,6 +108,8 @@ def refine(
     read = options.read_options(format_name, fields, images, None, drop, allow_missing_gold=False)
     benchmark = options.open_with_bar(bench, read)
     scorer = Scorer(rules)
+    if answers and dry_run:
+        raise InputError("--dry-run: recorded answers are not asked for, so there is nothing to estimate")
     if bool(models) == bool(answers):
         raise InputError("who answers? --models FILE to ask them, or --answers RUN for what was recorded")
     named, out_ = _named(panel or []), [word.strip() for words in hold_out or [] for word in words.split(",")]
@@ -116,9 +121,11 @@ def refine(
     else:
         assert models is not None
         entries = read_models(models)
+        if max_cost is not None and not any(entry.price for entry in entries.values()):
+            raise InputError("--max-cost needs prices: give models a price in --models, in money per million tokens")
         panels = seat(chosen, entries, named, out_)
         source = Live(benchmark, entries, to / RUN, scorer, limits, seed=chosen.seed, ask_everything=ask_everything)
-        source.watch, source.planned = watching, _announce
+        source.watch, source.planned, source.retry_failed = watching, _announce, retry_failed
         if dry_run:
             _estimate(chosen, panels, source, benchmark)
             return
@@ -127,7 +134,7 @@ def refine(
         result = refining.run()
     except StoppedEarly as stop:
         note(f"{stop}; {counted(stop.progress.left, 'call')} left. The same command goes on from here.")
-        raise typer.Exit(130) from None
+        raise typer.Exit(2 if stop.progress.abandoned else 130) from None
     steps = [step for step in refining.funnel(result) if not step.tag]
     if as_json:
         print_json({"funnel": [step._asdict() for step in steps], "kept": len(result.kept), "paused": result.paused})
@@ -139,15 +146,23 @@ def seated_on_answers(
     recipe: Recipe, results: Results, named: dict[str, list[str]], held_out: Sequence[str]
 ) -> dict[str, Seated]:
     """Panels out of who answered: those named, or all that answered with a panel's sight."""
+    check_names(recipe, named)
     known = dict(results.models)
     wanted = dict(named)
-    for name, panel in recipe.panels.items():
-        present = answering(results, panel)
-        known |= {model: ModelEntry(spec="replay:") for model in present if model not in known}
-        wanted.setdefault(name, list(panel.models) or present)
     judged = {stage.judge for stage in recipe.stages if stage.judge} - {stage.panel for stage in recipe.stages}
     heard = {name: panel for name, panel in recipe.panels.items() if name not in judged}
-    seated = seat(msgspec.structs.replace(recipe, panels=heard), known, {n: wanted[n] for n in heard}, held_out)
+    for name in named:
+        if name in judged:
+            raise InputError(
+                f"--panel {name}: recorded answers judge nothing; what a judge would look at goes to people"
+            )
+    for name, panel in heard.items():
+        present = answering(results, panel)
+        if not present and name not in named:
+            raise InputError(f"panel {name}: nobody answered with sight {panel.sight}")
+        known |= {model: ModelEntry(spec="replay:") for model in present if model not in known}
+        wanted.setdefault(name, list(panel.models) or present)
+    seated = seat(msgspec.structs.replace(recipe, panels=heard), known, wanted, held_out)
     return seated | {name: Seated(name, recipe.panels[name], ()) for name in judged}
 
 

@@ -5,8 +5,11 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from eyetest.measures.means import mean_columns
+from eyetest.measures.means import is_verdict, mean_columns
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
+from eyetest.wording import counted
+
+_FEW_CLUSTERS = 20
 
 
 class Accuracy:
@@ -17,9 +20,22 @@ class Accuracy:
     own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series and tag value."""
+        """One row a series and tag value; ``n`` counts items, ``answers`` their tests where there are several."""
         tags = results.by_tags(settings.by)
-        return Measured(_means(results.with_items("cluster", *tags), [*results.keys(), *tags], settings.level))
+        keys, score = [*results.keys(), *tags], pl.col("score")
+        of_item = (
+            results.with_items("cluster", *tags)
+            .group_by(*keys, "item", "cluster")
+            .agg(
+                score.mean().alias("accuracy"),
+                is_verdict(score).all().alias("accuracy binary"),
+                score.count().cast(pl.Int64).alias("answers"),
+                score.null_count().alias("missing"),
+            )
+        )
+        table = _means(of_item, keys, ("answers", "missing"), settings.level)
+        same = (table.get_column("answers") == table.get_column("n")).all()
+        return Measured(table.drop("answers") if same else table, _notes(table, [k for k in keys if k != "model"]))
 
 
 class GroupAccuracy:
@@ -30,31 +46,48 @@ class GroupAccuracy:
     own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series and tag value; groups are what an item and its variations make together."""
+        """One row a series and tag value; groups are what an item and its variations make together.
+
+        A wrong answer settles a group even if another call failed; otherwise a failed call leaves it undecided, and
+        it is counted as missing.
+        """
         if not results.items.get_column("group").is_not_null().any():
             raise NotMeasurable("group-accuracy: no item says what group it belongs to")
         tags = results.by_tags(settings.by)
-        keys = [*results.keys(), *tags]
+        keys, score = [*results.keys(), *tags], pl.col("score")
+        settled = (score.min() < 1) | (score.null_count() == 0)
         whole = (
             results.with_items("cluster", "group", *tags)
             .filter(pl.col("group").is_not_null())
             .group_by(*keys, "cluster", "group")
-            .agg((pl.col("score").min() == 1).cast(pl.Float64).alias("score"))
+            .agg(pl.when(settled).then((score.min() == 1).cast(pl.Float64)).alias("accuracy"))
+            .with_columns(pl.col("accuracy").is_null().alias("missing"))
         )
-        return Measured(_means(whole, keys, settings.level))
+        return Measured(_means(whole, keys, ("missing",), settings.level))
 
 
-def _means(scores: pl.LazyFrame, keys: Sequence[str], level: float) -> pl.DataFrame:
-    """Mean, interval and counts by some keys, from rows with ``cluster`` and ``score``."""
-    rows = scores.with_columns(pl.col("score").alias("accuracy"), pl.col("score").is_null().alias("missing"))
-    found = mean_columns(rows, keys, ["accuracy"], ["missing"], level=level)
-    return found.select(
-        *keys,
-        *(f"accuracy{end}" for end in ("", "_low", "_high")),
-        pl.col("accuracy_n").alias("n"),
-        pl.col("accuracy_clusters").alias("clusters"),
-        "missing",
-    )
+def _means(rows: pl.LazyFrame, keys: Sequence[str], sums: Sequence[str], level: float) -> pl.DataFrame:
+    """Mean, interval and counts by some keys, from rows with ``cluster`` and ``accuracy``."""
+    found = mean_columns(rows, keys, ["accuracy"], sums, level=level)
+    values = [f"accuracy{end}" for end in ("", "_low", "_high")]
+    counts = [pl.col("accuracy_n").alias("n"), pl.col("accuracy_clusters").alias("clusters")]
+    return found.select(*keys, *values, *counts, *sums)
+
+
+def _notes(table: pl.DataFrame, around: Sequence[str]) -> tuple[str, ...]:
+    """What one may not read out of the table: models compared on other items, intervals trusted of few clusters."""
+    notes, n, clusters = [], pl.col("n"), pl.col("clusters")
+    known = table.filter(n > 0)
+    for part in known.partition_by(around) if around else [known]:
+        least, most = part.select(n.min().alias("least"), n.max()).row(0)
+        if len(part) and least < most:
+            notes.append(
+                f"models rest on different items (n from {least:,} to {most:,}): see differences, which pairs"
+            )
+            break
+    if few := len(known.filter((clusters < _FEW_CLUSTERS) & (clusters < n))):
+        notes.append(f"{counted(few, 'row')} of fewer than {_FEW_CLUSTERS} clusters: intervals may be too narrow")
+    return tuple(notes)
 
 
 MEASURES = (Accuracy(), GroupAccuracy())

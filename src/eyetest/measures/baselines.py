@@ -8,6 +8,7 @@ import polars as pl
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.stats.guessing import guessing
 from eyetest.records import letter
+from eyetest.wording import counted
 
 
 class Baselines:
@@ -22,7 +23,7 @@ class Baselines:
         tags = results.by_tags(settings.by)
         choice = results.items.filter(pl.col("options").is_not_null() & pl.col("position").is_not_null())
         rows: list[dict[str, Any]] = []
-        for key, part in choice.group_by("benchmark", *tags, maintain_order=True):
+        for key, part in choice.sort("benchmark", *tags).group_by("benchmark", *tags, maintain_order=True):
             found = guessing(part.get_column("options").to_list(), part.get_column("position").to_list())
             assert found is not None
             row = dict(zip(("benchmark", *tags), key, strict=True))
@@ -32,7 +33,9 @@ class Baselines:
             )
         if not rows:
             raise NotMeasurable("baselines: no item with options is known; name the benchmark with --bench")
-        return Measured(pl.DataFrame(rows, infer_schema_length=None))
+        left = len(results.items) - len(choice)
+        notes = (f"left out: {counted(left, 'item')} without options or a known gold",) if left else ()
+        return Measured(pl.DataFrame(rows, infer_schema_length=None), notes)
 
 
 MEASURES = (Baselines(),)

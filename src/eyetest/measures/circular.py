@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from eyetest.measures.means import mean_columns
+from eyetest.measures.means import is_verdict, mean_columns
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
 from eyetest.wording import counted, listed
 
@@ -41,6 +41,7 @@ class Circular:
                 ((score.min() < 1) | (score.null_count() == 0)).fill_null(False).alias("settled"),
                 (score.min() == 1).cast(pl.Float64).alias("circular"),
                 score.mean().alias("plain"),
+                is_verdict(score).all().alias("plain binary"),
                 pl.col("cluster").min(),
             )
         )

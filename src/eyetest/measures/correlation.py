@@ -61,6 +61,8 @@ def _rows(
         for one, other in pairs:
             right = external if other == _ELSEWHERE else columns[other]
             models = sorted(columns[one].keys() & right.keys())
+            if not models:
+                continue
             x, y = (np.array([scores[model] for model in models], float) for scores in (columns[one], right))
             about = {**dict.fromkeys(series), **dict(zip(around, key, strict=True))}
             for method, correlate in METHODS.items():

@@ -33,12 +33,12 @@ class FormatHits:
                 pl.col("outcome").is_in(["answered", "truncated"]),
             )
             .group_by(*keys, "item", "cluster")
-            .agg(hit.mean().alias("format_hits"), pl.len().alias("answers"))
+            .agg(hit.mean().alias("format_hits"), pl.lit(True).alias("format_hits binary"), pl.len().alias("answers"))
         )
         found = mean_columns(rows, keys, ["format_hits"], ["answers"], level=settings.level)
         if not len(found):
             raise NotMeasurable("format-hits: nobody wrote an answer to a choice item whose reading is known")
-        return Measured(found.rename({"format_hits_n": "n"}))
+        return Measured(found.rename({"format_hits_n": "n", "format_hits_clusters": "clusters"}))
 
 
 MEASURES = (FormatHits(),)

@@ -19,6 +19,8 @@ from eyetest.measures.stats.bootstrap import Floats, percentiles, resampled_mean
 from eyetest.wording import counted
 
 _SCORES = ("sighted", "blind", "base")
+Stratum = tuple[str | None, ...]
+"""A benchmark, and the tag values that make a part of it; None where items lack the tag."""
 
 
 def gain(sighted: float | None, blind: float | None) -> float | None:
@@ -49,7 +51,7 @@ class Gain:
         asked = _Asked(results, settings, {})
         found: list[_Row] = []
         for place, part in enumerate(side_by_side(results, strata, ("model", *PROTOCOL))):
-            found += _rows(tuple(str(part.key[name]) for name in strata), Series(part), asked, place)
+            found += _rows(tuple(part.key[name] for name in strata), Series(part), asked, place)
         if not found:
             sights = f"{settings.own['sighted']} and {settings.own['blind']}"
             raise NotMeasurable(f"gain: no model answered both {sights} under one protocol")
@@ -82,7 +84,7 @@ class _Asked:
 class _Row:
     """A model's means, and what each resample made of its gain and its leakage."""
 
-    stratum: tuple[str, ...]
+    stratum: Stratum
     model: str
     protocols: tuple[Protocol | None, ...]
     scores: tuple[float | None, ...]
@@ -99,21 +101,21 @@ class _Row:
     def told(self, strata: Sequence[str], level: float) -> dict[str, Any]:
         """The row of the table."""
         row: dict[str, Any] = dict(zip(strata, self.stratum, strict=True)) | {"model": self.model}
-        row |= self._interval("gain", self.gain, self.gains, level)
-        row |= self._interval("leakage", self.clipped, self.clippeds, level)
-        row |= self._interval("unclipped", self.leak, self.leaks, level)
+        leaks = _varied(self.leaks)
+        row |= self._interval("gain", self.gain, _varied(self.gains), level)
+        row |= self._interval("leakage", self.clipped, None if leaks is None else self.clippeds, level)
+        row |= self._interval("unclipped", self.leak, leaks, level)
         row |= {"n": self.n} | dict(zip(_SCORES, self.scores, strict=True))
         return row | {f"{name}_by": told(how) for name, how in zip(_SCORES, self.protocols, strict=True)}
 
     def _interval(
         self, name: str, value: float | None, drawn: Floats | None, level: float
     ) -> dict[str, float | None]:
-        known = value is not None and drawn is not None
-        low, high = percentiles(drawn, level, self.clusters) if known and drawn is not None else (None, None)
+        low, high = (None, None) if value is None or drawn is None else percentiles(drawn, level, self.clusters)
         return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
-def _rows(stratum: tuple[str, ...], series: Series, asked: _Asked, place: int) -> list[_Row]:
+def _rows(stratum: Stratum, series: Series, asked: _Asked, place: int) -> list[_Row]:
     """The models of one benchmark, or of one part of it, all on the same resamples."""
     trios = list(_trios(series, asked))
     columns = [
@@ -181,7 +183,7 @@ def _averages(rows: Sequence[_Row]) -> Iterator[_Row]:
         yield _average(rows, everywhere, f"mean of {counted(len(rows), 'row')}")
 
 
-def _average(rows: Sequence[_Row], stratum: tuple[str, ...], model: str) -> _Row:
+def _average(rows: Sequence[_Row], stratum: Stratum, model: str) -> _Row:
     leaks = [row.leaks for row in rows if row.leaks is not None]
     clippeds = [row.clippeds for row in rows if row.clippeds is not None]
     return _Row(
@@ -198,6 +200,12 @@ def _average(rows: Sequence[_Row], stratum: tuple[str, ...], model: str) -> _Row
         np.mean(clippeds, axis=0) if clippeds else None,
         max(row.clusters for row in rows),
     )
+
+
+def _varied(drawn: Floats | None) -> Floats | None:
+    """Resamples, or None where all agree: where no item differs, drawing again cannot show what was never seen."""
+    known = None if drawn is None else drawn[~np.isnan(drawn)]
+    return drawn if known is not None and len(known) and np.ptp(known) > 0 else None
 
 
 def _mean_of(values: Sequence[float | None]) -> float | None:

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from eyetest.measures.items import arranged, literals, split
-from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, refuse_tags
 from eyetest.measures.stats.consensus import suspicion
 from eyetest.records import MAX_CHOICES, letter
 from eyetest.wording import counted
@@ -27,6 +27,7 @@ class WrongGolds:
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row an item with options. ``ratio`` is a log likelihood ratio, above 0 where the rival is likelier."""
+        refuse_tags(self.name, settings)
         around = results.varied(("benchmark", *PROTOCOL))
         answers = _answers(results, around)
         several = answers.filter(pl.col("several").any().over(*around, "item"))
@@ -50,7 +51,7 @@ class WrongGolds:
             )
         if len(several):
             left = several.select(*around, "item").n_unique()
-            notes.append(f"left out: {counted(left, 'item')} with several right options")
+            notes.append(f"left out: {counted(left, 'item')} where another option than the gold was scored right")
         return Measured(table, tuple(notes))
 
 

@@ -4,15 +4,17 @@ MMStar calls an item abnormal that at least 6 of 8 inspectors answer blind, and 
 answers blind although its own language model does not.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
+from eyetest.errors import InputError
+from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, refuse_tags
 from eyetest.measures.stats.intervals import Floats, mean
-from eyetest.measures.stats.luck import exactly
+from eyetest.measures.stats.luck import exactly, most_of
 from eyetest.wording import counted
 
 _HOW = PROTOCOL[1:]
@@ -27,18 +29,18 @@ class BlindHits:
     own: ClassVar[Mapping[str, tuple[Any, str]]] = {"blind": _SIGHT}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a number of hits, in each benchmark."""
+        """One row a number of hits, in each benchmark and tag value."""
         rows: list[dict[str, Any]] = []
-        for benchmark, hits in _hits(results, settings).group_by("benchmark", maintain_order=True):
+        keys = ["benchmark", *results.by_tags(settings.by)]
+        found = _hits(results, settings, self.name)
+        for key, hits in found.group_by(*keys, maintain_order=True):
             inspectors = max(hits.get_column("asked"))
             by_luck = _by_luck(hits, inspectors)
             for number in range(inspectors + 1):
                 n = hits.filter(pl.col("hits") == number).height
-                share = None if by_luck is None else float(by_luck[number])
-                rows.append(
-                    {"benchmark": benchmark[0], "hits": number, "items": n, "share": n / len(hits), "by_luck": share}
-                )
-        return Measured(pl.DataFrame(rows, infer_schema_length=None))
+                row = dict(zip(keys, key, strict=True)) | {"hits": number, "items": n, "share": n / len(hits)}
+                rows.append(row | {"by_luck": None if by_luck is None else float(by_luck[number])})
+        return Measured(pl.DataFrame(rows, infer_schema_length=None), _uneven(found))
 
 
 class AbnormalHitRate:
@@ -53,22 +55,23 @@ class AbnormalHitRate:
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a benchmark and tag value."""
-        tags = results.by_tags(settings.by)
-        hits = _hits(results, settings).join(
-            results.items.select("benchmark", "item", *tags), on=("benchmark", "item"), how="left"
-        )
+        share = float(settings.own["at-least"])
+        if not 0 < share <= 1:
+            raise InputError(f"at-least: found {share:g}, expected a share of the inspectors: above 0, at most 1")
+        keys = ["benchmark", *results.by_tags(settings.by)]
+        hits = _hits(results, settings, self.name)
         rows: list[dict[str, Any]] = []
-        for key, part in hits.group_by("benchmark", *tags, maintain_order=True):
+        for key, part in hits.group_by(*keys, maintain_order=True):
             inspectors = max(part.get_column("asked"))
-            needed = int(np.ceil(inspectors * float(settings.own["at-least"]) - 1e-9))
+            needed = int(np.ceil(inspectors * share - 1e-9))
             abnormal = (part.get_column("hits") >= needed).cast(pl.Float64).to_numpy()
             found = mean(abnormal, part.get_column("cluster").to_numpy(), settings.level)
             by_luck = _by_luck(part, inspectors)
-            row = dict(zip(("benchmark", *tags), key, strict=True))
+            row = dict(zip(keys, key, strict=True))
             row |= {"rate": found.value, "rate_low": found.low, "rate_high": found.high, "n": found.n}
             row |= {"by_luck": None if by_luck is None else float(by_luck[needed:].sum())}
             rows.append(row | {"inspectors": inspectors, "needed": needed})
-        return Measured(pl.DataFrame(rows, infer_schema_length=None))
+        return Measured(pl.DataFrame(rows, infer_schema_length=None), _uneven(hits))
 
 
 class LeakHits:
@@ -80,8 +83,9 @@ class LeakHits:
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row an item that some pair was asked, the most suspicious first."""
+        refuse_tags(self.name, settings)
         bases = {name: entry.base for name, entry in results.models.items() if entry.base}
-        right = _right(results, settings.own["blind"])
+        right = _right(results, settings.own["blind"], self.name)
         pairs = pl.DataFrame(
             {"model": list(bases), "base": list(bases.values())}, schema={"model": pl.String, "base": pl.String}
         )
@@ -104,34 +108,43 @@ class LeakHits:
         return Measured(table, (note,))
 
 
-def _right(results: Results, sight: str) -> pl.DataFrame:
+def _right(results: Results, sight: str, name: str) -> pl.DataFrame:
     """Whether each inspector, a model under one protocol, answered each item blind in more than half of its tests."""
     blind = Results(results.scores.filter(pl.col("sight") == sight), results.items, results.models)
     scores = blind.per_item(["benchmark", "model", *_HOW])
     if scores.is_empty():
-        raise NotMeasurable(f"nobody was asked with sight {sight}")
+        raise NotMeasurable(f"{name}: nobody has a score with sight {sight}; ask so, or name another (--set blind=…)")
     return scores.with_columns((pl.col("score") > 0.5).alias("right"))
 
 
-def _hits(results: Results, settings: Settings) -> pl.DataFrame:
-    options = results.items.select("benchmark", "item", (1 / pl.col("options")).fill_null(0.0).alias("chance"))
+def _hits(results: Results, settings: Settings, name: str) -> pl.DataFrame:
+    tags = results.by_tags(settings.by)
+    chance = (1 / pl.col("options")).fill_null(0.0).alias("chance")
     return (
-        _right(results, settings.own["blind"])
+        _right(results, settings.own["blind"], name)
         .group_by("benchmark", "item", "cluster")
-        .agg(pl.col("right").sum().alias("hits"), pl.len().alias("asked"))
-        .join(options, on=("benchmark", "item"), how="left")
-        .sort("benchmark", "item")
+        .agg(pl.col("right").sum().alias("hits"), pl.len().alias("asked"), pl.col("tests").sort())
+        .join(results.items.select("benchmark", "item", chance, *tags), on=("benchmark", "item"), how="left")
+        .sort("benchmark", *tags, "item")
     )
 
 
+def _uneven(hits: pl.DataFrame) -> tuple[str, ...]:
+    fewer = hits.filter(pl.col("asked") < pl.col("asked").max().over("benchmark")).height
+    return (f"{counted(fewer, 'item')} with answers of fewer inspectors than others",) if fewer else ()
+
+
 def _by_luck(hits: pl.DataFrame, inspectors: int) -> Floats | None:
-    """The share of items with each number of hits if every inspector guessed; None where items are not known."""
-    counts = hits.group_by("chance", "asked").len()
-    if counts.get_column("chance").null_count():
+    """The share of items with each number of hits if every inspector guessed; None where items are not known.
+
+    Who was tested several times has to guess right in more than half of them.
+    """
+    if hits.get_column("chance").null_count():
         return None
     total: Floats = np.zeros(inspectors + 1)
-    for chance, asked, items in counts.iter_rows():
-        total[: asked + 1] += items * exactly(asked, chance)
+    kinds = Counter((chance, *tests) for chance, tests in hits.select("chance", "tests").iter_rows())
+    for (chance, *tests), items in kinds.items():
+        total[: len(tests) + 1] += items * exactly([most_of(trials, chance) for trials in tests])
     return total / len(hits)
 
 

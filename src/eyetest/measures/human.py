@@ -82,7 +82,8 @@ class Human:
         ]
         open_ended = rows.filter(pl.col("score").is_null() & pl.col("options").is_null())
         note = "an item without options cannot be guessed: where it has no score it counts 0"
-        return Measured(pl.DataFrame(table, infer_schema_length=None), (note,) if len(open_ended) else ())
+        told = (note,) if formula == "expected" and len(open_ended) else ()
+        return Measured(pl.DataFrame(table, infer_schema_length=None), told)
 
 
 def _people(results: Results, names: str) -> Results:

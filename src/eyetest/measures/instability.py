@@ -109,7 +109,9 @@ def _entropies(rows: pl.Series) -> pl.Series:
 
 
 def _table(of_item: pl.LazyFrame, keys: Sequence[str], level: float) -> pl.DataFrame:
-    rows = of_item.with_columns(pl.lit(1).alias("items"))
+    rows = of_item.with_columns(
+        pl.lit(1).alias("items"), pl.col("accuracy").is_between(0, 1).alias("accuracy binary")
+    )
     found = mean_columns(rows, keys, _VALUES, ("tests", "read", "items"), level=level)
     return found.select(
         *keys,

@@ -8,9 +8,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.errors import InputError, short
-from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import PROTOCOL, TAG, Measured, NotMeasurable, Results, Settings, refuse_tags
 from eyetest.measures.stats.item_analysis import item_rest, mean_scores
 from eyetest.measures.stats.item_response import fit
+from eyetest.wording import listed
 
 _ENOUGH_MODELS = 8
 """Fewer say next to nothing about an item's slope."""
@@ -30,6 +31,7 @@ class Items:
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row an item of each benchmark under each protocol; ``n`` counts models."""
+        refuse_tags(self.name, settings)
         around = results.varied(("benchmark", *PROTOCOL))
         right = float(settings.own["right"])
         tables, notes = [], set()
@@ -63,10 +65,10 @@ class Difficulty:
     }
 
     def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a band; ``undecided`` are items with failed calls that could change their band."""
+        """One row a band and tag value; ``undecided`` are items with failed calls that could change their band."""
         bands = parse_bands(str(settings.own["bands"]))
         size = max(high for _, high in bands.values())
-        around = results.varied(("benchmark", *PROTOCOL))
+        around = [*results.varied(("benchmark", *PROTOCOL)), *results.by_tags(settings.by)]
         counts = _hit_counts(results, around, float(settings.own["right"]))
         rows, other = [], set()
         for key, part in split(counts, around):
@@ -75,9 +77,10 @@ class Difficulty:
                 rows += [key | row for row in _band_rows(part, bands, size)]
             else:
                 other.add(panel)
-        wrong_size = f"the bands are for a panel of {size}, and {', '.join(map(str, sorted(other)))} models answered"
+        asked = [str(panel) for panel in sorted(other)]
+        wrong_size = f"the bands are for a panel of {size}, and {listed(asked, 9)} answered"
         if not rows:
-            raise NotMeasurable(f"difficulty: {wrong_size}; give bands for those")
+            raise NotMeasurable(f"difficulty: {wrong_size}; give bands for those: --set bands={_thirds(max(other))}")
         return Measured(pl.DataFrame(rows, infer_schema_length=None), (f"left out: {wrong_size}",) if other else ())
 
 
@@ -120,11 +123,19 @@ def parse_bands(words: str) -> dict[str, tuple[int, int]]:
     return bands
 
 
+def _thirds(panel: int) -> str:
+    """Bands that cut a panel in three, to show how they are written."""
+    easy, hard = panel - panel // 3, panel // 3
+    middle = f"middle:{hard + 1}-{easy - 1}," if hard + 1 < easy else ""
+    return f"easy:{max(easy, hard + 1)}-{panel},{middle}hard:0-{hard}"
+
+
 def _hit_counts(results: Results, around: Sequence[str], right: float) -> pl.DataFrame:
     """How many items have how many hits, with how many models that answered and were asked."""
     score = pl.col("score")
     return (
-        results.scores.group_by(*around, "item", "model")
+        results.with_items(*(name for name in around if name.startswith(TAG)))
+        .group_by(*around, "item", "model")
         .agg(score.mean())
         .group_by(*around, "item")
         .agg((score >= right - _ROUNDING).sum().alias("hits"), score.count().alias("known"), pl.len().alias("models"))

@@ -1,6 +1,6 @@
 """Means of several columns at once, each with its clustered interval, in one pass over lazy rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 import polars as pl
 
@@ -15,13 +15,15 @@ def mean_columns(
     signed: Sequence[str] = (),
     level: float = 0.95,
 ) -> pl.DataFrame:
-    """By some keys: of each value its mean, interval, ``VALUE_n`` and ``VALUE_clusters``; of each of ``sums`` its sum.
+    """By some keys: of each value its mean, interval, ``VALUE_n`` and ``VALUE_clusters``; of each sum its sum.
 
     Rows have a ``cluster``. A value that is null is left out of its mean, and a mean of nothing is null. ``signed``
-    names the values that may be negative: their mean is no share, even where all happen to be 0 or 1.
+    names the values that may be negative: their mean is no share, even where all happen to be 0 or 1. A row that is
+    itself the mean of right and wrong answers says so in a column ``VALUE binary``.
     """
+    told = {f"{value} binary" for value in values} & set(rows.collect_schema().names())
     of_cluster = rows.group_by(*keys, "cluster").agg(
-        *(part for value in values for part in _in_cluster(value)), pl.col(list(sums)).sum()
+        *(part for value in values for part in _in_cluster(value, told)), pl.col(list(sums)).sum()
     )
     tally = (
         of_cluster.group_by(*keys)
@@ -48,11 +50,16 @@ def mean_columns(
     )
 
 
-def _in_cluster(value: str) -> Iterator[pl.Expr]:
-    column = pl.col(value)
+def is_verdict(score: pl.Expr) -> pl.Expr:
+    """Whether a score says right or wrong and nothing between."""
+    return (score == 0) | (score == 1)
+
+
+def _in_cluster(value: str, told: Container[str]) -> Iterator[pl.Expr]:
+    column, binary = pl.col(value), f"{value} binary"
     yield column.sum().cast(pl.Float64).alias(f"{value} s")
     yield column.count().cast(pl.Float64).alias(f"{value} m")
-    yield ((column == 0) | (column == 1)).all().alias(f"{value} binary")
+    yield (pl.col(binary) if binary in told else is_verdict(column)).all().alias(binary)
 
 
 def _over_clusters(value: str) -> Iterator[pl.Expr]:

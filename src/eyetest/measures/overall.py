@@ -3,16 +3,18 @@
 Captions are scored on scales of their own (CIDEr passes 100 %), so LIME leaves them out of its overall.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, refuse_tags
 from eyetest.measures.stats.bootstrap import Floats, percentiles, resampled_means
+from eyetest.wording import counted
 
 CAPTION_METRICS = ("bleu", "cider", "meteor", "rouge")
+_ITEM = ("benchmark", "item", "cluster")
 
 
 def weighted_mean(scores: Sequence[float | None], weights: Sequence[float] | None = None) -> float | None:
@@ -34,63 +36,88 @@ class Overall:
     }
 
     def measure(self, results: Results, settings: Settings) -> Measured:
-        """Rows of one model and protocol: four overall scores, then one row a domain."""
+        """Rows of one model and protocol: all tasks, without captions where there are some, then one row a domain."""
+        refuse_tags(self.name, settings)
         task = _task_column(results, str(settings.own["task"]))
         domain = results.by_tags([settings.own["domain"]]) if settings.own["domain"] else []
-        series = results.keys()
-        keys = [key for key in series if key != "benchmark"]
-        columns = ["cluster", *(name for name in (task, *domain) if name != "benchmark")]
+        around = results.keys()
+        keys = [key for key in around if key != "benchmark"]
+        tags = dict.fromkeys(name for name in (task, *domain) if name != "benchmark")
         scores = (
-            results.with_items(*columns)
-            .group_by(*dict.fromkeys((*keys, task, *domain, "metric", "benchmark", "item", "cluster")))
-            .agg(pl.col("score").mean())
+            results.with_items("cluster", *tags)
+            .group_by(*keys, *tags, *_ITEM)
+            .agg(pl.col("score").mean(), pl.col("metric").first())
             .drop_nulls("score")
-            .sort("benchmark", "item")
+            .sort(*_ITEM)
             .collect(engine="streaming")
         )
-        rows = []
-        for key, part in scores.group_by(*keys, maintain_order=True):
-            tasks = [_Task.of(place, group, settings) for place, (_, group) in enumerate(_sorted_groups(part, task))]
-            named = {"without captions": [t for t in tasks if not t.captions], "with captions": tasks}
-            if domain:
-                for (name,), group in _sorted_groups(part, domain[0]):
-                    ours = set(group.get_column(task).unique())
-                    named[str(name)] = [t for t in tasks if t.name in ours]
-            for scope, members in named.items():
-                if members:
-                    row = dict(zip(keys, key, strict=True)) | {"over": scope} | _overall(members, settings.level)
-                    rows.append(row)
-        return Measured(pl.DataFrame(rows, infer_schema_length=None).sort(*keys, maintain_order=True))
+        if scores.is_empty():
+            raise NotMeasurable("overall: no answer has a score")
+        series = scores.select(keys).unique().sort(keys).with_row_index("series")
+        placed = scores.join(series, on=keys, nulls_equal=True)
+        parts = {"all tasks": list(_tasks(placed, task, len(series), settings))}
+        if any(one.captions for one in parts["all tasks"]):
+            whole = parts.pop("all tasks")
+            parts |= {"without captions": [one for one in whole if not one.captions], "with captions": whole}
+        for (name,), part in placed.sort(*domain).group_by(*domain, maintain_order=True) if domain else ():
+            parts["" if name is None else str(name)] = list(_tasks(part, task, len(series), settings))
+        rows = [
+            key | {"over": over} | told
+            for place, key in enumerate(series.select(keys).to_dicts())
+            for over, tasks in parts.items()
+            if (told := _overall(tasks, place, settings.level))
+        ]
+        return Measured(pl.DataFrame(rows, infer_schema_length=None), _notes(rows))
 
 
-class _Task:
-    """The mean of one task, its weight, and what resamples made of it."""
+class _Task(NamedTuple):
+    """The means of one task by series, on how many items each rests, and what resamples made of them."""
 
-    def __init__(self, name: str, captions: bool, n: int, replicates: Floats, value: float) -> None:
-        self.name, self.captions, self.n, self.replicates, self.value = name, captions, n, replicates, value
-
-    @classmethod
-    def of(cls, place: int, group: pl.DataFrame, settings: Settings) -> "_Task":
-        values = group.get_column("score").to_numpy()
-        seed = (settings.seed, place)
-        drawn = resampled_means(values, group.get_column("cluster").to_numpy(), settings.resamples, seed)[:, 0]
-        captions = str(group.get_column("metric")[0]).startswith(CAPTION_METRICS)
-        return cls(str(group.get_column("task_name")[0]), captions, len(values), drawn, float(values.mean()))
+    captions: bool
+    means: Floats
+    counts: Floats
+    replicates: Floats
 
 
-def _sorted_groups(part: pl.DataFrame, column: str) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
-    named = part.with_columns(pl.col(column).fill_null("").alias("task_name")).sort("task_name", maintain_order=True)
-    return list(named.group_by("task_name", maintain_order=True))
+def _tasks(scores: pl.DataFrame, task: str, series: int, settings: Settings) -> Iterator[_Task]:
+    """The tasks in order; all series of a task are drawn again together."""
+    for place, (_, part) in enumerate(scores.sort(task, maintain_order=True).group_by(task, maintain_order=True)):
+        items = part.select(_ITEM).unique().sort(_ITEM).with_row_index("row")
+        rows = part.join(items, on=_ITEM).select("row", "series", "score")
+        table = np.full((len(items), series), np.nan)
+        table[rows.get_column("row").to_numpy(), rows.get_column("series").to_numpy()] = rows.get_column("score")
+        clusters = items.select(pl.concat_str("benchmark", "cluster", separator="\0").rank("dense")).to_series()
+        drawn = resampled_means(table, clusters.to_numpy(), settings.resamples, (settings.seed, place))
+        counts = (~np.isnan(table)).sum(axis=0).astype(float)
+        with np.errstate(invalid="ignore"):
+            means = np.nansum(table, axis=0) / counts
+        metrics = part.get_column("metric").unique().cast(pl.String)
+        yield _Task(any(name.startswith(CAPTION_METRICS) for name in metrics), means, counts, drawn)
 
 
-def _overall(tasks: Sequence[_Task], level: float) -> dict[str, Any]:
-    values, counts = [task.value for task in tasks], [float(task.n) for task in tasks]
-    drawn = np.array([task.replicates for task in tasks])
+def _overall(tasks: Sequence[_Task], series: int, level: float) -> dict[str, Any] | None:
+    """The overall scores of one series over its tasks. There is no interval where a task rests on one cluster."""
+    mine = [task for task in tasks if task.counts[series]]
+    if not mine:
+        return None
+    values, counts = [float(task.means[series]) for task in mine], [float(task.counts[series]) for task in mine]
+    drawn = np.array([task.replicates[:, series] for task in mine])
     row: dict[str, Any] = {}
     for name, weights in (("weighted", counts), ("plain", None)):
         low, high = percentiles(np.average(drawn, axis=0, weights=weights), level)
         row |= {name: weighted_mean(values, weights), f"{name}_low": low, f"{name}_high": high}
-    return row | {"tasks": len(tasks), "n": int(sum(counts))}
+    return row | {"tasks": len(mine), "n": int(sum(counts))}
+
+
+def _notes(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    most: dict[str, int] = {}
+    for row in rows:
+        most[row["over"]] = max(row["tasks"], most.get(row["over"], 0))
+    fewer = sum(row["tasks"] < most[row["over"]] for row in rows)
+    bare = sum(row["weighted_low"] is None for row in rows)
+    told = f"{counted(fewer, 'row')} over fewer tasks than others: these are other overall scores"
+    wide = f"{counted(bare, 'row')} without an interval: a task rests on one cluster"
+    return (*((told,) if fewer else ()), *((wide,) if bare else ()))
 
 
 def _task_column(results: Results, named: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from eyetest.errors import InputError, nearest, short
-from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, refuse_tags
 from eyetest.measures.side_by_side import SideBySide, side_by_side
 from eyetest.measures.stats.ranking import MeanRank, Placed, mean_rank_standings, shift_standings, standings
 
@@ -53,6 +53,7 @@ class RankShifts:
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a model and pair of values of one axis, all other axes equal; among the models that have both."""
+        refuse_tags(self.name, settings)
         axes = results.varied(("benchmark", *PROTOCOL))
         if not axes:
             raise NotMeasurable(

@@ -107,6 +107,12 @@ class Measured:
     notes: tuple[str, ...] = ()
 
 
+def refuse_tags(name: str, settings: Settings) -> None:
+    """What has no rows by tag says so, rather than leave the user's words unheard."""
+    if settings.by:
+        raise NotMeasurable(f"{name}: it has no rows by tag; leave out --by, or keep to some items with --where")
+
+
 class Measure(Protocol):
     """One measure. ``own`` names its own settings with their defaults and what they mean."""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 
 from eyetest.errors import InputError, short
@@ -12,6 +13,7 @@ from eyetest.measures.side_by_side import side_by_side
 from eyetest.measures.stats.spread import separable_pairs, spread
 from eyetest.records import ModelEntry
 
+_UNEVEN = "models rest on different items: gini and sd mix who is better with which items are easier"
 _NOTE = "gini rises when scores fall: separable pairs say whether models are told apart"
 
 
@@ -31,8 +33,9 @@ class Spread:
         """One row a benchmark, protocol, tag value and group of at least two models."""
         cuts = _cuts(settings.own.get("sizes") or ())
         around = results.varied(("benchmark", *PROTOCOL)) + results.by_tags(settings.by)
-        rows = []
+        rows, uneven = [], False
         for found in side_by_side(results, around):
+            uneven |= bool(np.isnan(found.scores).any())
             models = [str(model) for (model,) in found.columns]
             for grouping, group, members in _groups(models, results.models, cuts):
                 table = found.table([(model,) for model in members])
@@ -48,7 +51,8 @@ class Spread:
             )
         floats = ("gini", "gini_low", "gini_high", "sd", "sd_low", "sd_high", "separable")
         types = dict.fromkeys(floats, pl.Float64)
-        return Measured(pl.DataFrame(rows, infer_schema_length=None, schema_overrides=types), (_NOTE,))
+        notes = (_NOTE, _UNEVEN) if uneven else (_NOTE,)
+        return Measured(pl.DataFrame(rows, infer_schema_length=None, schema_overrides=types), notes)
 
 
 def size_class(size_b: float, cuts: Sequence[float] = ()) -> str:

@@ -1,6 +1,6 @@
 """Who sits on a recipe's panels, and where what they said is found."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -48,9 +48,7 @@ def seat(
     ones of a panel are those that the user named, or the last ones. A panel of another size than the recipe's is
     refused, unless the recipe says how its thresholds change.
     """
-    for name in named:
-        if name not in recipe.panels:
-            raise InputError(f'--panel: the recipe has no panel "{name}"; it has {", ".join(recipe.panels)}')
+    check_names(recipe, named)
     found = {}
     absent = dict.fromkeys(held_out)
     for name, panel in recipe.panels.items():
@@ -75,6 +73,13 @@ def seat(
     return found
 
 
+def check_names(recipe: Recipe, named: Iterable[str]) -> None:
+    """Refuse a panel that the recipe does not have."""
+    for name in named:
+        if name not in recipe.panels:
+            raise InputError(f'--panel: the recipe has no panel "{name}"; it has {", ".join(recipe.panels)}')
+
+
 def _seats(names: Sequence[str], models: Mapping[str, ModelEntry]) -> tuple[Seat, ...]:
     return tuple(Seat(name, models[name].base) for name in names)
 
@@ -97,6 +102,8 @@ def recorded(results: Results, seated: Seated) -> pl.DataFrame:
     for model in wanted:
         condition = seated.panel.condition(model)
         mine = frame.filter((pl.col("model") == model) & (pl.col("sight") == condition.sight))
+        if mine.is_empty():
+            raise InputError(f"panel {seated.name}: {model} answered nothing with sight {condition.sight}")
         exact = mine.filter(pl.all_horizontal(pl.col(axis) == getattr(condition, axis) for axis in PROTOCOL))
         ways = mine.select(PROTOCOL).unique()
         if exact.is_empty() and len(ways) > 1:

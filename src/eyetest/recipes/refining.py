@@ -13,12 +13,13 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
+from eyetest.curate.selection import CannotMeet
 from eyetest.errors import InputError
 from eyetest.recipes.funnel import Step, funnel, write_funnel
 from eyetest.recipes.panels import Seated
 from eyetest.recipes.reporting import refinement, still_blind
 from eyetest.recipes.residual import Residual, residual
-from eyetest.recipes.selecting import selected
+from eyetest.recipes.selecting import refuse_hopeless, selected
 from eyetest.recipes.sources import Source
 from eyetest.records import Decision, Item, Lineage, Recipe, Stage, Verdict
 from eyetest.replacing import replacing_file
@@ -72,11 +73,16 @@ class Refining:
         for name, rows in decisions.items():
             for row in rows:
                 edited(self._items[name], row.edits)  # what makes no sense is told before anybody is asked
+        refuse_hopeless(self.recipe, list(self._items.values()))
         found = Refined()
         alive = list(self._items.values())
         heard: list[tuple[Seated, Evidence, list[Item]]] = []
         for stage in self.recipe.stages:
-            verdicts = self._stage(stage, alive, decisions, found, heard)
+            try:
+                verdicts = self._stage(stage, alive, decisions, found, heard)
+            except CannotMeet:
+                self._write(found)  # too few are left: the verdicts so far say why
+                raise
             found.stages.append((stage.title, verdicts))
             found.waiting += [verdict for verdict in verdicts if verdict.verdict == "review"]
             alive = self._after(stage, alive, verdicts, decisions)

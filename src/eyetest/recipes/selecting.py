@@ -2,18 +2,35 @@
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import numpy as np
 
-from eyetest.curate.selection import candidate, select
+from eyetest.curate.selection import candidate, check_tags, select
 from eyetest.errors import InputError
 from eyetest.measures.stats.information import expected_information
 from eyetest.measures.stats.item_response import fit
-from eyetest.records import Item, Stage, Verdict
+from eyetest.records import Item, Recipe, Stage, Verdict
 from eyetest.screens import Evidence
 from eyetest.wording import counted
 
 FEWEST_MODELS = 5
 """Fewer models say too little about which items tell models apart."""
+
+
+def refuse_hopeless(recipe: Recipe, items: Sequence[Item]) -> None:
+    """Refuse a selection that not even the whole benchmark could meet, before anybody is asked."""
+    pool = [candidate(item) for item in items]
+    given: set[str] = set()
+    for stage in recipe.stages:
+        given |= {stage.title} if stage.grade else set()
+        if stage.select is None:
+            continue
+        try:
+            check_tags(pool, [tag for tag in stage.select.tags if tag not in given])
+            if stage.select.per not in given:
+                select(pool, msgspec.structs.replace(stage.select, balance=(), proportional=()), recipe.seed)
+        except InputError as error:
+            raise InputError(f"the stage {stage.title}: {error}") from None
 
 
 def selected(stage: Stage, items: Sequence[Item], evidence: Evidence, seed: int, notes: list[str]) -> list[Verdict]:

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
@@ -27,16 +28,10 @@ from eyetest.screens import Said
 class StoppedEarly(EyetestError):  # noqa: N818 (nothing went wrong: the same command goes on)
     """Asking ended before everything was answered."""
 
-    def __init__(self, progress: Progress) -> None:
-        gone = [f"{model} was given up: {why}" for model, why in progress.abandoned.items()]
-        super().__init__("; ".join(gone) or progress.stopped)
+    def __init__(self, progress: Progress, why: str = "") -> None:
+        gone = [f"{model} was given up: {reason}" for model, reason in progress.abandoned.items()]
+        super().__init__("; ".join(gone) or why or progress.stopped)
         self.progress = progress
-
-
-def _refuse_unfinished(progress: Progress) -> None:
-    """Verdicts rest on everything that was to be asked: a model that nobody can reach is no reason to go on."""
-    if progress.left and (progress.stopped or progress.abandoned):
-        raise StoppedEarly(progress)
 
 
 class _Mended(Benchmark):
@@ -95,9 +90,13 @@ class Live:
     seed: int = 0
     ask_everything: bool = False
     """Do not stop early. Verdicts are the same; it only costs more."""
+    retry_failed: bool = False
     watch: Watch | None = None
     planned: Callable[[str, Estimate], None] | None = None
     saved: int = 0
+    """Calls that stopping early has spared."""
+    calls: int = 0
+    money: float = 0.0
     is_recorded = False
 
     def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
@@ -107,9 +106,29 @@ class Live:
                 session = self.session(seated, [seat.model for seat in members], items, stage, stop)
                 told = partial(self.planned, stage.title) if self.planned else None
                 progress = session.run(self.to, watch=self.watch, planned=told)
-                self.saved += progress.saved
-                _refuse_unfinished(progress)
+                self._count(progress)
         return self._scores(seated, items)
+
+    def _count(self, progress: Progress) -> None:
+        """Add up what was spent. Verdicts rest on everything that was to be asked, so nothing goes on without it."""
+        self.calls += progress.done
+        self.money += progress.money
+        self.saved += progress.saved
+        if progress.abandoned or (progress.left and progress.stopped):
+            why = ""
+            if self.limits.calls is not None and self.calls >= self.limits.calls:
+                why = f"the limit of {self.limits.calls:,} calls is reached"
+            raise StoppedEarly(progress, why)
+
+    @property
+    def _left(self) -> Limits:
+        """What the user allows, less what earlier stages have spent."""
+        calls, money = self.limits.calls, self.limits.money
+        return msgspec.structs.replace(
+            self.limits,
+            calls=None if calls is None else max(0, calls - self.calls),
+            money=None if money is None else max(0.0, money - self.money),
+        )
 
     def session(
         self, seated: Seated, models: Sequence[str], items: Sequence[Item], stage: Stage, rule: StoppingRule | None
@@ -127,8 +146,9 @@ class Live:
             sampling=seated.panel.sampling,
             seed=self.seed,
             items=tuple(item.id for item in items),
-            limits=self.limits,
+            limits=self._left,
             patience=self.patience,
+            retry_failed=self.retry_failed,
             stop=early or "",
             own=own,
         )
@@ -159,7 +179,9 @@ class Live:
 
     def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Sequence[Response | None]:
         """Put prompts of the caller's making to a model, through the same journal."""
-        questions = Questions(self.to, self.benchmark, self.entries, self.limits, self.patience)
+        questions = Questions(
+            *(self.to, self.benchmark, self.entries, self._left, self.patience), retry_failed=self.retry_failed
+        )
         said, progress = questions.ask(model, prompts, "judge", self.watch)
-        _refuse_unfinished(progress)
+        self._count(progress)
         return said

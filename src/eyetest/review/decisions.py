@@ -5,14 +5,16 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from eyetest.errors import InputError, short
-from eyetest.records import Decision, Item, VerdictKind, columns
+from eyetest.records import Decision, Item, VerdictKind, columns, letter
+from eyetest.review.queue import HARMLESS
 
 _NEEDED = ("item", "decision")
+_KINDS = get_args(VerdictKind)
 
 
 @dataclass(frozen=True)
@@ -27,33 +29,51 @@ class Decided:
 
 
 def read_decisions(path: Path, known: Collection[str] | None = None) -> dict[str, list[Decision]]:
-    """The decisions of a table, by item; none where there is no table yet. ``known``: the items there are."""
+    """The decisions of a table, by item; none where there is no table yet. A line without a decision is none yet.
+
+    ``known``: the items there are; one that is none of them is refused. None where nobody knows.
+    """
     if not path.exists():
         return {}
+    found: dict[str, list[Decision]] = {}
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file)
             if missing := [name for name in _NEEDED if name not in (reader.fieldnames or ())]:
                 raise InputError(f"{path} has no column {missing[0]}; it takes {', '.join(columns(Decision))}")
-            rows = [_decision(row, f"{path}, line {reader.line_num}", known) for row in reader]
+            for row in reader:
+                cells = {name: cell for name in columns(Decision) if (cell := (row.get(name) or "").strip())}
+                if "decision" in cells:
+                    decision = _decision(cells, _known(row["item"] or "", known), f"{path}, line {reader.line_num}")
+                    found.setdefault(decision.item, []).append(decision)
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no CSV: {error}") from None
-    found: dict[str, list[Decision]] = {}
-    for row in rows:
-        found.setdefault(row.item, []).append(row)
     return found
 
 
-def _decision(row: Mapping[str, Any], where: str, known: Collection[str] | None) -> Decision:
-    values = {name: value for name, value in row.items() if name in columns(Decision) and value not in (None, "")}
-    if known is not None and values.get("item") not in known:
-        raise InputError(f"{where}: no item {short(values.get('item'))} waits for a decision or was ever asked about")
+def _known(item: str, known: Collection[str] | None) -> str | None:
+    """The item that a cell names; the queue and its reader may have put a mark or spaces around it."""
+    names = (item, item.strip(), item.strip().removeprefix(HARMLESS))
+    return next((name for name in names if known is None or name in known), None)
+
+
+def _decision(cells: dict[str, str], item: str | None, where: str) -> Decision:
+    if item is None:
+        raise InputError(f"{where}: no item {short(cells.get('item', ''))} in this benchmark")
+    values: dict[str, Any] = {"round": 1, "reviewer": "somebody", "time": "", **cells, "item": item}
+    values["decision"] = cells["decision"].lower()
+    if values["decision"] not in _KINDS:
+        raise InputError(
+            f"{where}: found {short(cells['decision'])}, expected {', '.join(_KINDS[:-1])} or {_KINDS[-1]}"
+        )
+    if "edits" in cells:
+        try:
+            values["edits"] = msgspec.json.decode(cells["edits"], type=dict[str, Any])
+        except msgspec.DecodeError as error:
+            raise InputError(f"{where}: edits are no JSON object: {error}") from None
     try:
-        if "edits" in values:
-            values["edits"] = msgspec.json.decode(values["edits"])
-        usual = {"round": 1, "reviewer": "somebody", "time": ""}
-        return msgspec.convert(usual | values, Decision, strict=False)
-    except msgspec.MsgspecError as error:
+        return msgspec.convert(values, Decision, strict=False)
+    except msgspec.ValidationError as error:
         raise InputError(f"{where}: {error}") from None
 
 
@@ -79,19 +99,27 @@ def edited(item: Item, edits: Mapping[str, Any]) -> Item:
     """An item with what a reviewer changed: its question, the text of an option by its letter, its answer."""
     changes: dict[str, Any] = {}
     choices = list(item.choices)
+    letters = [letter(place) for place in range(len(choices))]
     for key, value in edits.items():
-        if key == "question":
+        if key == "question" and str(value).strip():
             changes["question"] = str(value)
         elif key == "answer" and choices:
-            golds = {word.strip().upper() for word in str(value).split(",")}
-            choices = [msgspec.structs.replace(c, correct=chr(65 + i) in golds) for i, c in enumerate(choices)]
-        elif key == "answer":
-            changes["references"] = tuple(value) if isinstance(value, list) else (str(value),)
-        elif len(key) == 1 and 0 <= ord(key.upper()) - 65 < len(choices):
-            place = ord(key.upper()) - 65
+            golds = _golds(value, letters, item)
+            choices = [msgspec.structs.replace(one, correct=place in golds) for place, one in enumerate(choices)]
+        elif key == "answer" and value not in ("", []):
+            changes["references"] = tuple(map(str, value)) if isinstance(value, list) else (str(value),)
+        elif key.upper() in letters:
+            place = letters.index(key.upper())
             choices[place] = msgspec.structs.replace(choices[place], text=str(value))
         else:
-            raise InputError(
-                f"item {short(item.id)}: an edit may change question, answer or an option, not {short(key)}"
-            )
+            told = f"an edit may change question, answer or an option, and not to nothing; found {short(key)}"
+            raise InputError(f"item {short(item.id)}: {told}")
     return msgspec.structs.replace(item, choices=tuple(choices), **changes)
+
+
+def _golds(value: Any, letters: Sequence[str], item: Item) -> set[int]:
+    words = value if isinstance(value, list) else str(value).split(",")
+    named = [str(word).strip().upper() for word in words]
+    if unknown := [name for name in named or [""] if name not in letters]:
+        raise InputError(f"item {short(item.id)}: an answer is one of {', '.join(letters)}, not {short(unknown[0])}")
+    return {letters.index(name) for name in named}

@@ -11,7 +11,9 @@ from eyetest.replacing import replacing_file
 QUEUE = "queue.csv"
 DECISIONS = "decisions.csv"
 _COLUMNS = ("item", "stage", "reason", "question", "options", "gold", "images", "evidence", "form")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+HARMLESS = "'"
+"""What stands before a cell that a spreadsheet would take for a formula."""
 
 
 def write_queue(
@@ -37,4 +39,4 @@ def write_queue(
 
 def _inert(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    return f"{HARMLESS}{cell}" if cell.startswith(_FORMULA) else cell

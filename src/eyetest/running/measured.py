@@ -21,10 +21,14 @@ from eyetest.runs.folder import SCORES
 from eyetest.runs.frames import answers_frame, one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import GIVEN
+from eyetest.scoring.table import score_table
 from eyetest.wording import listed
 
 CLUSTERS = ("auto", "image", "group", "passage", "none")
 """What makes items depend on each other; the name of a tag will do as well. ``auto`` is pictures and groups."""
+
+
+_NEED_NO_ITEMS = ("auto", "none")
 
 
 def results_of(
@@ -43,12 +47,13 @@ def results_of(
     tables, items = [], {}
     for run, name in zip(runs, names, strict=True):
         about = _benchmark(run, bench)
-        if about is not None and (bench is not None or not _is_scored(run, scorer)):
-            tell(f"scoring {run.path}")
-            score_run(run, about, scorer)
-        tables.append(_scores(run, about, scorer).with_columns(pl.lit(name).alias("benchmark")))
+        tables.append(
+            _scores(run, about, scorer, bench is not None, tell).with_columns(pl.lit(name).alias("benchmark"))
+        )
         if about is not None and name not in items:
             items[name] = items_table(name, about, cluster)
+    if not items and cluster not in _NEED_NO_ITEMS:
+        raise InputError(f"--cluster {cluster}: nothing is known of the items; name the benchmark with --bench")
     scores = pl.concat(tables)
     if len(set(names)) < len(names):
         _refuse_twice(scores)
@@ -141,9 +146,19 @@ def _is_scored(run: Run, scorer: Scorer) -> bool:
     return place.exists() and place.stat().st_mtime >= _last_change(run.path)
 
 
-def _scores(run: Run, benchmark: Benchmark | None, scorer: Scorer) -> pl.LazyFrame:
+def _scores(
+    run: Run, benchmark: Benchmark | None, scorer: Scorer, for_once: bool, tell: Callable[[str], None]
+) -> pl.LazyFrame:
+    """A run's scores. By other golds or another metric they are made for once, and those on disk stay as they are."""
     if benchmark is None:
         return _verdicts(run)
+    if for_once or scorer.metric is not None:
+        tell(f"scoring {run.path}")
+        with one_line_if_damaged(run.path):
+            return score_table(answers_frame(run.path), benchmark, scorer).collect(engine="streaming").lazy()
+    if not _is_scored(run, scorer):
+        tell(f"scoring {run.path}")
+        score_run(run, benchmark, scorer)
     return pl.scan_parquet(scores_path(run, scorer.rules.name), glob=False).select(columns(Score))
 
 

@@ -31,7 +31,10 @@ class Questions:
         entries: dict[str, ModelEntry],
         limits: Limits | None = None,
         patience: Surroundings | None = None,
+        *,
+        retry_failed: bool = False,
     ) -> None:
+        self._retry_failed = retry_failed
         self._to, self._benchmark, self._entries = to, benchmark, entries
         self._limits, self._patience = limits or Limits(), patience or Surroundings()
 
@@ -47,7 +50,9 @@ class Questions:
         with RunWriter(self._to) as run:
             run.check_benchmark(about := RunBenchmark.of(self._benchmark.manifest, self._benchmark.path))
             outcomes = run.outcomes()
-            settled = {key for key, error in outcomes.items() if error not in PASSED_OVER}
+            settled = {
+                key for key, error in outcomes.items() if not (error in PASSED_OVER or (error and self._retry_failed))
+            }
             stored = StoredResponses(run.path, settled)
             found = {call.id: stored.get(call.id) for call in calls}
             open_ = [call for call in {call.id: call for call in calls}.values() if found[call.id] is None]

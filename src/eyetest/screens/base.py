@@ -1,6 +1,6 @@
 """What a screen is given, and what it is."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -9,6 +9,7 @@ import msgspec
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.records import Item, Prompt, Response, Stage, StoppingRule, Verdict, VerdictKind
+from eyetest.records.recipe import KINDS
 from eyetest.screens.evidence import Evidence
 
 Ask = Callable[[str, Sequence[tuple[Item, Prompt]]], Sequence[Response | None]]
@@ -71,11 +72,10 @@ class Screen(Protocol):
         ...
 
 
-def refuse_unused(screen: Screen, stage: Stage) -> None:
-    """A threshold that nobody looks at is a mistake, and said to be one."""
-    always = {"screen", "grade", "name", "panel", "full_counts"}
-    plain = Stage(screen=screen.name)
-    for name in stage.__struct_fields__:
-        if name not in always | screen.uses and getattr(stage, name) != getattr(plain, name):
-            known = ", ".join(sorted(screen.uses)) or "no settings"
-            raise InputError(f"the stage {stage.title}: {screen.name} has no use for {name} (it knows {known})")
+def refuse_unused(stage: Stage, name: str, uses: Collection[str]) -> None:
+    """A threshold that nobody looks at is a mistake, and said to be one. ``name``: what the stage carries out."""
+    plain = Stage(screen=name)
+    for field in stage.__struct_fields__:
+        if field not in {*KINDS, "name", *uses} and getattr(stage, field) != getattr(plain, field):
+            known = ", ".join(sorted(uses)) or "no settings"
+            raise InputError(f"the stage {stage.title}: {name} has no use for {field} (it knows {known})")

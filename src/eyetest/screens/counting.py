@@ -78,9 +78,7 @@ def count(stage: Stage, rule: StoppingRule, answers: Answers, seats: Sequence[st
             waves.heard[seat].append(right[seat][test])
     if full:
         waves.heard = right
-    heard: list[Said] = [
-        said for row, known in zip(present, waves.heard, strict=True) for said in row[: len(known)]
-    ]
+    heard: list[Said] = [said for row, known in zip(present, waves.heard, strict=True) for said in row[: len(known)]]
     hits = [tally.hits for tally in waves.tallies]
     judged = [rule.trials - tally.unknown for tally in waves.tallies]
     answering = sum(rule.answers.holds(hit) for hit in hits)

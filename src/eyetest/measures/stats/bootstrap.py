@@ -38,12 +38,15 @@ def resampled_means(
 ) -> Floats:
     """The mean of each column of ``scores`` (a row an item; nan where missing) in each resample: resamples × columns.
 
-    Columns keep their items together, so differences of columns are paired.
+    Columns keep their items together, so differences of columns are paired. One cluster alone says nothing about its
+    spread: all is nan.
     """
     table = np.asarray(scores, float)
     table = table[:, None] if table.ndim == 1 else table
     there = ~np.isnan(table)
     sums = cluster_sums(np.where(there, table, 0.0), clusters)
+    if len(sums) == 1:
+        return np.full((resamples, table.shape[1]), np.nan)
     sizes = cluster_sums((there[:, :1] if there.all() else there).astype(float), clusters)
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = [(drawn @ sums) / (drawn @ sizes) for drawn in weights(len(sums), resamples, seed)]

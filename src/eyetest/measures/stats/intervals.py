@@ -35,7 +35,7 @@ class Tally(NamedTuple):
     cross: Floats
     sizes: Floats
     binary: NDArray[np.bool_]
-    """Whether all scores are 0 or 1."""
+    """Whether all scores are right and wrong answers, 1 and 0, or shares of right ones."""
 
 
 def mean(scores: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
@@ -57,10 +57,11 @@ def mean(scores: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.
 def bounds(tally: Tally, level: float = 0.95) -> tuple[Floats, Floats]:
     """Intervals of many means at once.
 
-    The variance is the sandwich with the usual factor g/(g−1). Of right and wrong answers the interval is Wilson's
-    for as many independent answers as these are worth (Korn and Graubard's device), so it stays within 0 and 1 and
-    holds near them; of other scores it is Student's. One cluster says nothing about its own spread: its interval is
-    everything, or nan where there is no everything.
+    The variance is the sandwich with the usual factor g/(g−1). Of right and wrong answers, and shares of right ones,
+    the interval is Wilson's for as many independent answers as these are worth (Korn and Graubard's device), so it
+    stays within 0 and 1 and holds near them; of other scores it is Student's. Clusters that are single answers are
+    worth as many as there are; Σs² = Σs tells them from shares. One cluster says nothing about its own spread: its
+    interval is everything, or nan where there is no everything.
     """
     total, n, clusters, squares, cross, sizes, binary = tally
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -69,7 +70,7 @@ def bounds(tally: Tally, level: float = 0.95) -> tuple[Floats, Floats]:
     spread = np.where(spread > _ROUNDING * squares, spread, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = spread / n**2 * clusters / (clusters - 1)
-        independent = clusters == n
+        independent = (clusters == n) & (squares == total)
         t = np.where(independent, stats.norm.ppf((1 + level) / 2), stats.t.ppf((1 + level) / 2, clusters - 1))
         worth = np.where(independent, n, np.clip(p * (1 - p) / variance, 1e-9, None))
         worth = np.where(independent | (spread > 0), worth, clusters)
@@ -77,7 +78,7 @@ def bounds(tally: Tally, level: float = 0.95) -> tuple[Floats, Floats]:
         student = np.where(spread > 0, stats.t.ppf((1 + level) / 2, clusters - 1) * np.sqrt(variance), np.nan)
     low = np.where(binary, wilson_low, p - student)
     high = np.where(binary, wilson_high, p + student)
-    alone = (clusters < 2) & ~(binary & (n == 1))
+    alone = (clusters < 2) & ~(binary & independent)
     low = np.where(alone, np.where(binary, 0.0, np.nan), low)
     high = np.where(alone, np.where(binary, 1.0, np.nan), high)
     return low, high

@@ -32,6 +32,14 @@ def uneven(counts: Sequence[int], rng: np.random.Generator) -> float:
     return float((1 + as_odd.sum()) / (1 + _SIMULATED))
 
 
-def exactly(trials: int, chance: float) -> NDArray[np.float64]:
-    """The chance of 0, 1, 2 … hits."""
-    return np.asarray(stats.binom.pmf(np.arange(trials + 1), trials, chance), float)
+def exactly(chances: Sequence[float]) -> NDArray[np.float64]:
+    """The chance of 0, 1, 2 … hits, when each trial has its own chance."""
+    found = np.ones(1)
+    for chance in chances:
+        found = np.convolve(found, [1 - chance, chance])
+    return found
+
+
+def most_of(trials: int, chance: float) -> float:
+    """The chance of hitting more than half of the trials."""
+    return float(stats.binom.sf(trials // 2, trials, chance))

@@ -144,7 +144,7 @@ def _tie_groups(means: Floats, drawn: Floats, level: float) -> list[int | None]:
     places = np.argsort(-np.round(means, DECIMALS), kind="stable")[: np.count_nonzero(~np.isnan(means))]
     for place, model in enumerate(places.tolist(), 1):
         low = percentiles(drawn[:, best] - drawn[:, model], level)[0]
-        if place == 1 or low is None or low > 0:
+        if place == 1 or (low is not None and low > 0):
             best, first = model, place
         groups[model] = first
     return groups

@@ -1,0 +1,119 @@
+"""Items before they are written: each posed, worded and, where a flaw was planned for it, spoilt in that one way."""
+
+from collections.abc import Mapping
+from random import Random
+
+import msgspec
+
+from eyetest.world.asking import Circumstance, ask, circumstance, extra, other_phrasing
+from eyetest.world.facts import fact_kinds
+from eyetest.world.flaws import Planned
+from eyetest.world.posing import Kind, Knobs, Posed, Scene
+from eyetest.world.scenes import KINDS
+
+_HARDEST = 3
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """An item as it will be, and what is true of it."""
+
+    kind: str
+    axis: str
+    question: str
+    options: tuple[str, ...]
+    gold: int
+    """The option that will be marked."""
+    right: tuple[int, ...]
+    """The options that are right, by the picture that is shown (none if it does not show it)."""
+    before: int
+    """The option that was marked before the flaw."""
+    scene: Scene
+    shown: str
+    """The kind whose picture is drawn; another than ``kind`` only where the item is impossible."""
+    circumstance: Circumstance
+    words: dict[str, str]
+    phrasing: int
+    crowd: int
+    flaws: tuple[str, ...] = ()
+    leaked_to: tuple[str, ...] = ()
+    fact: str = ""
+
+
+def kind_of(name: str) -> Kind:
+    """A kind of question, one about facts or another."""
+    return fact_kinds()[name] if name in fact_kinds() else KINDS[name]
+
+
+def draft(kind: Kind, planned: Planned | None, phrasing: int, rng: Random) -> Draft:
+    """One item with the flaw that was planned for it."""
+    flaw = planned.flaw if planned else ""
+    knobs = Knobs(rng.randint(0, _HARDEST), 2 if flaw == "two-right-options" else 1)
+    posed = kind.pose(rng, knobs)
+    around = circumstance(rng)
+    made = Draft(
+        kind=kind.name,
+        axis=kind.axis,
+        question=ask(kind.name, posed.words, around, phrasing),
+        options=posed.options,
+        gold=posed.right[0],
+        right=tuple(sorted(posed.right)),
+        before=posed.right[0],
+        scene=posed.scene | _paper(rng),
+        shown=kind.name,
+        circumstance=around,
+        words=posed.words,
+        phrasing=phrasing,
+        crowd=knobs.crowd,
+        flaws=(flaw,) if flaw else (),
+        leaked_to=planned.leaked_to if planned else (),
+        fact=posed.scene.get("fact", ""),
+    )
+    change = _CHANGES.get(flaw)
+    return msgspec.structs.replace(made, **change(made, rng)) if change else made
+
+
+def rephrased(original: Draft, rng: Random) -> Draft:
+    """The same question in other words."""
+    phrasing = other_phrasing(original.kind, rng, original.phrasing)
+    question = ask(original.kind, original.words, original.circumstance, phrasing)
+    return msgspec.structs.replace(original, question=question, phrasing=phrasing, flaws=("near-duplicate",))
+
+
+def _paper(rng: Random) -> Scene:
+    return {"paper": rng.randrange(8), "specks": rng.randrange(10**6)}
+
+
+def _say_answer(made: Draft, rng: Random) -> Mapping[str, object]:
+    told = extra("tells", made.options[made.gold], made.circumstance, rng)
+    return {"question": f"{made.question} {told}"}
+
+
+def _mark_wrong(made: Draft, rng: Random) -> Mapping[str, object]:
+    return {"gold": rng.choice([place for place in range(len(made.options)) if place != made.gold])}
+
+
+def _write_answer(made: Draft, rng: Random) -> Mapping[str, object]:
+    return {"scene": made.scene | {"banner": made.options[made.gold]}}
+
+
+def _show_other(made: Draft, rng: Random) -> Mapping[str, object]:
+    family = kind_of(made.kind).pose.__module__
+    others = [kind for kind in KINDS.values() if kind.pose.__module__ != family and kind.axis != made.axis]
+    other = rng.choice(others)
+    posed: Posed = other.pose(rng, Knobs(made.crowd))
+    return {"scene": posed.scene | _paper(rng), "shown": other.name, "right": ()}
+
+
+def _lengthen(made: Draft, rng: Random) -> Mapping[str, object]:
+    options = list(made.options)
+    options[made.gold] = extra("longer", options[made.gold], made.circumstance, rng)
+    return {"options": tuple(options)}
+
+
+_CHANGES = {
+    "answer-in-question": _say_answer,
+    "wrong-gold": _mark_wrong,
+    "trivially-easy": _write_answer,
+    "impossible": _show_other,
+    "gold-longest": _lengthen,
+}

@@ -1,0 +1,98 @@
+"""Which flaws a world has, and how many of each."""
+
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+import yaml
+
+from eyetest.curate.quotas import largest_remainder
+from eyetest.errors import InputError, nearest
+from eyetest.handwritten import convert, read_yaml
+
+FLAWS = {
+    "answer-in-question": "the question says its answer",
+    "answerable-from-facts": "the answer is a fact that can be known without the picture",
+    "leaked-to-llms": "question and answer are in the text that language models learn from",
+    "leaked-to-lvlms": "picture, question and answer are in what some vision models learn from",
+    "wrong-gold": "another option is right than the one that is marked",
+    "two-right-options": "two options are right and one is marked",
+    "exact-duplicate": "another item, once more",
+    "near-duplicate": "another item with its picture encoded anew and its question put differently",
+    "trivially-easy": "the answer is written in the picture",
+    "impossible": "the picture does not show what is asked about",
+    "gold-longest": "the right option says more than the others",
+}
+_ENDING = ".yaml"
+_CLEAN = "clean"
+_UNIT = 10**6
+
+
+class Rates(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Shares of all items. ``groups`` are nested: what leaked to a small one leaked to all larger ones as well."""
+
+    about: str = ""
+    rates: dict[str, float] = {}
+    groups: dict[str, float] = {}
+    """Groups of vision models, and which share of all items leaked to each."""
+    also_leaked: float = 0.0
+    """The share of flawed items that have a second flaw: they leaked to language models as well."""
+
+
+def flaw_names() -> list[str]:
+    """The files of rates that come with eyetest."""
+    files = resources.files(__name__).iterdir()
+    return sorted(file.name.removesuffix(_ENDING) for file in files if file.name.endswith(_ENDING))
+
+
+def load_rates(name: str) -> Rates:
+    """The rates of this name, or in this file."""
+    if name in flaw_names():
+        content = yaml.safe_load((resources.files(__name__) / f"{name}{_ENDING}").read_text(encoding="utf-8"))
+    elif Path(name).is_file():
+        content = read_yaml(Path(name))
+    else:
+        raise InputError(f'no flaws "{name}"; {nearest(name, flaw_names())}, or a file')
+    found = convert(content or {}, Rates, name)
+    for flaw in found.rates:
+        if flaw not in FLAWS or flaw == "leaked-to-lvlms":
+            told = "its share is that of the largest of groups" if flaw in FLAWS else nearest(flaw, FLAWS)
+            raise InputError(f'{name}: no rate for "{flaw}"; {told}')
+    for what, share in (*found.rates.items(), *found.groups.items(), ("also_leaked", found.also_leaked)):
+        if not 0 <= share <= 1:
+            raise InputError(f"{name}: {what}: found {share:g}, expected a share from 0 to 1")
+    if sum(found.rates.values()) + max(found.groups.values(), default=0.0) > 1:
+        raise InputError(f"{name}: rates and the largest group come to more than all items")
+    return found
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """A flaw for one item, and for a leak to whom."""
+
+    flaw: str
+    leaked_to: tuple[str, ...] = ()
+
+
+def plan(rates: Rates, items: int) -> list[Planned | None]:
+    """A flaw, or none, for each of so many items: rates met as exactly as whole numbers allow."""
+    weights = {flaw: round(rate * _UNIT) for flaw, rate in rates.rates.items()}
+    groups = sorted(rates.groups, key=lambda group: (rates.groups[group], group))
+    before = 0
+    rings = {}
+    for place, group in enumerate(groups):
+        share = round(rates.groups[group] * _UNIT)
+        rings[f"ring {place}"] = tuple(groups[place:])
+        weights[f"ring {place}"] = share - before
+        before = share
+    weights[_CLEAN] = _UNIT - sum(weights.values())
+    numbers = largest_remainder(weights, items)
+    found: list[Planned | None] = []
+    for name, number in numbers.items():
+        if name == _CLEAN:
+            one = None
+        elif name in rings:
+            one = Planned("leaked-to-lvlms", rings[name])
+        else:
+            one = Planned(name, ("text",) if name == "leaked-to-llms" else ())
+        found += [one] * number
+    return found

@@ -1,0 +1,159 @@
+"""How well verdicts found the flaws of a world: recall and precision by kind of flaw, with intervals.
+
+A stage looks for some flaws and not for others: a blind screen cannot see that a gold is wrong, and is no worse for
+it. So the precision for a kind of flaw is that of the stages that look for it: of all items that they flagged, the
+share that has a flaw of those they look for. Its recall asks only whether the item was flagged, by such a stage or by
+any. Taking part of the items for a quota (``select``) flags nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from eyetest.errors import InputError, short
+from eyetest.measures.stats.intervals import Estimate, wilson
+from eyetest.records import Verdict
+from eyetest.tables import read_parquet
+from eyetest.world.flaws import FLAWS
+from eyetest.world.truth import Truth
+
+FLAGGED = ("drop", "review", "fix")
+_COPIES = frozenset({"exact-duplicate", "near-duplicate"})
+_BLIND = frozenset({"answer-in-question", "answerable-from-facts", "leaked-to-llms", "gold-longest"})
+_LOOKS_FOR: dict[str, frozenset[str]] = {
+    "blind-hits": _BLIND,
+    "blind-majority": _BLIND,
+    "blind-count": _BLIND,
+    "chance-aware": _BLIND,
+    "leak-hits": frozenset({"leaked-to-lvlms"}),
+    "wrong-gold": frozenset({"wrong-gold", "two-right-options"}),
+    "zero-pass": frozenset({"impossible", "wrong-gold"}),
+    "difficulty": frozenset({"trivially-easy"}),
+    "duplicate-items": _COPIES,
+    "duplicate-images": _COPIES,
+    "named-answer": frozenset({"answer-in-question"}),
+    "shortcuts": frozenset({"gold-longest", "answer-in-question", "answerable-from-facts"}),
+    "looks": frozenset({"gold-longest"}),
+    "malformed": frozenset({"two-right-options"}),
+}
+"""Which flaws a screen or probe looks for. A stage with a name of its own looks for all of them."""
+_SELECTED = ("taken", "not needed for its quota")
+"""What a selection says: it fills quotas, and finds nothing."""
+
+
+class Found(NamedTuple):
+    """One kind of flaw, and how much of it was found. ``stage`` is empty for all stages together."""
+
+    flaw: str
+    stage: str
+    planted: int
+    reached: int
+    """How many of them the stage saw."""
+    found: int
+    recall: Estimate
+    flagged: int
+    """Items flagged by the stages that look for it."""
+    right: int
+    """How many of these have a flaw that was looked for."""
+    precision: Estimate
+
+
+class Grade(NamedTuple):
+    """All kinds of flaws over all stages, each stage by itself, and whether what was flagged is flawed at all."""
+
+    overall: Found
+    flaws: tuple[Found, ...]
+    stages: tuple[Found, ...]
+
+
+def grade(truths: Sequence[Truth], verdicts: Iterable[Verdict]) -> Grade:
+    """Compare verdicts with the truth."""
+    known = _Known(truths)
+    rows = [verdict for verdict in verdicts if not verdict.reason.startswith(_SELECTED)]
+    if unknown := next((row.item for row in rows if row.item not in known.flaws), None):
+        raise InputError(f"verdicts about {short(unknown)}, which is no item of this world")
+    if not rows:
+        raise InputError("no verdicts to grade")
+    stages: dict[str, list[Verdict]] = {}
+    for row in rows:
+        stages.setdefault(_looker(row), []).append(row)
+    flagged = {stage: {row.item for row in of if row.verdict in FLAGGED} for stage, of in stages.items()}
+    seen = {stage: {row.item for row in of} for stage, of in stages.items()}
+    there = [flaw for flaw in FLAWS if known.planted[flaw]]
+    return Grade(
+        known.overall(flagged),
+        tuple(known.found(flaw, flagged) for flaw in there),
+        tuple(
+            known.found(flaw, {stage: flagged[stage]}, seen[stage])._replace(stage=stage)
+            for stage in stages
+            for flaw in there
+            if flaw in looks_for(stage)
+        ),
+    )
+
+
+def looks_for(stage: str) -> frozenset[str]:
+    """Which flaws a stage is there for."""
+    return _LOOKS_FOR.get(stage, frozenset(FLAWS))
+
+
+def _looker(row: Verdict) -> str:
+    """What spoke: a probe by its name, else the stage."""
+    probe = row.stage.removeprefix("audit:") if row.stage.startswith("audit:") else row.reason.partition(":")[0]
+    return probe if probe in _LOOKS_FOR else row.stage
+
+
+class _Known:
+    """The truth about all items. Of two equal items each is the other's copy: which one goes does not matter."""
+
+    def __init__(self, truths: Sequence[Truth]) -> None:
+        self.planted = {flaw: [truth.item for truth in truths if flaw in truth.flaws] for flaw in FLAWS}
+        self.flawed = [truth.item for truth in truths if truth.flaws]
+        self.twins = {truth.item: truth.twin for truth in truths if truth.twin}
+        flaws = {truth.item: set(truth.flaws) for truth in truths}
+        for item, twin in self.twins.items():
+            flaws[twin] |= _COPIES & flaws[item]
+        self.flaws = {item: frozenset(own) for item, own in flaws.items()}
+
+    def found(self, flaw: str, flagged: Mapping[str, set[str]], seen: set[str] | None = None) -> Found:
+        """One kind of flaw; ``seen`` are the items that stages got to see, if not all."""
+        reached = [item for item in self.planted[flaw] if seen is None or item in seen]
+        hits = self._hits(reached, flagged)
+        lookers = [stage for stage in flagged if flaw in looks_for(stage)]
+        raised = set().union(*(flagged[stage] for stage in lookers))
+        right = sum(
+            any(item in flagged[stage] and self.flaws[item] & looks_for(stage) for stage in lookers)
+            for item in raised
+        )
+        return _told(flaw, len(self.planted[flaw]), (hits, len(reached)), (right, len(raised)))
+
+    def overall(self, flagged: Mapping[str, set[str]]) -> Found:
+        """Any flaw, flagged by anybody."""
+        raised = set().union(*flagged.values())
+        right = sum(bool(self.flaws[item]) for item in raised)
+        hits = (self._hits(self.flawed, flagged), len(self.flawed))
+        return _told("any flaw", len(self.flawed), hits, (right, len(raised)))
+
+    def _hits(self, items: Sequence[str], flagged: Mapping[str, set[str]]) -> int:
+        raised = set().union(*flagged.values())
+        return sum(item in raised or self.twins.get(item) in raised for item in items)
+
+
+def _told(flaw: str, planted: int, hits: tuple[int, int], right: tuple[int, int]) -> Found:
+    return Found(flaw, "", planted, hits[1], hits[0], wilson(*hits), right[1], right[0], wilson(*right))
+
+
+def read_verdicts(path: Path) -> list[Verdict]:
+    """Verdicts of a refinement or an audit: a table, or the folder of a refinement."""
+    file = path / "verdicts.parquet" if path.is_dir() else path
+    if not file.is_file():
+        raise InputError(f"{file} does not exist")
+    if file.suffix != ".parquet":
+        raise InputError(f"{file}: verdicts are read from a .parquet file, or from the folder of a refinement")
+    rows = [{k: v for k, v in row.items() if v is not None} for row in read_parquet(file).to_pylist()]
+    try:
+        return msgspec.convert(rows, list[Verdict])
+    except msgspec.ValidationError as error:
+        raise InputError(f"{file} is not a table of verdicts: {error}") from None

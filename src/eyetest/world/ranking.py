@@ -1,0 +1,95 @@
+"""Does a refined benchmark rank models as their true skill does, and better than the spoilt one it came from?
+
+Skill is measured on fresh items without flaws. What fewer items cost is shown by random subsets of the same size.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import stats
+
+from eyetest.errors import InputError
+from eyetest.measures.stats.bootstrap import percentiles, resampled_means
+from eyetest.measures.stats.intervals import NOTHING, Estimate
+
+Floats = NDArray[np.float64]
+_FEWEST = 3
+
+
+class Rankings(NamedTuple):
+    """Kendall's τ with true skill: of the spoilt benchmark, the refined one, and random subsets as small."""
+
+    models: int
+    spoilt: Estimate
+    refined: Estimate
+    random: Estimate
+    """The mean over random subsets, and the interval that holds the middle of them."""
+    above_random: float
+    """The share of random subsets that rank worse than the refined benchmark; those that rank as well count half."""
+
+
+def rankings(
+    scores: pl.DataFrame,
+    fresh: Mapping[str, float] | pl.DataFrame,
+    refined: Sequence[str],
+    *,
+    subsets: int = 200,
+    resamples: int = 1_000,
+    seed: int = 0,
+) -> Rankings:
+    """Compare rankings of models.
+
+    ``scores`` has a row an item and model of the spoilt benchmark (columns item, model, score), ``refined`` names the
+    items that were kept, and ``fresh`` is a table like ``scores`` on fresh items, or each model's skill. Intervals of
+    the two benchmarks come from drawing their items again.
+    """
+    skill = dict(_mean(fresh).iter_rows()) if isinstance(fresh, pl.DataFrame) else dict(fresh)
+    wide = (
+        scores.filter(pl.col("model").is_in(list(skill)))
+        .group_by("item", "model")
+        .agg(pl.col("score").mean())
+        .pivot("model", index="item", values="score")
+        .sort("item")
+    )
+    models = sorted(column for column in wide.columns if column != "item")
+    if len(models) < _FEWEST:
+        raise InputError(
+            f"a ranking takes at least {_FEWEST} models that answered both benchmarks, not {len(models)}"
+        )
+    table = wide.select(models).to_numpy().astype(float)
+    true = np.array([skill[model] for model in models])
+    kept = wide.get_column("item").is_in(list(refined)).to_numpy()
+    if not kept.any():
+        raise InputError("none of the refined items was answered")
+    rng = np.random.default_rng(seed)
+    drawn = [rng.choice(len(table), int(kept.sum()), replace=False) for _ in range(subsets)]
+    taus = np.array([tau(np.nanmean(table[rows], axis=0), true) for rows in drawn])
+    best = _told(table[kept], true, resamples, seed)
+    beaten = float(np.mean((taus < (best.value or 0.0)) + 0.5 * (taus == best.value)))
+    low, high = percentiles(taus)
+    middle = Estimate(float(taus.mean()), low, high, int(kept.sum()))
+    return Rankings(len(models), _told(table, true, resamples, seed), best, middle, beaten)
+
+
+def tau(scores: Floats, skill: Floats) -> float:
+    """Kendall's τ-b; 0 where all scores are the same, which ranks nobody."""
+    found = float(stats.kendalltau(np.round(scores, 12), np.round(skill, 12)).statistic)
+    return 0.0 if np.isnan(found) else round(found, 12)
+
+
+def _mean(table: pl.DataFrame) -> pl.DataFrame:
+    return table.group_by("model").agg(pl.col("score").mean()).drop_nulls()
+
+
+def _told(table: Floats, true: Floats, resamples: int, seed: int) -> Estimate:
+    if not len(table):
+        return NOTHING
+    replicates = resampled_means(table, np.arange(len(table)), resamples, seed)
+    low, high = percentiles(np.array([tau(row, true) for row in replicates]))
+    value = tau(np.nanmean(table, axis=0), true)
+    return Estimate(
+        value, None if low is None else min(low, value), None if high is None else max(high, value), len(table)
+    )

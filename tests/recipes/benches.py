@@ -1,0 +1,91 @@
+"""Small benchmarks, panels and recipes to refine with, and what a refinement leaves behind."""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import yaml
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.records import Choice, Item, Manifest
+from tests.running.benches import picture
+
+MAJORITY: dict[str, Any] = {
+    "panels": {"inspectors": {"size": 4, "sight": "blind-guess", "trials": 10, "sampling": {"temperature": 0.7}}},
+    "stages": [
+        {
+            "screen": "blind-majority",
+            "panel": "inspectors",
+            "answers": {"op": ">", "value": 5},
+            "keep": {"hits": {"op": "<", "value": 3}},
+        }
+    ],
+}
+"""MMMU-Pro's filter."""
+INSPECTORS = {
+    "i1": "scripted:blind=0.75,seed=1",
+    "i2": "scripted:blind=0.55,seed=2,refuse=0.05",
+    "i3": "scripted:blind=0.6,seed=3,dead=0.03",
+    "i4": "scripted:blind=0.4,seed=4",
+}
+
+
+def make_bench(path: Path, items: int = 40, pictures: int = 5) -> Benchmark:
+    """Choice items of two cores, some of which share a picture."""
+    with BenchmarkWriter(path, Manifest(name="small")) as writer:
+        for number in range(items):
+            images = (writer.images.put(picture(number % pictures)),) if pictures else ()
+            choices = tuple(Choice(f"option {place}", place == number % 4) for place in range(4))
+            tags = {"core": "pq"[number % 2], "number": number}
+            writer.add(
+                Item(id=f"q{number}", question=f"Which is {number}?", images=images, choices=choices, tags=tags)
+            )
+    return Benchmark(path)
+
+
+def write_yaml(path: Path, content: Mapping[str, Any]) -> Path:
+    path.write_text(yaml.safe_dump(dict(content), sort_keys=False))
+    return path
+
+
+def verdicts(folder: Path) -> pl.DataFrame:
+    return pl.read_parquet(folder / "verdicts.parquet")
+
+
+def by_item(folder: Path, stage: str | None = None) -> dict[str, str]:
+    """The verdict of a stage, or the last one, by item."""
+    frame = verdicts(folder)
+    if stage:
+        frame = frame.filter(pl.col("stage") == stage)
+    return dict(frame.select("item", "verdict").iter_rows())
+
+
+def counts(folder: Path, tag: str = "") -> dict[tuple[str, str], tuple[int, ...]]:
+    """``funnel.csv``: items in, kept, dropped, to fix, to review; by stage and value of a tag."""
+    with (folder / "funnel.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    names = ("into", "keep", "drop", "fix", "review")
+    return {
+        (row["stage"], row["value"]): tuple(int(row[name]) for name in names) for row in rows if row["tag"] == tag
+    }
+
+
+def kept(folder: Path) -> list[Item]:
+    return list(Benchmark(folder / "benchmark"))
+
+
+def decide(folder: Path, *rows: Mapping[str, str]) -> None:
+    """What people decided, beside the queue."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with (folder / "review/decisions.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def outcome(folder: Path) -> tuple[bytes, bytes, str]:
+    """What has to be the same, however a refinement got there."""
+    fingerprint = Benchmark(folder / "benchmark").manifest.fingerprint
+    return (folder / "verdicts.parquet").read_bytes(), (folder / "funnel.csv").read_bytes(), fingerprint

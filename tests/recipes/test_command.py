@@ -1,0 +1,82 @@
+"""``eyetest recipe list|show|check|new``."""
+
+from pathlib import Path
+
+import pytest
+
+from eyetest.recipes import load_recipe, recipe_names, recipe_text
+from eyetest.screens import SCREENS
+from tests.runs.conftest import Eyetest
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_list_names_everything(eyetest: Eyetest) -> None:
+    lines = eyetest("recipe", "list").fine().splitlines()
+    first = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert first == [*recipe_names(), *SCREENS]
+    assert all(len(line.split(maxsplit=1)[1]) > 10 for line in lines if line.startswith("  "))
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_show_is_the_file_and_check_likes_it(eyetest: Eyetest, name: str) -> None:
+    assert eyetest("recipe", "show", name).out == recipe_text(name)
+    said = eyetest("recipe", "check", name).fine()
+    assert said.startswith(f"{name}: {len(load_recipe(name).stages)} stage")
+    assert all(panel in said for panel in load_recipe(name).panels)
+
+
+def test_new_begins_from_one_that_is_there(tmp_path: Path, eyetest: Eyetest) -> None:
+    said = eyetest("recipe", "new", "mmstar").fine()
+    assert "my-mmstar.yaml: change it, then eyetest recipe check my-mmstar.yaml" in said
+    assert (tmp_path / "my-mmstar.yaml").read_text() == recipe_text("mmstar")
+    assert "is there already" in eyetest("recipe", "new", "mmstar").refused()
+    eyetest("recipe", "new", "lime", "--to", "other.yaml").fine()
+    eyetest("recipe", "check", "other.yaml").fine()
+    eyetest("recipe", "new", "other.yaml").fine()
+    assert load_recipe("my-other.yaml") == load_recipe("lime")
+
+
+def test_check_finds_what_is_wrong(tmp_path: Path, eyetest: Eyetest) -> None:
+    text = recipe_text("mmstar")
+    for old, new, told in (
+        (
+            "hard: [4, 7]",
+            "hard: [5, 7]",
+            "mine.yaml: the stage difficulty: its bands have to hold each of 0 to 16 hits",
+        ),
+        (
+            "reviewers: 3",
+            "reveiwers: 3",
+            'mine.yaml, stages 3, review: no setting "reveiwers"; did you mean "reviewers"?',
+        ),
+        ("panel: contestants", "panel: contestant", 'the stage difficulty: no panel "contestant"; did you mean'),
+        ("value: 2", "value: 8", "<= 8 of 8 models is always so"),
+        ("shots: two", "shots: 2", "mine.yaml, panels, shots: Expected `str`, got `int`"),
+    ):
+        assert text.count(old) == 1
+        (tmp_path / "mine.yaml").write_text(text.replace(old, new))
+        assert told in eyetest("recipe", "check", "mine.yaml").refused()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("lst",), 'no such thing as "lst"; did you mean "list"?'),
+        (("show",), "which recipe? eyetest recipe show NAME; there are chance-aware,"),
+        (("show", "mmstra"), 'no recipe "mmstra"; did you mean "mmstar"?, or a file'),
+        (("check", "nowhere.yaml"), 'no recipe "nowhere.yaml"'),
+        (("new", "mmstar", "--to", "no/where.yaml"), "No such file or directory"),
+    ],
+)
+def test_what_it_refuses(eyetest: Eyetest, words: tuple[str, ...], message: str) -> None:
+    assert message in eyetest("recipe", *words).refused()
+
+
+def test_a_broken_recipe_is_no_beginning(tmp_path: Path, eyetest: Eyetest) -> None:
+    (tmp_path / "broken.yaml").write_text("stages: []")
+    assert "broken.yaml: no stages" in eyetest("recipe", "new", "broken.yaml").refused()
+    assert not (tmp_path / "my-broken.yaml").exists()

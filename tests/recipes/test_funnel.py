@@ -1,0 +1,56 @@
+"""The counts of every stage: in all, and by tags that sort items into a few groups."""
+
+import csv
+from pathlib import Path
+
+from eyetest.recipes.funnel import funnel, write_funnel
+from eyetest.records import Item, Verdict, VerdictKind
+
+
+def verdicts(stage: str, **found: VerdictKind) -> tuple[str, list[Verdict]]:
+    return stage, [Verdict(item=item, stage=stage, verdict=verdict) for item, verdict in found.items()]
+
+
+ITEMS = {
+    name: Item(id=name, question="?", tags=tags)
+    for name, tags in {
+        "a": {"core": "x", "level": 1, "unique": "1", "list": [1], "same": "s"},
+        "b": {"core": "y", "level": 2, "unique": "2", "list": [2], "same": "s"},
+        "c": {"core": "x", "level": 2, "unique": "3", "same": "s"},
+        "d": {"level": 1, "unique": "4", "same": "s"},
+    }.items()
+}
+STAGES = [
+    verdicts("one", a="keep", b="drop", c="review", d="fix"),
+    verdicts("two", a="drop", d="keep"),
+]
+
+
+def test_counts_in_all_and_by_tag() -> None:
+    found = {(step.stage, step.tag, step.value): tuple(step[3:]) for step in funnel(STAGES, ITEMS)}
+    assert found["one", "", ""] == (4, 1, 1, 1, 1)
+    assert found["two", "", ""] == (2, 1, 1, 0, 0)
+    assert found["one", "core", "x"] == (2, 1, 0, 0, 1)
+    assert found["one", "core", ""] == (1, 0, 0, 1, 0), "an item without the tag is counted too"
+    assert found["one", "level", "2"] == (2, 0, 1, 0, 1)
+    assert {tag for _, tag, _ in found} == {"", "core", "level", "unique"}, "neither lists nor what all have alike"
+    for step in funnel(STAGES, ITEMS):
+        assert step.into == sum(step[4:])
+
+
+def test_tags_of_too_many_values_are_left_out() -> None:
+    many = {str(n): Item(id=str(n), question="?", tags={"id": str(n), "half": n % 2 == 0}) for n in range(61)}
+    stage = "s", [Verdict(item=name, stage="s", verdict="keep") for name in many]
+    assert {step.tag for step in funnel([stage], many)} == {"", "half"}
+
+
+def test_the_file(tmp_path: Path) -> None:
+    write_funnel(tmp_path / "funnel.csv", funnel(STAGES, ITEMS))
+    with (tmp_path / "funnel.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["stage", "tag", "value", "into", "keep", "drop", "fix", "review"]
+    assert rows[1] == ["one", "", "", "4", "1", "1", "1", "1"]
+
+
+def test_nothing_at_all() -> None:
+    assert [tuple(step) for step in funnel([("s", [])], {})] == [("s", "", "", 0, 0, 0, 0, 0)]

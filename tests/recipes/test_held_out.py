@@ -1,0 +1,128 @@
+"""A screened benchmark looks cleaner to its own panel than to new models: MMMU, MMStar's rule, 24 real models."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+
+from eyetest.benchmarks import BenchmarkWriter
+from eyetest.recipes import load_recipe
+from eyetest.recipes.residual import residual
+from eyetest.records import Choice, Item, Manifest
+from eyetest.screens import SCREENS, Case, Evidence, Seat
+from tests.recipes.benches import by_item, write_yaml
+from tests.runs.conftest import Eyetest
+
+PANELS = 50
+RULE = msgspec.structs.replace(load_recipe("mmstar").stages[0], full_counts=True)
+"""As recorded answers are counted."""
+BLIND = "<no_image>"
+
+
+class Matrix(NamedTuple):
+    """Who answered what blind: models × items."""
+
+    models: list[str]
+    items: list[str]
+    right: NDArray[np.int64]
+
+    def evidence(self) -> Evidence:
+        rows = [
+            {"item": item, "model": model, "request": f"{item}/{model}", "score": float(self.right[m, i])}
+            for m, model in enumerate(self.models)
+            for i, item in enumerate(self.items)
+        ]
+        usual = {"outcome": "answered", "reading": None, "choice": None, "metric": "given", "order": 0, "trial": 0}
+        frame = pl.DataFrame(rows).with_columns(*(pl.lit(value).alias(name) for name, value in usual.items()))
+        return Evidence(frame, self.models, 1)
+
+
+@pytest.fixture(scope="module")
+def matrix(shared: Path) -> Matrix:
+    with (shared / "data/vlm_matrices/normal_mmmu.csv").open(encoding="utf-8-sig", newline="") as file:
+        head, *rows = list(csv.reader(file))
+    places = [place for place, name in enumerate(head) if name.startswith(BLIND)]
+    right = np.array([[int(float(row[place])) for place in places] for row in rows])
+    return Matrix([row[0] for row in rows], [head[place].removeprefix(BLIND) for place in places], right)
+
+
+def item(name: str) -> Item:
+    return Item(id=name, question=f"Which one is {name}?", choices=(Choice("a", True), Choice("b")))
+
+
+def test_the_matrix_is_what_it_should_be(matrix: Matrix) -> None:
+    assert matrix.right.shape == (24, 847)
+    assert set(np.unique(matrix.right)) == {0, 1}
+
+
+def test_what_is_left_is_answered_blind_more_by_models_that_had_no_say(matrix: Matrix, record_property: Any) -> None:
+    """Fifty random panels of 8; the other 16 are held out. The residual is the recipe's own figure."""
+    evidence, items = matrix.evidence(), [item(name) for name in matrix.items]
+    found = []
+    for seed in range(PANELS):
+        order = np.random.default_rng(seed).permutation(24)
+        seats, out = ([Seat(matrix.models[m]) for m in part] for part in (order[:8], order[8:]))
+        case = Case(RULE, items, evidence.only([seat.model for seat in seats]), seats, size=8)
+        verdicts = list(SCREENS["blind-hits"].judge(case))
+        left = [one for one, verdict in zip(items, verdicts, strict=True) if verdict.verdict == "keep"]
+        hits = matrix.right[order[:8]].sum(axis=0)
+        assert [one.id for one in left] == [name for name, n in zip(matrix.items, hits, strict=True) if n <= 2]
+        clean = matrix.right[:, hits <= 2]
+        inside, outside = (float(clean[part].mean()) for part in (order[:8], order[8:]))
+        if seed < 3:
+            own = (residual("i", "", "after", evidence, who, left).accuracy.value for who in (seats, out))
+            assert list(own) == pytest.approx([inside, outside])
+        found.append((inside, outside, len(left)))
+    panel, held_out, left_over = np.array(found, float).T
+    for name, values in (("panel", panel), ("held out", held_out), ("left", left_over)):
+        low, high = np.quantile(values, [0.025, 0.975])
+        record_property(name, float(values.mean()))
+        print(f"{name}: {values.mean():.3f} [{low:.3f}, {high:.3f}] over {PANELS} panels")
+    assert panel.mean() == pytest.approx(0.13, abs=0.015)
+    assert held_out.mean() == pytest.approx(0.21, abs=0.025)
+    assert (held_out > panel).all()
+
+
+def test_one_panel_end_to_end(
+    matrix: Matrix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="mmmu")) as writer:
+        for name in matrix.items:
+            writer.add(item(name))
+    rows = pl.DataFrame(
+        [
+            {"item": name, "model": model, "sight": "blind", "given": float(matrix.right[m, i])}
+            for m, model in enumerate(matrix.models)
+            for i, name in enumerate(matrix.items)
+        ]
+    )
+    rows.write_parquet(tmp_path / "answers.parquet")
+    eyetest("import-answers", "answers.parquet", "--to", "r", "--bench", "b").fine()
+    panels = {"inspectors": {"size": 8, "sight": "blind", "held_out": 16}}
+    stage = {"screen": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<=", "value": 2}}}
+    write_yaml(tmp_path / "recipe.yaml", {"panels": panels, "stages": [stage]})
+    inspectors = sorted(matrix.models)[::3]
+    out = [model for model in matrix.models if model not in inspectors]
+    said = eyetest(
+        *("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", "d"),
+        *("--hold-out", ",".join(out)),
+    ).fine()
+    chosen = [matrix.models.index(model) for model in inspectors]
+    hits = matrix.right[chosen].sum(axis=0)
+    assert by_item(tmp_path / "d") == {
+        name: "keep" if n <= 2 else "drop" for name, n in zip(matrix.items, hits, strict=True)
+    }
+    about = json.loads((tmp_path / "d/refine.json").read_text())
+    told = {(one["who"], one["when"]): one["accuracy"]["value"] for one in about["residual_blind"]}
+    others = [m for m in range(24) if m not in chosen]
+    assert told["panel", "after"] == pytest.approx(matrix.right[chosen][:, hits <= 2].mean())
+    assert told["held out", "after"] == pytest.approx(matrix.right[others][:, hits <= 2].mean())
+    assert told["held out", "before"] == pytest.approx(matrix.right[others].mean())
+    assert "held out, after" in said

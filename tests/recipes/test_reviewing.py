@@ -1,0 +1,190 @@
+"""People in the middle of a recipe: it waits for them, takes their word, mends what they mend, and goes on."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.endpoint import Endpoint
+from tests.recipes.benches import by_item, counts, decide, kept, make_bench, outcome, verdicts, write_yaml
+from tests.runs.conftest import Eyetest
+
+HITS = {"screen": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<", "value": 2}}}
+TWO = {"inspectors": {"size": 2, "sight": "blind"}}
+REVIEWED = {
+    "panels": TWO,
+    "stages": [HITS, {"review": {"reviewers": 2, "form": "Is it in the picture?"}}, {"select": {"total": 3}}],
+}
+USUAL = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml", "--to", "d")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    make_bench(tmp_path / "b", 12)
+    write_yaml(tmp_path / "models.yaml", {"a": "scripted:blind=0.5", "b": "scripted:blind=0.5,seed=1"})
+    write_yaml(tmp_path / "recipe.yaml", REVIEWED)
+    return tmp_path
+
+
+def queue(folder: Path) -> list[dict[str, str]]:
+    with (folder / "review/queue.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def alike(items: list[str], **fields: str) -> list[dict[str, str]]:
+    return [{"item": item, **fields} for item in items]
+
+
+def test_it_waits_for_people_and_goes_on(here: Path, eyetest: Eyetest) -> None:
+    said = eyetest(*USUAL).fine()
+    waiting = [row["item"] for row in queue(here / "d")]
+    assert waiting == [name for name, verdict in by_item(here / "d", "blind-hits").items() if verdict == "keep"]
+    assert len(waiting) >= 6
+    assert {row["form"] for row in queue(here / "d")} == {"Is it in the picture?"}
+    assert "nothing after review was done yet (--skip-review goes on without people)" in said
+    assert [stage for stage, _ in counts(here / "d")] == ["blind-hits", "review"]
+    assert not (here / "d/benchmark").exists()
+
+    one_of_two = alike(waiting, reviewer="ann", decision="keep")
+    decide(here / "d", *one_of_two)
+    eyetest(*USUAL).fine()
+    assert set(verdicts(here / "d").filter(stage="review").get_column("reason")) == {"1 of 2 reviewers"}
+    assert not (here / "d/benchmark").exists()
+
+    gone, *rest = waiting
+    both = [*one_of_two, *alike(rest, reviewer="bob", decision="keep")]
+    second = {"item": gone, "reviewer": "ann", "decision": "drop", "round": "2", "reason": "blurred"}
+    decide(here / "d", *both, second, {"item": gone, "reviewer": "bob", "decision": "drop"})
+    said = eyetest(*USUAL).fine()
+    assert queue(here / "d") == []
+    assert by_item(here / "d", "review")[gone] == "drop"
+    assert counts(here / "d")["review", ""] == (len(waiting), len(rest), 1, 0, 0)
+    assert counts(here / "d")["select", ""][:2] == (len(rest), 3)
+    assert len(kept(here / "d")) == 3
+    reasons = dict(verdicts(here / "d").filter(stage="review").select("item", "reason").iter_rows())
+    assert reasons[gone] == "blurred"
+    assert reasons[rest[0]] == "2 of 2 reviewers"
+
+
+def test_reviewers_who_disagree_hold_it_up(here: Path, eyetest: Eyetest) -> None:
+    eyetest(*USUAL).fine()
+    waiting = [row["item"] for row in queue(here / "d")]
+    agreed = [
+        *alike(waiting[1:], reviewer="ann", decision="keep"),
+        *alike(waiting[1:], reviewer="bob", decision="keep"),
+    ]
+    split = [
+        {"item": waiting[0], "reviewer": who, "decision": said} for who, said in (("ann", "keep"), ("bob", "drop"))
+    ]
+    decide(here / "d", *agreed, *split)
+    said = eyetest(*USUAL).fine()
+    assert [(row["item"], row["reason"]) for row in queue(here / "d")] == [(waiting[0], "reviewers disagree, 1 to 1")]
+    assert "1 item for people" in said
+    decide(here / "d", *agreed, *split, {"item": waiting[0], "reviewer": "eve", "decision": "drop"})
+    eyetest(*USUAL).fine()
+    assert by_item(here / "d", "review")[waiting[0]] == "drop"
+
+
+def test_without_people(here: Path, eyetest: Eyetest) -> None:
+    eyetest(*USUAL, "--skip-review").fine()
+    assert set(verdicts(here / "d").filter(stage="review").get_column("reason")) == {"not reviewed"}
+    assert len(kept(here / "d")) == 3
+    eyetest(*USUAL).fine()
+    assert not (here / "d/benchmark").exists(), "what nobody reviewed does not stay there as if somebody had"
+
+
+def test_what_a_reviewer_mended(here: Path, eyetest: Eyetest) -> None:
+    write_yaml(here / "recipe.yaml", {"panels": TWO, "stages": [HITS, {"review": {"reviewers": 1}}]})
+    eyetest(*USUAL).fine()
+    first, second, *rest = [row["item"] for row in queue(here / "d")]
+    edits = {"question": "Which one?", "answer": "D", "a": "=new option"}
+    decide(
+        here / "d",
+        *alike(rest, reviewer="ann", decision="keep", edits=""),
+        {"item": first, "reviewer": "ann", "decision": "fix", "edits": json.dumps(edits)},
+        {"item": second, "reviewer": "ann", "decision": "fix", "edits": json.dumps({"question": "old"})},
+        {"item": second, "reviewer": "ann", "decision": "fix", "edits": json.dumps({"question": "new"})},
+    )
+    eyetest(*USUAL).fine()
+    found = {item.id: item for item in kept(here / "d")}
+    assert found[first].question == "Which one?"
+    assert (found[first].choices[0].text, found[first].gold) == ("=new option", (3,))
+    assert found[second].question == "new"
+    assert by_item(here / "d", "review")[first] == "fix"
+    assert counts(here / "d")["review", ""] == (len(rest) + 2, len(rest), 0, 2, 0)
+
+
+def test_edits_of_the_minority_change_nothing(here: Path, eyetest: Eyetest) -> None:
+    write_yaml(here / "recipe.yaml", {"panels": TWO, "stages": [HITS, {"review": {"reviewers": 3}}]})
+    eyetest(*USUAL, "--skip-review").fine()
+    name = kept(here / "d")[0].id
+    rows = [
+        {"item": name, "reviewer": "ann", "decision": "fix", "edits": json.dumps({"question": "ann's"})},
+        {"item": name, "reviewer": "bob", "decision": "fix", "edits": ""},
+        {"item": name, "reviewer": "eve", "decision": "drop", "edits": json.dumps({"question": "eve's"})},
+    ]
+    decide(here / "d", *rows)
+    eyetest(*USUAL, "--skip-review").fine()
+    assert {item.id: item for item in kept(here / "d")}[name].question == "ann's"
+
+
+def test_later_panels_are_asked_about_the_mended_item(here: Path, endpoint: Endpoint, eyetest: Eyetest) -> None:
+    """And are judged by the mended gold, stopping early or not."""
+    endpoint.answer = lambda attempt: "D"
+    write_yaml(
+        here / "models.yaml", {"a": "scripted:blind=0", "b": "scripted:blind=0", "eye": f"openai:m@{endpoint.url}"}
+    )
+    panels: dict[str, Any] = {**TWO, "eyes": {"size": 1}}
+    later = {"screen": "blind-hits", "name": "later", "panel": "eyes", "keep": {"hits": {"op": "<", "value": 1}}}
+    write_yaml(here / "recipe.yaml", {"panels": panels, "stages": [HITS, {"review": {}}, later]})
+    command = (*USUAL, "--skip-review", "--panel", "inspectors=a,b", "--panel", "eyes=eye")
+    eyetest(*command).fine()
+    assert by_item(here / "d", "later")["q0"] == "keep", "D is not its gold"
+    edits = json.dumps({"question": "Which is zero?", "answer": "D"})
+    decide(here / "d", {"item": "q0", "reviewer": "ann", "decision": "fix", "edits": edits})
+    before = len(endpoint.attempts)
+    eyetest(*command).fine()
+    assert [attempt.question.splitlines()[0] for attempt in endpoint.attempts[before:]] == ["Which is zero?"]
+    assert by_item(here / "d", "later")["q0"] == "drop"
+
+
+def test_what_a_screen_left_to_people_is_taken_from_them(here: Path, eyetest: Eyetest) -> None:
+    write_yaml(here / "models.yaml", {"a": "scripted:blind=0.9", "b": "scripted:blind=0.5,dead=0.5"})
+    write_yaml(here / "recipe.yaml", {"panels": TWO, "stages": [HITS]})
+    eyetest(*USUAL).fine()
+    one, two, *rest = [row["item"] for row in queue(here / "d")]
+    assert not {one, two} & {item.id for item in kept(here / "d")}
+    decide(
+        here / "d",
+        {"item": one, "decision": "keep", "reason": "looked"},
+        {"item": two, "decision": "drop", "reason": ""},
+    )
+    eyetest(*USUAL).fine()
+    found = dict(verdicts(here / "d").select("item", "reason").iter_rows())
+    assert found[one] == "1 answer missing, which could change the verdict; decided by a person: looked"
+    assert by_item(here / "d")[one] == "keep"
+    assert by_item(here / "d")[two] == "drop"
+    assert [row["item"] for row in queue(here / "d")] == rest
+    assert one in {item.id for item in kept(here / "d")}
+    first = outcome(here / "d")
+    eyetest(*USUAL, "--ask-everything").fine()
+    assert outcome(here / "d") == first
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("item,verdict\nq0,keep\n", "has no column decision"),
+        ("item,decision\nnobody,keep\n", "line 2: no item 'nobody'"),
+        ('item,decision,edits\nq0,fix,"{"\n', "line 2: edits are no JSON object"),
+        ('item,decision,edits\nq0,fix,"{""answer"": ""Z""}"\n', "item 'q0': an answer is one of A, B, C, D, not 'Z'"),
+    ],
+)
+def test_a_bad_table_is_told_before_anybody_is_asked(here: Path, eyetest: Eyetest, table: str, message: str) -> None:
+    (here / "d/review").mkdir(parents=True)
+    (here / "d/review/decisions.csv").write_text(table)
+    assert message in eyetest(*USUAL).refused()
+    assert not (here / "d/run").exists()

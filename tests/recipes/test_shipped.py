@@ -1,0 +1,138 @@
+"""The recipes that come with eyetest are the papers' methods, number by number; and they run."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.recipes import load_recipe, recipe_names, recipe_text
+from eyetest.records import Choice, Cut, Item, Manifest, Panel, Recipe, Stage
+from eyetest.screens import SCREENS
+from tests.conftest import png
+from tests.recipes.benches import counts, write_yaml
+from tests.runs.conftest import Eyetest
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_recipe_loads_and_says_what_it_is(name: str) -> None:
+    recipe = load_recipe(name)
+    assert len(recipe.about) > 40
+    assert recipe.seed == 0
+    for stage in recipe.stages:
+        if stage.panel:
+            screen = stage.screen or stage.grade
+            assert screen is None or screen in SCREENS
+
+
+def test_they_are_all_there() -> None:
+    assert {"mmstar", "mmmu-pro", "lime", "lime-code", "chance-aware", "information"} <= set(recipe_names())
+
+
+def named(recipe: Recipe, name: str) -> Stage:
+    return next(stage for stage in recipe.stages if stage.title == name)
+
+
+def test_mmstar() -> None:
+    recipe = load_recipe("mmstar")
+    assert recipe.panels == {
+        "inspectors": Panel(size=8, sight="blind", shots="two"),
+        "contestants": Panel(size=16, sight="image"),
+    }
+    assert [stage.title for stage in recipe.stages] == ["blind-hits", "difficulty", "review", "select"]
+    assert named(recipe, "blind-hits").keep == {"hits": Cut(op="<=", value=2)}
+    bands = {"easy": (12, 16), "moderate": (8, 11), "hard": (4, 7), "tough": (0, 3)}
+    assert named(recipe, "difficulty").bands == bands
+    assert named(recipe, "difficulty").drop == ()
+    review, select = named(recipe, "review").review, named(recipe, "select").select
+    assert review
+    assert select
+    assert review.reviewers == 3
+    assert (select.per, select.count, select.balance, select.short) == ("core", 250, ("axis", "difficulty"), "refuse")
+    assert recipe.rescale == {}
+
+
+def test_mmmu_pro() -> None:
+    recipe = load_recipe("mmmu-pro")
+    panel = recipe.panels["inspectors"]
+    assert (panel.size, panel.trials, panel.orders, panel.sight) == (4, 10, 1, "blind-guess")
+    assert panel.sampling["temperature"] > 0, "ten trials at temperature 0 are one"
+    stage = named(recipe, "blind-majority")
+    assert (stage.answers, stage.keep) == (Cut(op=">", value=5), {"hits": Cut(op="<", value=3)})
+    select = named(recipe, "select").select
+    assert select
+    assert (select.per, select.count) == ("subject", 60)
+
+
+@pytest.mark.parametrize(("name", "easy", "middle"), [("lime", (6, 9), (3, 5)), ("lime-code", (5, 9), (3, 4))])
+def test_lime(name: str, easy: tuple[int, int], middle: tuple[int, int]) -> None:
+    recipe = load_recipe(name)
+    assert recipe.panels["contestants"] == Panel(size=9, sight="image")
+    assert [stage.title for stage in recipe.stages] == ["difficulty", "zero-pass", "blind-count", "select"]
+    graded = named(recipe, "difficulty")
+    assert graded.bands == {"easy": easy, "middle": middle, "hard": (0, 2)}
+    assert graded.drop == ("easy",)
+    thresholds = {
+        "any": Cut(op=">=", value=1),
+        "vqa": Cut(op=">=", value=0.6),
+        "bleu-4": Cut(op=">=", value=0.2),
+    }
+    assert graded.right == named(recipe, "zero-pass").right == thresholds
+    assert named(recipe, "zero-pass").judge == "judges"
+    assert named(recipe, "blind-count").keep == {"share": Cut(op="<", value=0.5)}
+    select = named(recipe, "select").select
+    assert select
+    assert (select.per, select.count, select.proportional, select.short) == (
+        "task",
+        1200,
+        ("difficulty",),
+        "keep-all",
+    )
+
+
+def test_the_two_limes_differ_in_nothing_but_their_bands() -> None:
+    paper, code = load_recipe("lime"), load_recipe("lime-code")
+    assert paper.panels == code.panels
+    assert paper.stages[1:] == code.stages[1:]
+    assert recipe_text("lime") != recipe_text("lime-code")
+
+
+def test_chance_aware_and_information() -> None:
+    panel = load_recipe("chance-aware").panels["inspectors"]
+    assert (panel.size, panel.orders, panel.trials, panel.held_out) == (4, 10, 1, 1)
+    assert load_recipe("chance-aware").stages[0].rate == 0.05
+    select = load_recipe("information").stages[0].select
+    assert select
+    assert (select.fraction, select.by) == (0.5, "information")
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_recipe_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    """With as many scripted models as its panels have seats; quotas as small as the benchmark."""
+    monkeypatch.chdir(tmp_path)
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        picture = writer.images.put(png())
+        for number in range(24):
+            choices = tuple(Choice(f"option {place}", place == number % 4) for place in range(4))
+            tags = {"core": "xy"[number % 2], "axis": "pqr"[number % 3], "subject": "s", "task": "t"}
+            item = Item(
+                id=f"q{number}", question=f"Which is {number}?", choices=choices, images=(picture,), tags=tags
+            )
+            writer.add(item)
+    recipe = msgspec.to_builtins(load_recipe(name))
+    for stage in recipe["stages"]:
+        if "count" in stage.get("select", {}):
+            stage["select"] |= {"count": 2, "short": "keep-all"}
+    write_yaml(tmp_path / "recipe.yaml", recipe)
+    models: dict[str, str] = {}
+    who: list[str] = []
+    for panel, found in load_recipe(name).panels.items():
+        seats = [f"{panel}{number}" for number in range(found.size + found.held_out)]
+        models |= {seat: f"scripted:right=0.45,blind=0.25,seed={len(models) + n}" for n, seat in enumerate(seats)}
+        who += ["--panel", f"{panel}={','.join(seats)}"]
+    write_yaml(tmp_path / "models.yaml", models)
+    usual = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml", "--to", "d", "--skip-review")
+    eyetest(*usual, *who).fine()
+    found_counts = counts(tmp_path / "d")
+    assert [stage for stage, _ in found_counts] == [stage.title for stage in load_recipe(name).stages]
+    assert len(Benchmark(tmp_path / "d/benchmark")) == found_counts[load_recipe(name).stages[-1].title, ""][1] > 0

@@ -1,0 +1,97 @@
+"""The queue: what a person needs to decide, in a table that any spreadsheet opens and none obeys."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.records import Choice, Item, Manifest, Verdict
+from eyetest.review import QUEUE, read_decisions, write_queue
+from tests.conftest import png
+
+COLUMNS = ["item", "stage", "reason", "question", "options", "gold", "images", "evidence", "form"]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Benchmark:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        pictures = tuple(writer.images.put(png(colour)) for colour in ("red", "blue"))
+        choices = (Choice("=cmd|' /C calc'!A0"), Choice("two, three", True), Choice('a "quote"\nand a line', True))
+        writer.add(Item(id="=1+1", question="@SUM(A1)", images=pictures, choices=choices))
+        writer.add(Item(id="text", question="-3 + x = 1?", references=("+4", "four")))
+        writer.add(Item(id="plain", question="Wie heißt das? 図", choices=(Choice("a", True), Choice("b"))))
+    return Benchmark(tmp_path / "b")
+
+
+def queue(bench: Benchmark, folder: Path, *waiting: Verdict, form: str = "") -> list[dict[str, str]]:
+    place = write_queue(folder, waiting, {item.id: item for item in bench}, bench, form)
+    assert place == folder / QUEUE
+    with place.open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        assert reader.fieldnames == COLUMNS
+        return list(reader)
+
+
+def verdict(item: str, **more: str) -> Verdict:
+    return Verdict(item=item, stage="blind-hits", verdict="review", reason="2 answers missing", **more)  # type: ignore[arg-type]
+
+
+def test_everything_that_it_takes_to_decide(bench: Benchmark, tmp_path: Path) -> None:
+    evidence = json.dumps({"seats": {"m": [1, 2]}})
+    (row,) = queue(bench, tmp_path / "r", verdict("plain", evidence=evidence), form="Is it in the picture?")
+    assert row == {
+        "item": "plain",
+        "stage": "blind-hits",
+        "reason": "2 answers missing",
+        "question": "Wie heißt das? 図",
+        "options": "A. a\nB. b",
+        "gold": "A",
+        "images": "",
+        "evidence": evidence,
+        "form": "Is it in the picture?",
+    }
+
+
+def test_no_cell_is_a_formula(bench: Benchmark, tmp_path: Path) -> None:
+    rows = queue(bench, tmp_path / "r", verdict("=1+1"), verdict("text"), form="=HYPERLINK(1)")
+    for row in rows:
+        for cell in row.values():
+            assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert rows[0]["question"] == "'@SUM(A1)"
+    assert rows[0]["options"].startswith("A. =cmd"), "a mark before it makes it harmless as it is"
+    assert rows[1]["question"] == "'-3 + x = 1?"
+    assert rows[1]["gold"] == "'+4 | four"
+
+
+def test_options_and_golds_survive_commas_quotes_and_lines(bench: Benchmark, tmp_path: Path) -> None:
+    (row,) = queue(bench, tmp_path / "r", verdict("=1+1"))
+    assert row["options"].splitlines() == ["A. =cmd|' /C calc'!A0", "B. two, three", 'C. a "quote"', "and a line"]
+    assert row["gold"] == "B, C"
+
+
+def test_pictures_can_be_opened_from_anywhere(
+    bench: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (row,) = queue(Benchmark(Path("b")), Path("r"), verdict("=1+1"))
+    paths = [Path(line) for line in row["images"].splitlines()]
+    assert len(paths) == 2
+    for path in paths:
+        assert path.is_absolute()
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_queue_of_nothing_has_its_header(bench: Benchmark, tmp_path: Path) -> None:
+    assert queue(bench, tmp_path / "r") == []
+
+
+def test_an_id_copied_out_of_the_queue_is_known(bench: Benchmark, tmp_path: Path) -> None:
+    """A cell that was made harmless has a mark before it that the reviewer copies along."""
+    rows = queue(bench, tmp_path / "r", verdict("=1+1"))
+    path = tmp_path / "r/decisions.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerows([["item", "decision"], [rows[0]["item"], "keep"]])
+    assert list(read_decisions(path, {"=1+1", "text"})) == ["=1+1"]

@@ -1,0 +1,95 @@
+"""Golds that the panel's answers speak against go to people."""
+
+import string
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.records import Item
+from eyetest.screens import SCREENS, Evidence, Seat
+from eyetest.screens.base import Case
+from tests.screens.said import item, stage
+
+Answered = tuple[list[Item], dict[str, list[str]]]
+RULE = stage(screen="wrong-gold", keep={"ratio": {"op": "<", "value": 0}})
+
+
+def heard(choices: Mapping[str, Sequence[str | None]]) -> Evidence:
+    """What each seat chose of each item, once."""
+    rows = [
+        {"item": name, "model": f"m{seat}", "order": 0, "trial": 0, "request": f"{name}/{seat}"}
+        | {
+            "outcome": "answered",
+            "reading": "chosen" if choice else "refused",
+            "choice": choice,
+            "metric": "accuracy",
+            "score": 0.0,
+        }
+        for name, of_seats in choices.items()
+        for seat, choice in enumerate(of_seats)
+    ]
+    seats = len(next(iter(choices.values())))
+    return Evidence(pl.DataFrame(rows, infer_schema_length=None), [f"m{seat}" for seat in range(seats)], 1)
+
+
+def judge(items: Sequence[Item], evidence: Evidence, rule: object = RULE) -> dict[str, tuple[str, str]]:
+    seats = [Seat(name) for name in evidence.seats]
+    found = SCREENS["wrong-gold"].judge(Case(rule, items, evidence, seats, len(seats)))  # type: ignore[arg-type]
+    return {row.item: (row.verdict, row.reason) for row in found}
+
+
+@pytest.fixture
+def mostly_right() -> Answered:
+    """Nine models that know three of four items; the gold of one item in ten is wrong."""
+    rng = np.random.default_rng(3)
+    items: list[Item] = []
+    choices: dict[str, list[str]] = {}
+    for number in range(200):
+        truth = int(rng.integers(4))
+        gold = (truth + 1) % 4 if number % 10 == 0 else truth
+        items.append(item(f"q{number}", gold=gold))
+        knows = rng.random(9) < 0.8
+        picks = np.where(knows, truth, rng.integers(0, 4, 9))
+        choices[f"q{number}"] = [string.ascii_uppercase[pick] for pick in picks]
+    return items, choices
+
+
+def test_wrong_golds_are_found(mostly_right: Answered) -> None:
+    items, choices = mostly_right
+    found = judge(items, heard(choices))
+    wrong = {f"q{number}" for number in range(0, 200, 10)}
+    doubted = {name for name, (verdict, _) in found.items() if verdict == "review"}
+    assert len(doubted & wrong) >= 19
+    assert len(doubted - wrong) <= 5
+    for name in doubted & wrong:
+        gold = next(one.gold[0] for one in items if one.id == name)
+        rival, own = string.ascii_uppercase[(gold - 1) % 4], string.ascii_uppercase[gold]
+        assert found[name][1].startswith(f"{rival} instead of {own}: log ratio ")
+
+
+def test_another_right_option_is_no_rival(mostly_right: Answered) -> None:
+    items, choices = mostly_right
+    both = item("both", gold=(0, 2))
+    found = judge([*items, both], heard(choices | {"both": ["C"] * 9}))
+    assert found["both"][0] == "keep", found["both"]
+
+
+def test_what_cannot_be_doubted_is_kept() -> None:
+    items = [Item(id="text", question="?", references=("x",)), item("bare", gold=()), item("one", options=1)]
+    found = judge(items, heard({name: [None, None] for name in ("text", "bare", "one")}))
+    assert found == dict.fromkeys(("text", "bare", "one"), ("keep", "not a choice with a gold"))
+
+
+def test_a_stage_may_say_what_becomes_of_them(mostly_right: Answered) -> None:
+    items, choices = mostly_right
+    rule = stage(screen="wrong-gold", keep={"ratio": {"op": "<", "value": 0}}, then="fix")
+    assert {verdict for verdict, _ in judge(items, heard(choices), rule).values()} == {"keep", "fix"}
+
+
+@pytest.mark.parametrize("keep", [{}, {"hits": {"op": "<", "value": 2}}])
+def test_a_stage_without_a_ratio_is_refused_before_anybody_is_asked(keep: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="from which ratio on a gold is doubted"):
+        SCREENS["wrong-gold"].rule(stage(screen="wrong-gold", keep=keep), 9, 9, 1)

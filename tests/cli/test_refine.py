@@ -27,6 +27,8 @@ from tests.recipes.benches import (
 from tests.running.benches import hashes
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
+from tests.scoring.test_table import animals
+from tests.scoring.test_table import make_bench as write_bench
 
 
 @pytest.fixture
@@ -449,7 +451,6 @@ def test_too_few_items_are_left(here: Path, eyetest: Eyetest) -> None:
     ("words", "message"),
     [
         (("--recipe", "recipe.yaml"), "who answers? --models FILE to ask them, or --answers RUN"),
-        (("--recipe", "recipe.yaml", "--models", "models.yaml", "--answers", "r"), "who answers?"),
         (("--recipe", "recipe.yml", "--models", "models.yaml"), 'no recipe "recipe.yml"'),
         (("--recipe", "mmstar", "--models", "models.yaml"), "panel inspectors has 8 seats, not 4"),
         (("--recipe", "recipe.yaml", "--models", "nowhere.yaml"), "nowhere.yaml"),
@@ -488,3 +489,22 @@ def test_as_json(here: Path, eyetest: Eyetest) -> None:
     assert found["kept"] == len(kept(here / "d"))
     assert [step["stage"] for step in found["funnel"]] == ["blind-majority"]
     assert found["paused"] == ""
+
+
+def test_leaks_are_found_in_recorded_answers_if_somebody_says_whose_base_is_whose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_bench(tmp_path / "b", [animals(str(n), 1, question=f"Which is {n}?") for n in range(3)])
+    (tmp_path / "m.csv").write_text("item,eye,text\n0,1,0\n1,1,1\n2,0,0\n")
+    eyetest("import-answers", "m.csv", "--to", "r", "--matrix", "item", "--set", "sight=blind", "--bench", "b").fine()
+    (tmp_path / "recipe.yaml").write_text(
+        "panels: {pairs: {size: 2, sight: blind}}\n"
+        "stages: [{screen: leak-hits, panel: pairs, keep: {share: {op: '<=', value: 0.5}}}]\n"
+    )
+    words = ("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", "d")
+    assert "no model of the panel sits beside its language model" in eyetest(*words).refused()
+    (tmp_path / "models.yaml").write_text("eye: {spec: 'scripted:', base: text}\n")
+    eyetest(*words, "--models", "models.yaml").fine()
+    rows = pl.read_parquet(tmp_path / "d/verdicts.parquet").select("item", "verdict").rows()
+    assert rows == [("0", "drop"), ("1", "keep"), ("2", "keep")]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from eyetest.measures.stats.luck import at_least, uneven
 from eyetest.probes.audit import hold, run_audit
 from eyetest.probes.baselines import baseline
-from eyetest.measures.stats.luck import at_least, uneven
 from eyetest.probes.looks import TRAITS
 from eyetest.probes.words import contains_phrase, normalise, quantity, words
 from eyetest.records import Choice, Finding, Item

@@ -47,7 +47,7 @@ def refine(
     ],
     models: Annotated[
         Path | None,
-        typer.Option("--models", metavar="FILE", help="models.yaml: who can be asked.", rich_help_panel=_WHO),
+        typer.Option("--models", metavar="FILE", help="models.yaml: who can be asked; with --answers, what is known of them.", rich_help_panel=_WHO),
     ] = None,
     answers: Annotated[
         list[Path] | None,
@@ -110,12 +110,12 @@ def refine(
     scorer = Scorer(rules)
     if answers and dry_run:
         raise InputError("--dry-run: recorded answers are not asked for, so there is nothing to estimate")
-    if bool(models) == bool(answers):
+    if not models and not answers:
         raise InputError("who answers? --models FILE to ask them, or --answers RUN for what was recorded")
     named, out_ = _named(panel or []), [word.strip() for words in hold_out or [] for word in words.split(",")]
     limits = Limits(concurrency=concurrency, calls=max_calls, money=max_cost)
     if answers:
-        found = results_of([Run(run) for run in answers], scorer, bench=None)
+        found = results_of([Run(run) for run in answers], scorer, models=read_models(models) if models else None)
         panels = seated_on_answers(chosen, found, named, out_)
         source: Live | Recorded = Recorded(found)
     else:

@@ -1,5 +1,7 @@
 """What people write by hand about models, and thresholds with their operators."""
 
+import operator
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -42,6 +44,15 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """The most calls in flight at once."""
 
 
+_HOLDS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+
+
 class Cut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A threshold together with its operator, because papers and their code disagree about it."""
 
@@ -50,11 +61,4 @@ class Cut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     def holds(self, number: float) -> bool:
         """Whether a number is on the keeping side of the cut."""
-        sides = {
-            "<": number < self.value,
-            "<=": number <= self.value,
-            "==": number == self.value,
-            ">=": number >= self.value,
-            ">": number > self.value,
-        }
-        return sides[self.op]
+        return _HOLDS[self.op](number, self.value)

@@ -141,9 +141,14 @@ def _benchmark(run: Run, named: Benchmark | None) -> Benchmark | None:
 
 
 def _is_scored(run: Run, scorer: Scorer) -> bool:
-    """Whether the scores by these rules are those of all that was asked."""
+    """Whether the scores are those of all that was asked, by the rules as they are now."""
     place = scores_path(run, scorer.rules.name)
-    return place.exists() and place.stat().st_mtime >= _last_change(run.path)
+    if not place.exists() or place.stat().st_mtime < _last_change(run.path):
+        return False
+    with one_line_if_damaged(place):
+        theirs = pl.col("rule").str.starts_with(f"{scorer.rules.name}/")
+        read = pl.scan_parquet(place, glob=False).filter(theirs).select("rule").head(1).collect()
+    return not len(read) or read.item().startswith(f"{scorer.rules.version} ")
 
 
 def _scores(

@@ -152,9 +152,7 @@ def test_without_per_there_is_one_quota(how: dict[str, int]) -> None:
     assert [(quota.value, quota.asked, quota.taken) for quota in chosen.quotas] == [("", 7, 7)]
     with pytest.raises(CannotMeet, match=r"^cannot take 7 of all items: 1 is left, 6 short$"):
         select(items[:1], msgspec.convert(how, Select), seed=0)
-    assert select([], msgspec.convert({**how, "short": "keep-all"}, Select), seed=0).unmet == (
-        Unmet("all items", 7),
-    )
+    assert select([], msgspec.convert({**how, "short": "keep-all"}, Select), seed=0).unmet == (Unmet("all items", 7),)
 
 
 def test_an_empty_pool_meets_nothing() -> None:

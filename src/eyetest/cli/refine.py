@@ -47,7 +47,12 @@ def refine(
     ],
     models: Annotated[
         Path | None,
-        typer.Option("--models", metavar="FILE", help="models.yaml: who can be asked; with --answers, what is known of them.", rich_help_panel=_WHO),
+        typer.Option(
+            "--models",
+            metavar="FILE",
+            help="models.yaml: who can be asked; with --answers, what is known of them.",
+            rich_help_panel=_WHO,
+        ),
     ] = None,
     answers: Annotated[
         list[Path] | None,

@@ -41,7 +41,7 @@ def test_mmmu_pro_finds_what_is_answered_blind_and_little_else(record_property: 
     recall, precision = drop[drawn.leaky].mean(), drawn.leaky[drop].mean()
     saved = 1 - sum(verdict.n or 0 for verdict in verdicts) / drawn.right.size
     for name, value in (("recall", recall), ("precision", precision), ("saved", saved)):
-        record_property(name, value)
+        record_property(name, float(value))
     print(f"recall {recall:.3f}, precision {precision:.4f}, {saved:.1%} of 200,000 calls saved")
     assert recall >= 0.95
     assert precision >= 0.9
@@ -56,8 +56,8 @@ def test_mmstar_throws_out_the_good_items_that_luck_hits(record_property: Any) -
     lost, found = stats.binom.sf(2, 8, 1 / 4), stats.binom.sf(2, 8, hit)
     predicted = 0.2 * found / (0.2 * found + 0.8 * lost)
     precision, recall = drawn.leaky[drop].mean(), drop[drawn.leaky].mean()
-    record_property("precision", precision)
-    record_property("predicted precision", predicted)
+    record_property("precision", float(precision))
+    record_property("predicted precision", float(predicted))
     print(f"precision {precision:.3f}, predicted {predicted:.3f}; recall {recall:.4f}, predicted {found:.4f}")
     assert precision == pytest.approx(predicted, abs=4 * (0.25 / drop.sum()) ** 0.5)
     assert predicted == pytest.approx(0.437, abs=0.001)

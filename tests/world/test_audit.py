@@ -66,7 +66,7 @@ def test_answers_in_questions_are_found(default_world: World, record_property: A
     assert len(in_words) >= 20
     assert in_words <= flagged
     print(f"answer in question: recall {found.recall.value:.3f}, precision {found.precision.value:.3f}")
-    record_property("answer-in-question", (found.recall.value, found.precision.value))
+    record_property("answer-in-question", str((found.recall.value, found.precision.value)))
     assert (found.precision.value or 0) >= 0.9
 
 
@@ -87,7 +87,7 @@ def test_shortcuts_tell_long_golds_from_others(default_world: World, record_prop
     scores = audit.item_scores["shortcut:surface"]
     found = calibrations(list(default_world.truths.values()), scores)["gold-longest"]
     print(f"gold longest: AUROC {found.value:.3f} [{found.low:.3f}, {found.high:.3f}]")
-    record_property("gold-longest", found.value)
+    record_property("gold-longest", str(found.value))
     assert (found.value or 0) >= 0.8
 
 

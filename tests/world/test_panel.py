@@ -70,7 +70,7 @@ def test_what_can_be_answered_blind_is_found(
     found = {one["flaw"]: one for one in told["flaws"]}
     for flaw in ("answer-in-question", "answerable-from-facts", "leaked-to-llms"):
         recall, precision = found[flaw]["recall"]["value"], found[flaw]["precision"]["value"]
-        record_property(flaw, (recall, precision))
+        record_property(flaw, str((recall, precision)))
         print(f"{recipe}, {flaw}: recall {recall:.3f}, precision {precision:.3f}")
         assert recall >= 0.9
         assert precision >= 0.85
@@ -100,7 +100,7 @@ def test_leaks_to_vision_models_are_found_beside_their_language_models(
     verdicts = list(SCREENS["leak-hits"].judge(Case(stage, items, evidence, seats, len(seats))))
     found = {one.flaw: one for one in grade(list(default_world.truths.values()), verdicts).flaws}["leaked-to-lvlms"]
     print(f"leaked to vision models: recall {found.recall.value:.3f}, precision {found.precision.value:.3f}")
-    record_property("leaked-to-lvlms", (found.recall.value, found.precision.value))
+    record_property("leaked-to-lvlms", str((found.recall.value, found.precision.value)))
     assert (found.recall.value or 0) >= 0.8
     assert (found.precision.value or 0) >= 0.8
 
@@ -116,7 +116,7 @@ def test_wrong_golds_stand_out_among_what_models_choose(
     )
     found = told["auroc"]["wrong-gold"]
     print(f"wrong golds: AUROC {found['value']:.3f} [{found['low']:.3f}, {found['high']:.3f}]")
-    record_property("wrong-gold", found)
+    record_property("wrong-gold", str(found))
     assert found["value"] >= 0.9
     assert found["low"] < found["value"] <= found["high"] <= 1
 
@@ -134,7 +134,7 @@ def test_without_the_flaws_models_are_ranked_as_they_see(
     scores = results.scores.filter(pl.col("sight") == "image").select("item", "model", "score").collect()
     found = rankings(scores, right.select("item", "model", "score"), kept, resamples=200)
     print(found)
-    record_property("taus", [one.value for one in (found.spoilt, found.refined, found.random)])
+    record_property("taus", str([one.value for one in (found.spoilt, found.refined, found.random)]))
     assert found.models == len(SEERS)
     assert len(kept) < len(default_world.items) / 2
     assert (found.refined.value or 0) > (found.random.value or 1)

@@ -72,7 +72,7 @@ def bounds(tally: Tally, level: float = 0.95) -> tuple[Floats, Floats]:
         variance = spread / n**2 * clusters / (clusters - 1)
         independent = (clusters == n) & (squares == total)
         t = np.where(independent, stats.norm.ppf((1 + level) / 2), stats.t.ppf((1 + level) / 2, clusters - 1))
-        worth = np.where(independent, n, np.clip(p * (1 - p) / variance, 1e-9, n))
+        worth = np.where(independent, n, np.clip(p * (1 - p) / variance, 1e-9, None))
         worth = np.where(independent | (spread > 0), worth, clusters)
         wilson_low, wilson_high = _wilson(p, worth, t)
         student = np.where(spread > 0, stats.t.ppf((1 + level) / 2, clusters - 1) * np.sqrt(variance), np.nan)

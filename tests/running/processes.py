@@ -109,11 +109,12 @@ class Command:
 class Nursery:
     """Starts commands."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, loaded: str = "") -> None:
+        """``loaded``: code that loads beforehand what the commands will take."""
         self._folder = folder
         self._count = 0
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _NURSERY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", loaded + _NURSERY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def home(self, folder: Path) -> None:

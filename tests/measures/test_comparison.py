@@ -8,7 +8,7 @@ from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
 from eyetest.measures.comparison import Differences
 from eyetest.measures.results import ITEM_TYPES
-from eyetest.measures.stats.paired import holm, mcnemar, paired
+from eyetest.measures.stats.paired import bootstrapped, holm, mcnemar, paired
 from eyetest.measures.stats.power import smallest_difference, smallest_shift
 from tests.measures.tables import grid, results
 
@@ -62,6 +62,31 @@ def test_tests_of_an_item_are_averaged_and_fractions_compared_by_t() -> None:
     assert found["detectable"] == smallest_shift(expected.error, 4)
 
 
+def test_fractions_are_bootstrapped_on_request_and_right_and_wrong_never() -> None:
+    a, b, c = [0.9, 0.5, 0.4, 0.8, 0.1], [0.5, 0.5, 0.6, 0.2, 0.3], [1.0, 0, 1, 0, 1]
+    given = grid({"a": [*a], "b": [*b], "c": [*c], "d": [0.0, 0, 0, 1, 1]})
+    table = differences(given, bootstrap=True)
+    first = table.row(0, named=True)
+    gaps = np.array(a) - b
+    expected = bootstrapped(paired(a, b), gaps, np.arange(5))
+    assert first["test"] == "paired bootstrap"
+    assert (first["difference_low"], first["p"]) == (expected.low, expected.p)
+    assert first["detectable"] == differences(given).row(0, named=True)["detectable"]
+    assert table.row(5, named=True)["test"] == "mcnemar"
+    assert table.item(5, "p") == differences(given).item(5, "p")
+
+
+def test_what_one_pair_could_see_and_one_of_many() -> None:
+    rng = np.random.default_rng(0)
+    given = grid({model: [float(s) for s in rng.random(200) < 0.5] for model in "abc"})
+    one, many = differences(given, models="a,b").row(0, named=True), differences(given).row(0, named=True)
+    assert one["detectable"] == one["detectable_adjusted"] == many["detectable"]
+    assert many["detectable_adjusted"] == smallest_difference(
+        200, (many["only_a"] + many["only_b"]) / 200, 0.8, 1 - 0.05 / 3
+    )
+    assert many["detectable_adjusted"] > many["detectable"]
+
+
 def test_clusters_of_items_are_respected() -> None:
     items = [{"item": str(i), "cluster": f"picture {i // 5}"} for i in range(10)]
     found = differences(grid(THREE, items), models="a,b").row(0, named=True)
@@ -106,8 +131,9 @@ def test_chosen_models_and_a_reference() -> None:
     assert differences(grid(THREE), models="a", against="b").select("a", "b").rows() == [("a", "b")]
     with pytest.raises(InputError, match="no scores of model 'aa'"):
         differences(grid(THREE), models="aa,b")
-    with pytest.raises(InputError, match="at least two names"):
-        differences(grid(THREE), models="a")
+    for too_few in ("a", "a,a", ["a"]):
+        with pytest.raises(InputError, match="at least two names"):
+            differences(grid(THREE), models=too_few)
     with pytest.raises(InputError, match="between 0 and 1"):
         differences(grid(THREE), power=80)
 

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from eyetest.measures.stats.bootstrap import percentiles, resampled_means
+from eyetest.measures.stats.apart import rank_bounds, tie_groups, told_apart
+from eyetest.measures.stats.bootstrap import resampled_means
 
 Floats = NDArray[np.float64]
 Ties = Literal["average", "min"]
@@ -75,15 +76,20 @@ def standings(
 ) -> list[Standing]:
     """Rank models (columns) by their mean score over items (rows; nan where missing), items drawn again by cluster.
 
-    The interval of a rank holds the middle of the ranks that resamples gave. A tie group begins with its best model
-    and holds those next in order whose paired difference from that model has an interval that holds 0; the first that
-    can be told from it begins the next group. ``tie`` is the best place in the group.
+    The interval of a rank holds the places that are left by the models which are better or worse for certain, so it
+    covers the true rank of each model, also of the best and the worst. Models with the same ``tie``, the best place
+    in their group, cannot be told from the first of them by paired tests, adjusted for all pairs.
     """
     table = np.asarray(scores, float)
     means, drawn = _means(table), resampled_means(table, clusters, resamples, seed)
-    placed = _intervals(_ranks(means), _ranks(drawn), level)
-    shared = _tie_groups(means, drawn, level)
-    return [Standing(*model) for model in zip(placed, shared, _plain(means), strict=True)]
+    apart = told_apart(table, clusters, level)
+    bounds = rank_bounds(means, drawn, apart.alone, len(np.unique(np.asarray(clusters))), level)
+    order = np.argsort(-np.round(means, DECIMALS), kind="stable")[: np.count_nonzero(~np.isnan(means))]
+    groups = tie_groups(order.tolist(), apart.surely)
+    return [
+        Standing(Placed(rank, *(bounds[model] or (None, None))), groups.get(model), mean)
+        for model, (rank, mean) in enumerate(zip(_plain(_ranks(means)), _plain(means), strict=True))
+    ]
 
 
 def mean_rank_standings(
@@ -136,18 +142,6 @@ def _mean_ranks(scores: Floats) -> tuple[Floats, Floats]:
 
 def _in_both(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     return first + 0 * second, second + 0 * first
-
-
-def _tie_groups(means: Floats, drawn: Floats, level: float) -> list[int | None]:
-    groups: list[int | None] = [None] * len(means)
-    best = first = -1
-    places = np.argsort(-np.round(means, DECIMALS), kind="stable")[: np.count_nonzero(~np.isnan(means))]
-    for place, model in enumerate(places.tolist(), 1):
-        low = percentiles(drawn[:, best] - drawn[:, model], level)[0]
-        if place == 1 or (low is not None and low > 0):
-            best, first = model, place
-        groups[model] = first
-    return groups
 
 
 def _intervals(values: Floats, drawn: Floats, level: float) -> list[Placed]:

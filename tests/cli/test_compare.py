@@ -1,0 +1,216 @@
+"""``compare``: who leads, in four shapes; which models and sights are meant; items to read; and docs/compare.md."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.cli.test_docs import commands
+from tests.conftest import ROOT
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
+
+SKILLS = {"alpha": 0.9, "beta": 0.5, "gamma": 0.5, "delta": 0.1}
+
+
+def bring_in(eyetest: Eyetest, name: str, columns: dict[str, list[Any]], *words: object) -> None:
+    """A run from a matrix of verdicts; a model's column may be shorter, or hold nothing."""
+    rows = [["item", *columns]]
+    for number in range(max(map(len, columns.values()))):
+        rows.append([f"q{number:03}", *(str(column[number]) for column in columns.values())])
+    table = io.StringIO()
+    csv.writer(table).writerows(rows)
+    Path(f"{name}.csv").write_text(table.getvalue())
+    eyetest("import-answers", f"{name}.csv", "--to", name, "--matrix", "item", *words).fine()
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> str:
+    monkeypatch.chdir(tmp_path)
+    drawn = np.random.default_rng(1).random((100, len(SKILLS)))
+    scores = {m: [int(x < skill) for x in drawn[:, i]] for i, (m, skill) in enumerate(SKILLS.items())}
+    bring_in(eyetest, "r", scores)
+    return "r"
+
+
+def found(eyetest: Eyetest, *words: object) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(eyetest("compare", *words, "--json").fine())
+    return answer
+
+
+def test_the_ranking_first_then_neighbours_then_a_sentence_each(run: str, eyetest: Eyetest) -> None:
+    told = eyetest("compare", run)
+    ranking, pairs, verdicts = told.out.strip().split("\n\n")
+    assert ranking.splitlines()[0].split() == ["shared", "rank", "model", "score", "rank", "n", "missing"]
+    assert [line.split()[0] for line in ranking.splitlines()[1:]] == ["1", "2", "2", "4"]
+    assert ranking.splitlines()[1].split()[1:] == ["alpha", "0.950", "1", "[1,", "1]", "100", "0"]
+    assert len(pairs.splitlines()) == 1 + 3
+    first, second, third = verdicts.splitlines()
+    assert first.startswith("alpha leads ")
+    assert "a clear lead (p = " in first
+    assert "after Holm's correction for 6 pairs" in first
+    assert "too close to call; this benchmark can tell" in second
+    assert second.endswith("points apart at 80 % power")
+    assert "leads delta by" in third
+    assert "2,000 resamples, seed 0" in told.err
+    assert len(found(eyetest, run, "--all-pairs")["pairs"]) == 6
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("r", "--models", "beta", "alpha"),
+        ("--models", "beta", "alpha", "r"),
+        ("r", "--models", "beta,alpha"),
+        ("r", "--models", "beta", "--models", "alpha"),
+        ("--models", "beta", "r", "alpha"),
+    ],
+)
+def test_two_models_are_named_in_any_way(run: str, eyetest: Eyetest, words: tuple[str, ...]) -> None:
+    (pair,) = found(eyetest, *words)["pairs"]
+    assert (pair["a"], pair["b"], pair["p"]) == ("beta", "alpha", pair["p_adjusted"])
+    assert pair["difference"] < 0
+    assert pair["verdict"].startswith("alpha leads beta by")
+    told = eyetest("compare", *words)
+    assert "shared rank" not in told.out
+    assert told.out.splitlines()[0].split() == [
+        *("a", "b", "difference", "p", "only", "a", "only", "b", "detectable", "n", "clusters")
+    ]
+
+
+def test_several_named_models_are_compared_all_with_all(run: str, eyetest: Eyetest) -> None:
+    answer = found(eyetest, run, "--models", "beta", "gamma", "delta")
+    assert [(pair["a"], pair["b"]) for pair in answer["pairs"]] == [
+        ("beta", "gamma"),
+        ("beta", "delta"),
+        ("gamma", "delta"),
+    ]
+    assert {row["model"] for row in answer["ranking"]} == {"beta", "gamma", "delta"}
+
+
+def test_names_with_commas_and_names_of_folders(tmp_path: Path, run: str, eyetest: Eyetest) -> None:
+    bring_in(eyetest, "odd", {"a, large": [1, 0, 1], "r": [0, 0, 1]})
+    answer = found(eyetest, "odd", "--models", "a, large", "--models", "r")
+    assert [(pair["a"], pair["b"]) for pair in answer["pairs"]] == [("a, large", "r")]
+
+
+def test_four_shapes(run: str, eyetest: Eyetest) -> None:
+    rows = list(csv.DictReader(io.StringIO(eyetest("compare", run, "--csv").out)))
+    answer = found(eyetest, run, "--seed", 3, "--power", 0.9, "--flips", 1)
+    assert [row["verdict"].partition(";")[0] for row in rows] == [
+        pair["verdict"].partition(";")[0] for pair in answer["pairs"]
+    ]
+    assert answer["settings"] == {"level": 0.95, "resamples": 2000, "seed": 3, "power": 0.9, "bootstrap": False}
+    assert len(answer["flips"]) == sum(pair["only_a"] + pair["only_b"] for pair in answer["pairs"])
+    latex = eyetest("compare", run, "--latex").out
+    assert latex.count(r"\begin{tabular}") == 2
+    assert "one of --csv" in eyetest("compare", run, "--csv", "--latex").refused()
+
+
+def test_items_that_flip_are_listed_and_written(run: str, eyetest: Eyetest, tmp_path: Path) -> None:
+    words = ("compare", run, "--models", "alpha", "delta")
+    shown = eyetest(*words, "--flips", 2).out.strip().split("\n\n")[-1].splitlines()
+    assert shown[0].split() == ["a", "b", "only", "item", "a", "score", "b", "score", "flips", "n"]
+    assert len([line for line in shown[1:] if line.split()[2] == "alpha"]) == 2
+    eyetest(*words, "--flips-to", "flips.csv").fine()
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "flips.csv").read_text())))
+    (pair,) = found(eyetest, *words[1:])["pairs"]
+    assert [row["only"] for row in rows].count("alpha") == pair["only_a"]
+    assert [row["only"] for row in rows].count("delta") == pair["only_b"]
+    assert "flips.csv" in eyetest(*words, "--flips-to", "flips.csv").refused()
+    eyetest(*words, "--flips-to", "flips.csv", "--overwrite").fine()
+
+
+def test_under_image_where_nothing_is_said(run: str, eyetest: Eyetest) -> None:
+    bring_in(eyetest, "b", {"x": [1, 1, 0, 1], "y": [0, 1, 0, 1]})
+    bring_in(eyetest, "b", {"x": [0, 0, 0, 0], "y": [0, 0, 1, 0], "text": [1, 0, 1, 0]}, "--set", "sight=blind")
+    told = eyetest("compare", "b")
+    assert "compared under sight image; there are answers under blind too (--sight)" in told.err
+    assert "1 model without answers under image: text" in told.err
+    assert told.out.count("leads") == 1
+    both = found(eyetest, "b", "--sight", "image,blind", "--all-pairs")
+    assert [pair["sight"] for pair in both["pairs"]] == ["blind"] * 3 + ["image"]
+    assert not both["notes"]
+    assert "'text' has no answers under what is compared" in eyetest("compare", "b", "--models", "x,text").refused()
+    blind = found(eyetest, "b", "--sight", "blind")
+    assert {row["model"] for row in blind["ranking"]} == {"x", "y", "text"}
+    assert "did you mean" in eyetest("compare", "b", "--sight", "imag").refused()
+    bring_in(eyetest, "c", {"x": [1, 0], "y": [0, 1]}, "--set", "sight=blind")
+    bring_in(eyetest, "c", {"x": [1, 0], "y": [0, 1]}, "--set", "sight=caption")
+    assert "none is image; choose: --sight blind, caption" in eyetest("compare", "c").refused()
+
+
+def test_tiny_runs(run: str, eyetest: Eyetest) -> None:
+    bring_in(eyetest, "one", {"a": [1], "b": [0]})
+    assert "on 1 item: too little to test" in eyetest("compare", "one").fine()
+    bring_in(eyetest, "same", {"a": [1, 0, 1], "b": [1, 0, 1]})
+    told = eyetest("compare", "same", "--flips", 3).fine()
+    assert "a and b are level" in told
+    assert "both are right on the same items" in told
+    bring_in(eyetest, "apart", {"a": [1, ""], "b": ["", 0]})
+    assert "no two models answered the same items" in eyetest("compare", "apart").refused()
+    bring_in(eyetest, "alone", {"a": [1, 0]})
+    assert "only a has scores" in eyetest("compare", "alone").refused()
+    Path("failed.csv").write_text("item,model,text,outcome\n1,a,,failed\n1,b,,failed\n")
+    eyetest("import-answers", "failed.csv", "--to", "failed").fine()
+    assert "no answer has a score" in eyetest("compare", "failed").refused()
+    bring_in(eyetest, "parts", {"a": [0.5, 0.9, 0.3, 0.8], "b": [0.1, 0.7, 0.4, 0.2]})
+    (by_t,), (drawn,) = (found(eyetest, "parts", *more)["pairs"] for more in ((), ("--bootstrap",)))
+    assert (by_t["test"], drawn["test"]) == ("paired t", "paired bootstrap")
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("r", "nowhere"), "nowhere is no run folder"),
+        (("r", "--models", "alpha", "nowhere"), "'nowhere' is neither a run folder nor a model in these runs"),
+        (("r", "--models", "alpah,beta"), 'did you mean "alpha"?'),
+        (("r", "--models", "alpha"), "at least two names"),
+        (("--models", "alpha", "beta"), "no run to measure"),
+        (("r", "--power", "80"), "between 0 and 1"),
+        (("r", "--where", "sigt=image"), 'did you mean "sight"?'),
+        (("r", "--rules", "eyetst"), 'did you mean "eyetest"?'),
+    ],
+)
+def test_bad_input_gets_one_line(run: str, eyetest: Eyetest, words: tuple[str, ...], part: str) -> None:
+    assert part in eyetest("compare", *words).refused()
+
+
+def test_escape_sequences_do_not_reach_the_terminal(run: str, eyetest: Eyetest) -> None:
+    bring_in(eyetest, "odd", {"a\x1b[31m": [1, 1], "b": [0, 1]})
+    assert "\x1b" not in eyetest("compare", "odd", "--flips", 1).fine()
+
+
+def test_real_answers(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    """MMMU-Pro's own answers with ten options: the counts and p-values are those of statsmodels on its matrix."""
+    theirs = pytest.importorskip("statsmodels.stats.contingency_tables")
+    monkeypatch.chdir(tmp_path)
+    matrix = shared / "data/mmmu_pro/matrix.csv"
+    header = r"(?P<condition>[^|]+)\|(?P<model>[^|]+)\|(?P<variant>[^|]+)\|(?P<ask>.+)"
+    kept = "sight=variant:standard10>image,vision10>screenshot,standard4>"
+    words = ("--to", "run", "--matrix", "item", "--header", header, "--map-values", kept)
+    eyetest("import-answers", matrix, *words).fine()
+    answer = found(eyetest, "run", "--where", "ask=direct")
+    assert [row["tie"] for row in answer["ranking"]] == [1, 1, 3, 3, 3, 6, 6, 8]
+    assert any("compared under sight image" in line for line in answer["notes"])
+    columns = pl.read_csv(matrix)
+    for pair in answer["pairs"]:
+        a, b = (columns[f"image|{pair[side]}|standard10|direct"].to_numpy() == 1 for side in "ab")
+        table = [[int((a & b).sum()), int((a & ~b).sum())], [int((~a & b).sum()), int((~a & ~b).sum())]]
+        assert (pair["only_a"], pair["only_b"], pair["n"]) == (table[0][1], table[1][0], 1_730)
+        assert pair["p"] == pytest.approx(theirs.mcnemar(table, exact=False, correction=True).pvalue)
+
+
+def test_every_command_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in commands("compare.md"):
+        eyetest(*words).fine()
+    assert (tmp_path / "flips.csv").exists()
+    page = (ROOT / "docs/compare.md").read_text()
+    for line in page.partition("```text\n")[2].partition("```")[0].splitlines():
+        assert line in eyetest("compare", "run").out

@@ -16,6 +16,7 @@ each dearer and stricter than the one before:
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +68,11 @@ class DuplicateImages:
 PROBE = DuplicateImages()
 
 
+def identical_pictures(subject: Subject) -> Iterator[Finding]:
+    """Only the pictures of equal bytes, for which no picture has to be opened."""
+    return _identical(_Gallery(subject))
+
+
 class _Gallery:
     """The pictures of a benchmark and of the one it is held against, and who shows them."""
 
@@ -76,12 +82,20 @@ class _Gallery:
         self.other = _shown_by(subject.against) if subject.against else {}
         self.order = {item.id: number for number, item in enumerate(subject.items)}
         self.splits = {item.id: str(item.tags["split"]) for item in subject.items if item.tags.get("split")}
-        self.facts: dict[str, PictureFacts] = {}
         self._places: dict[str, tuple[ImageStore, ImageRef]] = {}
-        for side in (subject.against, subject):
-            if side:
-                self.facts |= picture_facts(side)
-                self._places |= {sha: (side.benchmark.images, ref) for sha, ref in distinct_pictures(side).items()}
+        for side in self._sides():
+            self._places |= {sha: (side.benchmark.images, ref) for sha, ref in distinct_pictures(side).items()}
+
+    @cached_property
+    def facts(self) -> dict[str, PictureFacts]:
+        """What every picture looks like; all of them are opened for it."""
+        found: dict[str, PictureFacts] = {}
+        for side in self._sides():
+            found |= picture_facts(side)
+        return found
+
+    def _sides(self) -> list[Subject]:
+        return [side for side in (self.subject.against, self.subject) if side]
 
     def likeness(self, one: str, other: str) -> float | None:
         """How alike two pictures are where they are least alike; none where their thumbnails or files rule it out."""

@@ -1,6 +1,8 @@
-"""What people read at the end: pages that stand alone, made from tables and findings."""
+"""What people read at the end: pages that stand alone, made from tables and findings, and the figures in them."""
 
 from eyetest.reports.audit_page import write_audit_page
+from eyetest.reports.figures import FIGURES, chart
+from eyetest.reports.material import Material
 from eyetest.reports.refine_page import Blind, Refinement, write_refine_page
 
-__all__ = ["Blind", "Refinement", "write_audit_page", "write_refine_page"]
+__all__ = ["FIGURES", "Blind", "Material", "Refinement", "chart", "write_audit_page", "write_refine_page"]

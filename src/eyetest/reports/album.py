@@ -2,6 +2,7 @@
 
 import base64
 import io
+from contextlib import suppress
 
 import msgspec
 from PIL import Image as Pillow
@@ -29,8 +30,8 @@ class Picture(msgspec.Struct, frozen=True):
 class Album:
     """Thumbnails of the page, each made once. Its limits keep a page of posters or scans small and quick."""
 
-    def __init__(self, benchmark: Benchmark) -> None:
-        self._store = benchmark.images
+    def __init__(self, *benchmarks: Benchmark | None) -> None:
+        self._stores = [benchmark.images for benchmark in benchmarks if benchmark]
         self._made: dict[str, Picture] = {}
         self._bytes_left = _MOST_THUMBNAIL_BYTES
         self._pixels_left = _MOST_PIXELS
@@ -46,18 +47,26 @@ class Album:
         return msgspec.structs.replace(made, number=number, label=label)
 
     def _make(self, image: ImageRef) -> Picture:
+        if not self._stores:
+            return Picture(why_not="its benchmark is not open")
         self._pixels_left -= image.width * image.height
         if self._pixels_left < 0 or self._bytes_left <= 0:
             return Picture(why_not="left out to keep this page small")
-        try:
-            small = _small(self._store.open(image))
-        except (EyetestError, OSError, ValueError):
+        small = self._open(image)
+        if small is None:
             return Picture(why_not="cannot be read")
         kind, data = min((_encoded(small, kind) for kind in ("jpeg", "png")), key=lambda coded: len(coded[1]))
         self._bytes_left -= len(data)
         picture = Picture(ref=f"picture-{len(self.pictures) + 1}", width=small.width, height=small.height)
         self.pictures.append((picture, f"data:image/{kind};base64,{base64.b64encode(data).decode()}"))
         return picture
+
+    def _open(self, image: ImageRef) -> Pillow.Image | None:
+        """The picture from whichever benchmark has it; pictures are known by their bytes."""
+        for store in self._stores:
+            with suppress(EyetestError, OSError, ValueError):
+                return _small(store.open(image))
+        return None
 
 
 def _small(picture: Pillow.Image) -> Pillow.Image:

@@ -13,7 +13,7 @@ from eyetest.probes.audit import Audit
 from eyetest.records import Finding, Item
 from eyetest.reports.album import Album
 from eyetest.reports.cards import Shown, show_item
-from eyetest.reports.figures import Figures, figures
+from eyetest.reports.finding_figures import Figures, figures
 from eyetest.reports.pages import write_page
 from eyetest.reports.wording import clip
 from eyetest.version import __version__

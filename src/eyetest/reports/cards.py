@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from hashlib import blake2b
 
 import msgspec
 
@@ -65,6 +66,11 @@ def show_item(name: str, evidence: str, scores: list[tuple[str, str]], item: Ite
         tags=_short_tags(item),
         scores=scores,
     )
+
+
+def lot(item: str) -> bytes:
+    """Which items are shown is drawn by lot, and the same each time."""
+    return blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def _short_tags(item: Item) -> list[tuple[str, str]]:

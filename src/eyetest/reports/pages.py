@@ -15,17 +15,22 @@ from eyetest.replacing import refuse_to_lose, replacing_file
 from eyetest.reports.wording import clip, odds, p_value
 
 
-def write_page(template: str, contents: Mapping[str, Any], to: Path, *, overwrite: bool = False) -> None:
-    """Fill a template, and put the page in its place in one step."""
+def fill_page(template: str, contents: Mapping[str, Any], package: str = "eyetest.reports") -> str:
+    """A template of some package, filled; what is put into it is escaped."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("eyetest.reports"),
+        loader=jinja2.PackageLoader(package),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters |= {"p": p_value, "odds": odds, "clip": clip, "percent": percent}
-    page = environment.get_template(template).render(contents)
+    return environment.get_template(template).render(contents)
+
+
+def write_page(template: str, contents: Mapping[str, Any], to: Path, *, overwrite: bool = False) -> None:
+    """Fill a template, and put the page in its place in one step."""
+    page = fill_page(template, contents)
     refuse_to_lose(to, overwrite=overwrite, ours=None)
     with replacing_file(to, overwrite=overwrite) as place:
         place.write_bytes(page.lstrip().encode("utf-8", "replace"))

@@ -1,7 +1,6 @@
 """A refinement as one HTML file: how many items fell at which stage, which ones, and what is still answered blind."""
 
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import msgspec
 from eyetest.benchmarks import Benchmark
 from eyetest.records import Item, Verdict
 from eyetest.reports.album import Album
-from eyetest.reports.cards import Shown, show_item
+from eyetest.reports.cards import Shown, lot, show_item
 from eyetest.reports.pages import write_page
 from eyetest.reports.wording import clip
 from eyetest.version import __version__
@@ -96,7 +95,7 @@ def _stage(place: int, name: str, verdicts: Sequence[Verdict], refinement: Refin
     groups = []
     for kind in _FALLEN:
         fallen = [verdict for verdict in verdicts if verdict.verdict == kind]
-        some = sorted(fallen, key=lambda verdict: _lot(verdict.item))[:_SHOWN]
+        some = sorted(fallen, key=lambda verdict: lot(verdict.item))[:_SHOWN]
         shown = [_card(verdict, refinement.items[verdict.item], album) for verdict in some]
         if shown:
             groups.append((*_WORDS[kind], len(fallen), shown))
@@ -110,8 +109,3 @@ def _card(verdict: Verdict, item: Item, album: Album) -> Shown:
     if verdict.p is not None:
         scores.append(("p", f"{verdict.p:.2g}"))
     return show_item(item.id, clip(verdict.reason, 300), scores, item, album)
-
-
-def _lot(item: str) -> bytes:
-    """Which items are shown is drawn by lot, and the same each time."""
-    return blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8).digest()

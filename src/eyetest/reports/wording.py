@@ -2,12 +2,17 @@
 
 import re
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+def printable(text: str) -> str:
+    """A text from outside, with nothing in it that turns other text around or that no page may hold."""
+    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
 def clip(text: str, limit: int) -> str:
-    """A text from outside, no longer than a page can bear and with nothing in it that turns other text around."""
-    text = _CONTROL.sub("\ufffd", str(text))
+    """A text from outside, no longer than a page can bear."""
+    text = printable(str(text))
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
 

@@ -1,0 +1,91 @@
+"""What models can do and what not: scores by tag."""
+
+import altair as alt
+import polars as pl
+from altair.typing import ChartType
+
+from eyetest.measures import NotMeasurable
+from eyetest.measures.results import TAG
+from eyetest.reports import palette
+from eyetest.reports.material import MOST_VALUES, NEARLY_ALL, Material
+from eyetest.reports.plotting import across, intervals, named, one_each, rows, values
+
+_FEW = len(palette.CATEGORIES)
+_MOST_LINES = 72
+_WIDTH = 400
+
+
+class Capabilities:
+    """A row for each value of a tag, a dot for each model."""
+
+    name = "capabilities"
+    place = 50
+    title = "Capabilities"
+    reading = (
+        "A row is a tag's value with the number of its items, a dot a model's mean score there. With many models "
+        "the best of those that answered nearly all of its items is in colour, named, with its interval."
+    )
+    needs = "tags that sort items into a few groups; name them with --by"
+
+    def numbers(self, material: Material) -> pl.DataFrame:
+        """One row a tag, value and model."""
+        if not material.tags:
+            raise NotMeasurable("no tag sorts the items into a few groups")
+        parts = []
+        for tag in material.tags:
+            table = named(material.measured("accuracy", (tag,))).drop_nulls([TAG + tag, "accuracy"])
+            around = [name for name in ("benchmark",) if name in table.columns]
+            value = pl.col(TAG + tag).alias("value")
+            bounds = ("accuracy", "accuracy_low", "accuracy_high", "n")
+            parts.append(table.select(*around, pl.lit(tag).alias("tag"), value, "series", *bounds))
+        found = pl.concat(parts, how="diagonal")
+        if found.is_empty():
+            raise NotMeasurable("capabilities: no answer to an item with these tags has a score")
+        return found
+
+    def draw(self, frame: pl.DataFrame) -> ChartType:
+        """Few models in colours, many as a swarm with the best named."""
+        models = frame.group_by("series").agg(pl.col("accuracy").mean()).sort("accuracy", "series", descending=True)
+        names = models.get_column("series").to_list()
+        return one_each(frame, "benchmark", lambda part: one_each(part, "tag", lambda one: _draw(one, names)))
+
+
+def _draw(frame: pl.DataFrame, names: list[str]) -> ChartType:
+    sizes = frame.group_by("value").agg(pl.col("n").max(), pl.col("accuracy").mean().alias("mean"))
+    shown = sizes.sort("n", "value", descending=[True, False]).head(MOST_VALUES)
+    told = pl.concat_str(pl.col("value").str.slice(0, 40), pl.lit(" ("), pl.col("size"), pl.lit(")"))
+    part = frame.join(shown.select("value", pl.col("n").alias("size"), "mean"), on="value")
+    part = part.with_columns(told.alias("row"))
+    order = part.sort("mean", descending=True).get_column("row").unique(maintain_order=True).to_list()
+    return _few(part, order, names) if len(names) <= _FEW and len(part) <= _MOST_LINES else _many(part, order)
+
+
+def _few(part: pl.DataFrame, order: list[str], names: list[str]) -> ChartType:
+    height = alt.Step(9, **{"for": "offset"})
+    return intervals(
+        alt.Chart(values(part)),
+        "accuracy",
+        across("accuracy"),
+        y=rows(order, "row").scale(domain=order, paddingInner=0.35),
+        yOffset=alt.YOffset("series:N", sort=names),
+        color=alt.Color("series:N", sort=names).scale(domain=names, range=list(palette.CATEGORIES[: len(names)])),
+        shape=alt.Shape("series:N", sort=names).scale(domain=names, range=list(palette.SHAPES[: len(names)])),
+    ).properties(width=_WIDTH, height=height)
+
+
+def _many(part: pl.DataFrame, order: list[str]) -> ChartType:
+    able = part.filter(pl.col("n") >= NEARLY_ALL * pl.col("size"))
+    best = able.sort("accuracy", descending=True).unique("row", keep="first", maintain_order=True)
+    x, y = across("accuracy"), rows(order, "row")
+    swarm = alt.Chart(values(part)).mark_point(filled=True, size=26, opacity=0.6).encode(
+        x=x("accuracy"), y=y, color=alt.value(palette.QUIET)
+    )  # fmt: skip
+    chart = alt.Chart(values(best))
+    top = intervals(chart, "accuracy", x, y=y)
+    words = chart.mark_text(align="left", dx=6, color=palette.SIGHTED, limit=190).encode(
+        x=x("accuracy_high"), y=y, text="series:N"
+    )
+    return alt.layer(swarm, top, words).properties(width=_WIDTH, height=alt.Step(22))
+
+
+FIGURE = Capabilities()

@@ -1,0 +1,48 @@
+"""Whether scores here agree with a score from elsewhere, such as an arena's Elo."""
+
+import altair as alt
+import polars as pl
+from altair.typing import ChartType
+
+from eyetest.measures import NotMeasurable
+from eyetest.measures.own import EXTERNAL
+from eyetest.reports.material import Material
+from eyetest.reports.plotting import across, dashed, intervals, layered, rows, step, values
+
+_METHOD = "spearman"
+
+
+class External:
+    """A dot for each group of items: how its scores go with those from elsewhere."""
+
+    name = "external"
+    place = 95
+    title = "Against scores from elsewhere"
+    reading = (
+        "Rank correlation (Spearman) over models of the scores on some items with the score from outside; the "
+        "interval says how far other models like these could move it."
+    )
+    needs = "a score of at least three of the models: --with CSV"
+
+    def numbers(self, material: Material) -> pl.DataFrame:
+        """One row a group of items and method."""
+        if not material.external:
+            raise NotMeasurable("no score from elsewhere was given")
+        table = material.measured("correlation", material.comparable_tags).filter(pl.col("other") == EXTERNAL)
+        return table.drop_nulls("correlation").select("across", "one", "method", "^correlation.*$", "p", "n")
+
+    def draw(self, frame: pl.DataFrame) -> ChartType:
+        """All items first, then each tag's values."""
+        kept = frame.filter(pl.col("method") == _METHOD).with_columns(
+            pl.when(pl.col("across") == "all")
+            .then("one")
+            .otherwise(pl.format("{}: {}", "across", "one"))
+            .alias("row")
+        )
+        order = kept.get_column("row").to_list()
+        x = across("rank correlation", form=".1f", domain=(-1.02, 1.02))
+        dots = intervals(alt.Chart(values(kept)), "correlation", x, y=rows(order, "row"))
+        return layered(dashed(), dots).properties(width=420, height=step(len(order)))
+
+
+FIGURE = External()

@@ -1,0 +1,74 @@
+"""Calls that gave no answer to score as meant: failed, blocked, refused, ambiguous, unreadable."""
+
+import altair as alt
+import polars as pl
+from altair.typing import ChartType
+
+from eyetest.measures import NotMeasurable
+from eyetest.reports import palette
+from eyetest.reports.material import Material
+from eyetest.reports.plotting import named, one_each, rows, step, values
+
+_COLOURS = {
+    "failed": palette.VERDICTS["drop"],
+    "blocked": palette.BASE,
+    "refused": palette.BLIND,
+    "ambiguous": palette.CATEGORIES[5],
+    "unreadable": palette.QUIET,
+}
+
+
+class Failures:
+    """A bar for each model: what share of its calls came to nothing, and why."""
+
+    name = "failures"
+    place = 80
+    title = "Failures, refusals, unreadable answers"
+    reading = (
+        "The share of calls that gave no readable answer. Failed calls have no score and are left out of every "
+        "measure; the others score 0."
+    )
+    needs = "a run that somebody answered"
+
+    def numbers(self, material: Material) -> pl.DataFrame:
+        """One row a model and protocol, counts and shares."""
+        if not material.is_answered:
+            raise NotMeasurable("no answers were given: name a run beside the benchmark")
+        results = material.results
+        kind = (
+            pl.when(pl.col("outcome").cast(pl.String).is_in(["failed", "blocked"]))
+            .then(pl.col("outcome").cast(pl.String))
+            .otherwise(pl.col("reading").cast(pl.String).replace("unparsed", "unreadable"))
+        )
+        keys = [*results.varied(["benchmark"]), "model", *results.varied(["sight", "ask", "shots", "method"])]
+        counts = [(kind == name).fill_null(False).sum().cast(pl.Int64).alias(name) for name in _COLOURS]
+        table = results.scores.group_by(keys).agg(*counts, pl.len().cast(pl.Int64).alias("calls")).sort(keys)
+        found = table.collect(engine="streaming").with_columns(pl.col(pl.Categorical).cast(pl.String))
+        lost = pl.sum_horizontal(*_COLOURS) / pl.col("calls")
+        around = [name for name in ("benchmark", "sight") if name in found.columns]
+        return named(found).with_columns(lost.alias("share")).select(*around, "series", "share", *_COLOURS, "calls")
+
+    def draw(self, frame: pl.DataFrame) -> ChartType:
+        """Stacked shares, the worst first."""
+        shown = [name for name in _COLOURS if frame.get_column(name).sum()] or ["failed"]
+        return one_each(frame, "benchmark", lambda part: one_each(part, "sight", lambda one: _draw(one, shown)))
+
+
+def _draw(frame: pl.DataFrame, shown: list[str]) -> ChartType:
+    order = frame.sort("share", "series", descending=[True, False]).get_column("series").to_list()
+    long = frame.unpivot(list(_COLOURS), index=["series", "calls"]).with_columns(
+        (pl.col("value") / pl.col("calls")).alias("part"),
+        pl.col("variable").replace_strict({name: i for i, name in enumerate(_COLOURS)}).alias("layer"),
+    )
+    colour = alt.Color("variable:N").scale(domain=shown, range=[_COLOURS[name] for name in shown])
+    x = alt.X("part:Q", title="share of calls", stack="zero", axis=alt.Axis(format=".1~%", tickCount=5))
+    bars = alt.Chart(values(long.filter(pl.col("value") > 0))).mark_bar(height=9)
+    y = rows(order)
+    drawn = bars.encode(x=x, y=y, color=colour, order="layer:Q")
+    words = alt.Chart(values(frame)).mark_text(align="left", dx=5).encode(
+        x=alt.X("share:Q"), y=y, text=alt.Text("share:Q", format=".1%")
+    )  # fmt: skip
+    return alt.layer(drawn, words).properties(width=420, height=step(len(order)))
+
+
+FIGURE = Failures()

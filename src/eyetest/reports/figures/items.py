@@ -1,0 +1,75 @@
+"""Each item by how hard it is and how well it tells models apart."""
+
+import altair as alt
+import polars as pl
+from altair.typing import ChartType
+
+from eyetest.measures import NotMeasurable
+from eyetest.reports import palette
+from eyetest.reports.material import Material
+from eyetest.reports.plotting import PERCENT, dashed, layered, one_each, values
+
+_WIDE, _HIGH = 0.05, 0.1
+_ENOUGH = 3
+
+
+class Items:
+    """Items gathered in cells of difficulty and item-rest correlation; a circle's area is their number."""
+
+    name = "items"
+    place = 40
+    title = "Items by difficulty and discrimination"
+    reading = (
+        "To the right, items that most models get right; higher up, items that the better models get right and the "
+        "worse ones do not. A circle's area is how many items lie there. Items below the line are answered better by "
+        "worse models: look at their golds first. Items that all or none get right have no correlation, and stand in "
+        "the numbers only."
+    )
+    needs = "answers of at least three models to the same items"
+
+    def numbers(self, material: Material) -> pl.DataFrame:
+        """One row an item."""
+        table = material.measured("items")
+        known = table.drop_nulls("item_rest").filter(pl.col("n") >= _ENOUGH)
+        if known.is_empty():
+            raise NotMeasurable("items: fewer than three models answered the same items")
+        around = [name for name in ("benchmark",) if name in table.columns]
+        return table.select(*around, "item", "accuracy", "item_rest", "slope", "intercept", "n")
+
+    def draw(self, frame: pl.DataFrame) -> ChartType:
+        """The map of one benchmark, or of each."""
+        return one_each(frame, "benchmark", _draw)
+
+
+def _draw(frame: pl.DataFrame) -> ChartType:
+    known = frame.drop_nulls(["accuracy", "item_rest"])
+    few = known.get_column("accuracy").n_unique() <= 1 / _WIDE
+    across = pl.col("accuracy") if few else (pl.col("accuracy") / _WIDE).round() * _WIDE
+    cells = (
+        known.with_columns(across, ((pl.col("item_rest") / _HIGH).floor() + 0.5) * _HIGH)
+        .group_by("accuracy", "item_rest")
+        .len("items")
+        .sort("accuracy", "item_rest")
+    )
+    x = alt.X("accuracy:Q", title="share of models that get it right").scale(domain=[-0.03, 1.03], nice=False)
+    low = min(-0.3, (cells.select(pl.col("item_rest").min()).item() or 0) - _HIGH)
+    y = alt.Y("item_rest:Q", title="item-rest correlation", axis=alt.Axis(grid=True, labelColor=palette.SOFT))
+    chart = alt.Chart(values(cells))
+    circles = chart.mark_circle(opacity=0.75).encode(
+        x=x.axis(format=PERCENT),
+        y=y.scale(domain=[low, 1], nice=False),
+        size=alt.Size("items:Q")
+        .scale(range=[8, 480], type="linear", domainMin=0)
+        .legend(title="items", values=_sizes(cells)),
+        color=alt.condition("datum.item_rest < 0", alt.value(palette.BLIND), alt.value(palette.SIGHTED)),
+    )
+    return layered(dashed(axis="y"), circles).properties(width=560, height=340)
+
+
+def _sizes(cells: pl.DataFrame) -> list[int]:
+    """A few numbers for the legend: the most, a quarter of it, one."""
+    most = cells.select(pl.col("items").max()).item() or 1
+    return sorted({1, max(1, most // 4), most})
+
+
+FIGURE = Items()

@@ -1,0 +1,61 @@
+"""Places that models prefer, whatever stands there."""
+
+import altair as alt
+import polars as pl
+from altair.typing import ChartType
+
+from eyetest.reports import palette
+from eyetest.reports.material import Material
+from eyetest.reports.plotting import POINTS, across, dashed, intervals, layered, named, one_each, rows, step, values
+
+_MOST_PLACES = 10
+_RARE = 0.02
+"""Places that are hardly ever right or picked say nothing; they stand in the numbers only."""
+
+
+class Positions:
+    """A panel for each place of an option, a row for each model."""
+
+    name = "positions"
+    place = 70
+    title = "Preferred places"
+    reading = (
+        "How much more often a model picks a place than the right choice is found there, with intervals; in colour "
+        "where it is no accident. A model that looks stands on the dashed line everywhere."
+    )
+    needs = "answers to items with options, in the order as written"
+
+    def numbers(self, material: Material) -> pl.DataFrame:
+        """One row a model and place."""
+        table = named(material.measured("positions"))
+        around = [name for name in ("benchmark",) if name in table.columns]
+        gaps = [f"difference{end}" for end in ("", "_low", "_high")]
+        return table.select(*around, "series", "place", "picked", "gold", *gaps, "total_variation", "p", "n")
+
+    def draw(self, frame: pl.DataFrame) -> ChartType:
+        """Panels side by side, those models first that prefer places most."""
+        return one_each(frame, "benchmark", _draw)
+
+
+def _draw(frame: pl.DataFrame) -> ChartType:
+    order = frame.sort("total_variation", descending=True).get_column("series").unique(maintain_order=True).to_list()
+    used = frame.filter(pl.max_horizontal("picked", "gold").max().over("place") >= _RARE).get_column("place")
+    places = sorted(set(used))[:_MOST_PLACES]
+    most = float(
+        frame.select(pl.max_horizontal(pl.col("difference_low", "difference_high").abs()).max()).item() or 0.1
+    )
+    edge = max(0.01, round(0.7 * most, 2))
+    x = across("", form=POINTS, domain=(-most * 1.05, most * 1.05), at=(-edge, 0, edge))
+    panels = []
+    for number, place in enumerate(places):
+        y = rows(order) if not number else rows(order).axis(None)
+        chart = alt.Chart(values(frame.filter(pl.col("place") == place)))
+        off = "datum.difference_low > 0 || datum.difference_high < 0"
+        colour = alt.condition(off, alt.value(palette.BLIND), alt.value(palette.QUIET))
+        dots = layered(dashed(), intervals(chart, "difference", x, y=y, color=colour))
+        width = max(52, 480 // len(places))
+        panels.append(dots.properties(width=width, height=step(len(order)), title=place))
+    return alt.hconcat(*panels, spacing=8)
+
+
+FIGURE = Positions()

@@ -1,0 +1,125 @@
+"""Items that fell, by the reason for which they fell, with what models said to them."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+import msgspec
+import polars as pl
+
+from eyetest.benchmarks import Benchmark
+from eyetest.records import Item, Verdict
+from eyetest.reports.album import Album
+from eyetest.reports.cards import Shown, lot, show_item
+from eyetest.reports.wording import clip
+from eyetest.runs import Run
+from eyetest.runs.frames import answers_frame
+
+_FALLEN = ("drop", "review")
+_MOST_REPLIES = 6
+_LONGEST_REPLY = 240
+_TOLD = ("model", "sight", "outcome", "reading", "choice")
+Key = tuple[str, str, str]
+"""A verdict, the stage that gave it, and its reason without the numbers."""
+_NUMBERS = re.compile(r"\d[\d.,]*(e-\d+)?")
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What one model said, and what it was worth."""
+
+    who: str
+    said: str
+    reading: str
+    right: bool | None
+
+
+class Fallen(msgspec.Struct, frozen=True):
+    """One item on the page, and what was said to it."""
+
+    shown: Shown
+    replies: list[Reply]
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """Why items fell, how many, and some of them."""
+
+    verdict: str
+    stage: str
+    reason: str
+    number: int
+    items: list[Fallen]
+
+
+def fallen_items(
+    verdicts: Sequence[Verdict], benchmarks: Sequence[Benchmark], runs: Sequence[Run], scores: pl.LazyFrame, most: int
+) -> tuple[list[Reason], Album]:
+    """Some of the items that fell, spread over the reasons, and the pictures they need."""
+    by_reason: dict[Key, list[Verdict]] = {}
+    for verdict in sorted(verdicts, key=lambda verdict: lot(verdict.item)):
+        if verdict.verdict in _FALLEN:
+            key: Key = (verdict.verdict, verdict.stage, _NUMBERS.sub("…", verdict.reason))
+            by_reason.setdefault(key, []).append(verdict)
+    chosen = _spread(by_reason, most)
+    every = [verdict for some in chosen.values() for verdict in some]
+    items = _items({verdict.item for verdict in every}, benchmarks)
+    replies = _replies(every, runs, scores)
+    album = Album(*benchmarks)
+    found = []
+    for key in sorted(by_reason, key=lambda key: (key[0], -len(by_reason[key]), key)):
+        cards = [
+            Fallen(_card(verdict, items.get(verdict.item), album), replies.get(verdict.item, []))
+            for verdict in chosen[key]
+        ]
+        found.append(Reason(*key, number=len(by_reason[key]), items=cards))
+    return found, album
+
+
+def _spread(by_reason: Mapping[Key, Sequence[Verdict]], most: int) -> dict[Key, list[Verdict]]:
+    """The first of every reason, then the second, until there are enough."""
+    chosen: dict[Key, list[Verdict]] = {key: [] for key in by_reason}
+    turns = max((len(some) for some in by_reason.values()), default=0)
+    in_turn = ((key, some[turn]) for turn in range(turns) for key, some in by_reason.items() if turn < len(some))
+    for key, verdict in islice(in_turn, most):
+        chosen[key].append(verdict)
+    return chosen
+
+
+def _items(wanted: set[str], benchmarks: Iterable[Benchmark]) -> dict[str, Item]:
+    found: dict[str, Item] = {}
+    for benchmark in benchmarks:
+        found |= {item.id: item for item in benchmark if item.id in wanted - found.keys()}
+    return found
+
+
+def _card(verdict: Verdict, item: Item | None, album: Album) -> Shown:
+    scores = [("hits", str(verdict.hits))] if verdict.hits is not None else []
+    if verdict.p is not None:
+        scores.append(("p", f"{verdict.p:.2g}"))
+    return show_item(verdict.item, clip(verdict.reason, 300), scores, item, album)
+
+
+def _replies(verdicts: Sequence[Verdict], runs: Sequence[Run], scores: pl.LazyFrame) -> dict[str, list[Reply]]:
+    """What was said to some items: by preference what their verdicts rest on, one answer a model first."""
+    rests_on = {request for verdict in verdicts for request in verdict.responses}
+    about = pl.col("item").is_in(list({verdict.item for verdict in verdicts}))
+    rows = (
+        scores.filter(about)
+        .with_columns(pl.col("request").is_in(list(rests_on)).alias("counts"), pl.int_range(pl.len()).alias("row"))
+        .with_columns(pl.col("row").rank("ordinal").over("item", "model", "counts").alias("turn"))
+        .sort("item", "counts", "turn", "model", descending=[False, True, False, False])
+        .group_by("item", maintain_order=True)
+        .head(_MOST_REPLIES)
+        .select("item", "request", "score", *(pl.col(name).cast(pl.String) for name in _TOLD))
+        .collect()
+    )
+    texts: dict[str, str | None] = {}
+    for run in runs:
+        said = answers_frame(run.path).filter(pl.col("request").is_in(rows.get_column("request").to_list()))
+        texts |= dict(said.select("request", "text").collect().iter_rows())
+    found: dict[str, list[Reply]] = {}
+    for row in rows.iter_rows(named=True):
+        read = row["choice"] or row["reading"] or row["outcome"]
+        right = None if row["score"] is None else row["score"] > 0.5
+        words = clip((texts.get(row["request"]) or "").strip(), _LONGEST_REPLY)
+        found.setdefault(row["item"], []).append(Reply(f"{row['model']}, {row['sight']}", words, read, right))
+    return found

@@ -1,0 +1,122 @@
+"""What a report is made of: results, and what their measures come to, each computed once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import polars as pl
+
+from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.own import EXTERNAL, own_settings
+from eyetest.measures.results import PROTOCOL, TAG
+from eyetest.measures.series import told
+from eyetest.records import Finding, Score, columns
+
+MOST_TAGS = 2
+MOST_VALUES = 30
+NEARLY_ALL = 0.9
+"""The share of the items that a model has to have answered to be called the best."""
+_TELLING = ("core", "axis", "capability", "category", "task", "domain", "discipline", "subject", "skill", "context")
+"""Names of tags that say what an item asks of a model, the most general first."""
+_NEED_NO_ANSWERS = "baselines"
+_NOBODY = "no answers were given: name a run beside the benchmark"
+Asked = tuple[str, tuple[str, ...], bool]
+"""A measure, by which tags, and whether over all protocols."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """Results with all that figures want to know of them, and what else was found on the way."""
+
+    results: Results
+    settings: Settings = field(default_factory=Settings)
+    external: Mapping[str, float] = field(default_factory=dict)
+    """A score of each model from elsewhere."""
+    funnel: pl.DataFrame | None = None
+    """Items in and out of each stage of a refinement."""
+    duplicates: Sequence[Finding] | None = None
+    """What is there twice, where somebody looked."""
+    _known: dict[Asked, Measured | NotMeasurable] = field(default_factory=dict, repr=False)
+
+    def measured(self, name: str, by: Sequence[str] = (), *, everything: bool = False) -> pl.DataFrame:
+        """The table of a measure over the usual protocol, or over all of them; raises what the measure raises."""
+        key = (name, tuple(by), everything)
+        if key not in self._known:
+            try:
+                self._known[key] = self._measure(name, tuple(by), everything)
+            except NotMeasurable as reason:
+                self._known[key] = reason
+        found = self._known[key]
+        if isinstance(found, NotMeasurable):
+            raise found
+        return found.table
+
+    def measures(self) -> list[str]:
+        """What was measured, in the words of ``eyetest measure``."""
+        return sorted({" --by ".join((name, *by)) for name, by, _ in self._known})
+
+    def notes(self) -> list[str]:
+        """What has to be said beside the tables, each with the measure that says it."""
+        said = [(key[0], found) for key, found in self._known.items() if isinstance(found, Measured)]
+        return list(dict.fromkeys(f"{name}: {note}" for name, found in said for note in found.notes))
+
+    @cached_property
+    def is_answered(self) -> bool:
+        """Whether anybody was asked."""
+        return bool(len(self.results.scores.head(1).collect()))
+
+    @cached_property
+    def usual(self) -> Results:
+        """The scores of each benchmark under the protocol that most were asked by: with the picture, if any were."""
+        counts = (
+            self.results.scores.group_by("benchmark", *PROTOCOL)
+            .agg(pl.col("score").count(), pl.col("model").n_unique().alias("models"))
+            .with_columns((pl.col("sight").cast(pl.String) == "image").alias("sees"))
+            .collect(engine="streaming")
+        )
+        order = ["sees", "models", "score", *PROTOCOL]
+        chosen = counts.sort(order, descending=[True, True, True, *(False for _ in PROTOCOL)])
+        first = chosen.unique("benchmark", keep="first", maintain_order=True).select("benchmark", *PROTOCOL)
+        kept = self.results.scores.join(first.lazy(), on=("benchmark", *PROTOCOL), how="semi")
+        return replace(self.results, scores=kept)
+
+    @cached_property
+    def usual_protocols(self) -> list[str]:
+        """How the usual protocol of each benchmark puts a question, in few words."""
+        found = self.usual.scores.select(pl.col(PROTOCOL).cast(pl.String)).unique().collect()
+        return sorted(words for row in found.rows() if (words := told(row)))
+
+    @cached_property
+    def tags(self) -> tuple[str, ...]:
+        """The tags by which capabilities are told: those the user named, or those that look like capabilities."""
+        if self.settings.by:
+            self.results.by_tags(self.settings.by)
+            return self.settings.by
+        fit = [tag for tag in self.results.tags if 2 <= self._values(tag) <= MOST_VALUES]
+        return tuple(sorted((tag for tag in fit if _rank(tag) < len(_TELLING)), key=_rank)[:MOST_TAGS])
+
+    @cached_property
+    def comparable_tags(self) -> tuple[str, ...]:
+        """Those tags that have few enough values for all of them to be held against each other."""
+        return tuple(tag for tag in self.tags if self._values(tag) <= MOST_VALUES)
+
+    def _values(self, tag: str) -> int:
+        return self.results.items.get_column(TAG + tag).drop_nulls().n_unique()
+
+    def _measure(self, name: str, by: tuple[str, ...], everything: bool) -> Measured:
+        if not self.is_answered and name != _NEED_NO_ANSWERS:
+            raise NotMeasurable(_NOBODY)
+        measure = MEASURES[name]
+        said = {EXTERNAL: self.external} if EXTERNAL in measure.own else {}
+        settings = replace(self.settings, by=by, own=own_settings(measure, said))
+        return measure.measure(self.results if everything or not self.is_answered else self.usual, settings)
+
+
+def unanswered(items: pl.DataFrame) -> Results:
+    """Items that nobody was asked about, as results."""
+    return Results(pl.LazyFrame(schema=dict.fromkeys(("benchmark", *columns(Score)), pl.String)), items)
+
+
+def _rank(tag: str) -> int:
+    words = tag.lower().replace("-", "_").split("_")
+    return min((place for place, word in enumerate(_TELLING) if word in words), default=len(_TELLING))

@@ -1,0 +1,93 @@
+"""The colours of figures: told apart by the colour-blind, each with a twin for dark pages.
+
+Figures are drawn in the light colours. A page turns them into their twins with rules that match the very values, so a
+figure is the same file on a page and in a paper.
+"""
+
+from typing import Any
+
+INK, SOFT, LINE, PAPER = "#1f2328", "#5c636b", "#e2e2dc", "#ffffff"
+ON_STRONG, ON_BRIGHT = "#fefefe", "#22262b"
+"""Words on strong colours, which are dark on light paper and light on dark; words on what is bright on both."""
+SIGHTED, BLIND, BASE, QUIET = "#2c5f8a", "#d07a1f", "#7a5aa6", "#a9afb5"
+CATEGORIES = (SIGHTED, BLIND, "#2a8f7a", "#b0457f", "#8a7a10", "#57a5d4")
+"""For up to six things, which differ in shape as well."""
+SHAPES = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down")
+STEPS = ("#b35806", "#dd8f46", "#f2c393", "#f1efe9", "#cbdbe8", "#8fb3d1", "#4d86b3", "#1f4e79")
+"""From −1 to 1 in quarters: the signs have different hues, and paler is nearer to 0."""
+VERDICTS = {"keep": "#c9cfd4", "fix": "#57a5d4", "review": "#e0a832", "drop": "#b3402e"}
+
+_DARK = {
+    INK: "#e4e6e8",
+    SOFT: "#a0a7af",
+    LINE: "#333940",
+    ON_STRONG: "#14171b",
+    SIGHTED: "#86b4de",
+    BLIND: "#eba45a",
+    BASE: "#b79be0",
+    QUIET: "#6d747b",
+    "#2a8f7a": "#5cc2ab",
+    "#b0457f": "#e08bb8",
+    "#8a7a10": "#d3c04d",
+    "#57a5d4": "#5fb0e0",
+    **dict(zip(STEPS, ("#f0a35e", "#b87432", "#6b4a2b", "#2a2f35", "#2c4254", "#3d6486", "#5c93c2", "#93c3ec"),
+               strict=True)),
+    VERDICTS["keep"]: "#4a525a",
+    VERDICTS["review"]: "#d9a83e",
+    VERDICTS["drop"]: "#e2705f",
+}  # fmt: skip
+_FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+_SMALL = 12
+_LONGEST_LABEL = 240
+
+
+def dark_rules() -> str:
+    """The style rules that turn a drawn figure dark."""
+    return "\n".join(
+        f'.plot [{part}="{light}"] {{ {part}: {dark}; }}'
+        for light, dark in _DARK.items()
+        for part in ("fill", "stroke")
+    )
+
+
+def config() -> dict[str, Any]:
+    """How all figures look: few lines, small type, names in ink and everything else soft."""
+    labels = {
+        "labelFontSize": _SMALL,
+        "titleFontSize": _SMALL,
+        "titleFontWeight": "normal",
+        "labelLimit": _LONGEST_LABEL,
+    }
+    colours = {"labelColor": SOFT, "titleColor": SOFT, "gridColor": LINE, "domainColor": LINE, "tickColor": LINE}
+    return {
+        "background": PAPER,
+        "font": _FONT,
+        "view": {"stroke": None},
+        "axis": labels | colours,
+        "axisY": {
+            "grid": False,
+            "domain": False,
+            "ticks": False,
+            "labelColor": INK,
+            "labelPadding": 8,
+            "title": None,
+        },
+        "legend": {
+            "orient": "top",
+            "title": None,
+            "labelColor": INK,
+            "labelFontSize": _SMALL,
+            "titleColor": SOFT,
+            "titleFontSize": _SMALL,
+            "titleFontWeight": "normal",
+            "symbolStrokeWidth": 0,
+            "symbolOpacity": 1,
+            "gradientStrokeWidth": 0,
+            "gradientStrokeColor": LINE,
+            "labelLimit": _LONGEST_LABEL,
+        },
+        "title": {"color": INK, "fontSize": 13, "fontWeight": 600, "anchor": "start", "frame": "group"},
+        "header": {"labelColor": INK, "labelFontSize": _SMALL, "labelFontWeight": 600, "title": None},
+        "text": {"color": INK, "fontSize": _SMALL},
+        "concat": {"spacing": 18},
+    }

@@ -1,0 +1,110 @@
+"""A report put together: which figures can be drawn, what the headline is, who was asked what."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+from altair.typing import ChartType
+
+from eyetest.measures import NotMeasurable
+from eyetest.measures.results import PROTOCOL
+from eyetest.reports.drawing import as_svg
+from eyetest.reports.figures import Figure, in_order
+from eyetest.reports.material import Material
+from eyetest.reports.plotting import dressed, named
+
+_BOUNDS = ("", "_low", "_high")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure of these results."""
+
+    figure: Figure
+    numbers: pl.DataFrame
+
+    @cached_property
+    def chart(self) -> ChartType:
+        """The chart, dressed."""
+        return dressed(self.figure.draw(self.numbers))
+
+    @cached_property
+    def svg(self) -> str:
+        """The chart as it is printed."""
+        return as_svg(self.chart)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A figure that these results do not give, why not, and what would bring it."""
+
+    title: str
+    why: str
+    needs: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that is told, in order."""
+
+    material: Material
+    drawn: list[Drawn]
+    missing: list[Missing]
+
+    @cached_property
+    def headline(self) -> pl.DataFrame | None:
+        """Each model's accuracy, gain and leakage, the best first; None where nobody was asked."""
+        return _headline(self.material)
+
+    @cached_property
+    def asked(self) -> pl.DataFrame:
+        """How questions were put, to how many models, how often."""
+        scores = self.material.results.scores.with_columns(pl.col(*PROTOCOL, "benchmark").cast(pl.String))
+        counts = {
+            "models": pl.col("model").n_unique(),
+            "items": pl.col("item").n_unique(),
+            "answers": pl.len(),
+            "without score": pl.col("score").null_count(),
+        }
+        keys = ["benchmark", *PROTOCOL]
+        whole = [count.cast(pl.Int64).alias(name) for name, count in counts.items()]
+        return scores.group_by(keys).agg(whole).sort(keys).collect()
+
+
+def tell(material: Material) -> Report:
+    """Measure and draw whatever these results allow."""
+    drawn, missing = [], []
+    for figure in in_order():
+        try:
+            drawn.append(Drawn(figure, figure.numbers(material)))
+        except NotMeasurable as reason:
+            missing.append(Missing(figure.title, str(reason), figure.needs))
+    return Report(material, drawn, missing)
+
+
+def _headline(material: Material) -> pl.DataFrame | None:
+    try:
+        table = named(material.measured("accuracy")).drop_nulls("accuracy")
+    except NotMeasurable:
+        return None
+    around = [name for name in ("benchmark",) if name in table.columns]
+    values = [f"accuracy{end}" for end in _BOUNDS]
+    found = table.select(*around, pl.col("series").alias("model"), *values, "n", "missing")
+    if found.is_empty():
+        return None
+    gains = _gains(material, around)
+    if gains is not None:
+        found = found.join(gains, on=[*around, "model"], how="left", nulls_equal=True)
+    return found.sort(*around, "accuracy", descending=[*(False for _ in around), True])
+
+
+def _gains(material: Material, around: list[str]) -> pl.DataFrame | None:
+    """Gain and leakage of the models that saw under the usual protocol."""
+    try:
+        table = material.measured("gain", everything=True)
+    except NotMeasurable:
+        return None
+    usual = table.filter(pl.col("sighted_by").is_in(material.usual_protocols))
+    values = [f"{name}{end}" for name in ("gain", "leakage") for end in _BOUNDS]
+    found = usual.select(*(name for name in around if name in usual.columns), "model", "blind", *values)
+    return found if set(around) <= set(found.columns) else None

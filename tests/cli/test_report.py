@@ -1,0 +1,247 @@
+"""``report``: one page out of runs, refinements and benchmarks; figures and tables for a paper; what it refuses."""
+
+import base64
+import csv
+import io
+import re
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from PIL import Image
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark
+from eyetest.cli import main
+from eyetest.records import Choice, Item, Manifest
+from eyetest.reports import FIGURES
+from eyetest.world import draw_benchmark
+from tests.cli.test_docs import commands
+from tests.conftest import ROOT, png
+from tests.reports.conftest import browse as browse
+from tests.reports.pages import HOSTILE, Browse, Tags
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
+
+MODELS = """
+base: {spec: "scripted:right=0.3,blind=0.3,seed=9"}
+alpha: {spec: "scripted:right=0.8,blind=0.45,seed=1,refuse=0.05", base: base}
+beta: {spec: "scripted:right=0.6,blind=0.4,seed=2,dead=0.02,style=sentence", base: base}
+gamma: {spec: "scripted:right=0.5,blind=0.5,seed=3,style=cot", base: base}
+"""
+RECIPE = """
+panels: {inspectors: {size: 4, sight: blind-guess, orders: 6}}
+stages: [{screen: chance-aware, panel: inspectors, rate: 0.3}]
+"""
+
+
+def typed(*words: object) -> None:
+    """A command outside of any test, for what tests share."""
+    handler = signal.getsignal(signal.SIGTERM)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["eyetest", *map(str, words)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+    signal.signal(signal.SIGTERM, handler)
+    assert not stop.value.code
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A drawn benchmark, a run over it, a refinement of it."""
+    place = tmp_path_factory.mktemp("report")
+    draw_benchmark(place / "bench", items=60, seed=3)
+    (place / "models.yaml").write_text(MODELS)
+    (place / "recipe.yaml").write_text(RECIPE)
+    asked = ("--sight", "image,blind", "--order", "0,1", "--to", place / "run")
+    typed("run", place / "bench", "--models", place / "models.yaml", *asked)
+    refined = ("--models", place / "models.yaml", "--to", place / "refined")
+    typed("refine", place / "bench", "--recipe", place / "recipe.yaml", *refined)
+    return place
+
+
+@pytest.fixture(scope="module")
+def whole(place: Path) -> Path:
+    """The page of everything, with its figures and tables."""
+    (place / "elo.csv").write_text("model,elo\nalpha,1200\nbeta,1100\ngamma,1000\n")
+    out = ("--to", place / "page.html", "--figures", place / "paper/figures", "--tables", place / "paper/tables")
+    typed("report", place / "run", place / "refined", "--with", place / "elo.csv", *out)
+    return place
+
+
+def words_of(page: Path) -> str:
+    return " ".join(" ".join(Tags(page.read_text()).words).split())
+
+
+def test_the_whole_story_is_told_in_order(whole: Path) -> None:
+    words = words_of(whole / "page.html")
+    chapters = ["What was asked of whom", "The headline"]
+    chapters += [figure.title for figure in sorted(FIGURES.values(), key=lambda figure: figure.place)]
+    places = [words.rindex(title) for title in (*chapters, "What fell, and what models said", "How it was done")]
+    assert places == sorted(places)
+    assert "What is not here" not in words
+    assert "4 models on 60 items, asked as image direct: the best, alpha, scores" in words
+    for told in ("Seeing the picture adds", "mean leakage", "drawn by lot"):
+        assert told in words, told
+
+
+def test_it_can_be_made_again(whole: Path) -> None:
+    words = words_of(whole / "page.html")
+    fingerprint = Benchmark(whole / "bench").manifest.fingerprint
+    for told in ("eyetest report", "--with", "rules eyetest/", "seed 0", "resamples 2,000", "eyetest 0", fingerprint):
+        assert told in words, told
+    assert "scripted:" not in words  # where a model was reached stays at home
+
+
+def test_the_page_stands_alone(whole: Path) -> None:
+    page = (whole / "page.html").read_text()
+    found = Tags(page)
+    assert not {"script", "img", "iframe", "object", "link", "form", "base"} & found.tags.keys()
+    assert not found.values("src")
+    kinds = ("#", "data:image/", "data:text/csv;base64,")
+    assert [value[:60] for value in found.values("href") if not value.startswith(kinds)] == []
+    targets = Counter(found.values("id"))
+    assert {value[1:] for value in found.values("href") if value.startswith("#")} <= targets.keys()
+    assert set(targets.values()) == {1}
+    assert "default-src 'none'" in "".join(found.values("content"))
+    assert page.count('class="plot"') == len(FIGURES)
+
+
+def test_what_fell_is_shown_with_what_was_said(whole: Path) -> None:
+    page = (whole / "page.html").read_text()
+    verdicts = pl.read_parquet(whole / "refined/verdicts.parquet").filter(pl.col("verdict") == "drop")
+    assert len(verdicts) > 2
+    assert page.count('<article class="item">') >= 3
+    assert page.count('<ul class="said">') == page.count('<article class="item">')
+    assert "alpha, blind-guess:" in words_of(whole / "page.html")
+    assert "The answer is" in page
+    assert len(Tags(page).pictures) >= 3
+
+
+def test_every_figure_has_its_numbers(whole: Path) -> None:
+    found = Tags((whole / "page.html").read_text())
+    names = [value for value in found.values("download") if value != "headline.csv"]
+    assert set(names) == {f"{name}.csv" for name in FIGURES}
+    embedded = [value for value in found.values("href") if value.startswith("data:text/csv")]
+    texts = {base64.b64decode(value.partition(",")[2]).decode() for value in embedded}
+    assert {(whole / f"paper/figures/{name}.csv").read_text() for name in FIGURES} <= texts
+
+
+def test_figures_for_a_paper(whole: Path) -> None:
+    files = {path.name for path in (whole / "paper/figures").iterdir()}
+    assert files == {f"{name}.{end}" for name in FIGURES for end in ("svg", "png", "csv")}
+    for name in FIGURES:
+        assert (whole / f"paper/figures/{name}.svg").read_text().startswith("<svg")
+        with Image.open(whole / f"paper/figures/{name}.png") as picture:
+            assert picture.width > 600
+    rows = list(csv.DictReader(io.StringIO((whole / "paper/figures/sight.csv").read_text())))
+    assert [row["series"] for row in rows] == ["alpha", "base", "beta", "gamma"]
+    assert float(rows[0]["gain_low"]) < float(rows[0]["gain"]) < float(rows[0]["gain_high"])
+
+
+def test_tables_for_a_paper(whole: Path) -> None:
+    latex = (whole / "paper/tables/headline.tex").read_text()
+    assert latex.startswith(r"\begin{tabular}")
+    assert latex.index("alpha") < latex.index("base &")
+    assert "| model | accuracy |" in (whole / "paper/tables/headline.md").read_text()
+    assert {path.stem for path in (whole / "paper/tables").iterdir()} <= {*FIGURES, "headline"}
+
+
+def test_a_browser_opens_it_in_silence(whole: Path, browse: Browse) -> None:
+    document, said, asked = browse(whole / "page.html")
+    assert "How it was done" in document
+    assert (said, asked) == ([], [])
+
+
+def test_a_run_alone_says_what_else_would_be_told(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    eyetest("report", place / "run", "--to", tmp_path / "page.html", "--by", "task", "--resamples", 100).fine()
+    words = words_of(tmp_path / "page.html")
+    assert "What is not here" in words
+    assert "no refinement was given. It takes a refinement: name the folder that eyetest refine wrote." in words
+    assert "--with CSV" in words
+    assert "What fell, and what models said" not in words
+    assert not [item.id for item in Benchmark(place / "bench") if item.question in words]
+    line = eyetest("report", place / "run", "--to", tmp_path / "page.html").refused()
+    assert "is already there" in line
+
+
+def test_a_benchmark_alone(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    eyetest("report", place / "bench", "--to", tmp_path / "page.html", "--figures", tmp_path / "f").fine()
+    words = words_of(tmp_path / "page.html")
+    assert "60 items; nobody was asked yet." in words
+    assert "name a run beside the benchmark" in words
+    assert "composition.svg" in {path.name for path in (tmp_path / "f").iterdir()}
+    first = (tmp_path / "page.html").read_bytes()
+    again = ("--to", tmp_path / "page.html", "--figures", tmp_path / "f")
+    eyetest("report", place / "bench", *again, "--overwrite").fine()
+    assert (tmp_path / "page.html").read_bytes().replace(b" --overwrite", b"") == first
+
+
+def test_the_verdicts_of_an_audit_fill_the_gallery(tmp_path: Path, eyetest: Eyetest) -> None:
+    """Every text of the benchmark is an attack, and all of it is shown."""
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="".join(HOSTILE))) as writer:
+        image = writer.images.put(png())
+        for number, text in enumerate(HOSTILE * 2):
+            choices = (Choice(text, correct=True), Choice("nan"))
+            tags = {"core": text}
+            writer.add(Item(id=f"{number} {text}", question=text, choices=choices, images=(image,), tags=tags))
+    eyetest("audit", tmp_path / "b", "--probe", "malformed", "--verdicts", tmp_path / "v.parquet").fine()
+    pairs = list(zip(HOSTILE, reversed(HOSTILE), strict=True))
+    said = [(item.id, who, text) for item in Benchmark(tmp_path / "b") for who, text in pairs]
+    pl.DataFrame(said, schema=["item", "model", "text"], orient="row").write_parquet(tmp_path / "a.parquet")
+    eyetest("import-answers", tmp_path / "a.parquet", "--to", tmp_path / "r", "--bench", tmp_path / "b").fine()
+    page = tmp_path / "page.html"
+    eyetest("report", tmp_path / "r", "--verdicts", tmp_path / "v.parquet", "--to", page).fine()
+    found = Tags(page.read_text())
+    assert not {"script", "img", "iframe", "object", "link", "form", "base"} & found.tags.keys()
+    assert not [name for name, _ in found.attributes if name.startswith("on")]
+    assert page.read_text().count("</style>") == 2
+    assert "\x00" not in page.read_text()
+    words = "".join(found.words)
+    for text in HOSTILE[:7]:
+        assert text in words
+    assert page.read_text().count('<article class="item">') == 16
+    assert page.read_text().count('<ul class="said">') == 16
+    eyetest("report", tmp_path / "b", "--verdicts", tmp_path / "v.parquet", "--to", page, "--gallery", 0,
+            "--overwrite").fine()  # fmt: skip
+    assert '<article class="item">' not in page.read_text()
+
+
+def test_what_it_refuses(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
+    page = ("--to", tmp_path / "page.html")
+    assert "does not exist" in eyetest("report", tmp_path / "nowhere", *page).refused()
+    assert "one refinement" in eyetest("report", place / "refined", place / "refined", *page).refused()
+    assert 'did you mean "task"?' in eyetest("report", place / "run", "--by", "tasks", *page).refused()
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged/refine.json").write_text("{}")
+    assert "without its funnel.csv" in eyetest("report", tmp_path / "damaged", *page).refused()
+    (tmp_path / "damaged/funnel.csv").write_text("nonsense")
+    assert "funnel.csv is damaged" in eyetest("report", tmp_path / "damaged", *page).refused()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes.txt").write_text("somebody's")
+    line = eyetest("report", place / "run", *page, "--figures", tmp_path / "mine", "--overwrite").refused()
+    assert "notes.txt" in line
+    assert not (tmp_path / "page.html").exists()
+    assert (tmp_path / "mine/notes.txt").read_text() == "somebody's"
+
+
+def test_the_documentation_holds(place: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(place)
+    (place / "elo.csv").write_text("model,elo\nalpha,1200\nbeta,1100\ngamma,1000\n")
+    export_benchmark(Benchmark(place / "bench"), "vlmevalkit", place / "mine.tsv")
+    given = commands("reports.md")
+    assert [words[0] for words in given] == ["report"] * 5
+    for words in given[-3:]:  # the first two are those of other tests
+        eyetest(*words, "--resamples", 100).fine()
+    docs = (ROOT / "docs/reports.md").read_text()
+    for name in FIGURES:
+        assert f"| `{name}` |" in docs, name
+    notebook, figure = re.findall(r"```python\n(.*?)```", docs, re.DOTALL)
+    space: dict[str, Any] = {}
+    exec(notebook, space)
+    assert space["drawn"].to_dict()
+    exec(figure, space)
+    assert space["FIGURE"].draw(pl.DataFrame({"group": ["a"], "items": [2]})).to_dict()

@@ -1,0 +1,377 @@
+"""A card says what is known and nothing else, opens in other tools, and changes nothing of the benchmark."""
+
+import re
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from markdown_it import MarkdownIt
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError
+from eyetest.records import Choice, Item, Lineage, Manifest, Recipe, Turn, Verdict
+from eyetest.reports.dataset_card import (
+    Known,
+    Records,
+    Said,
+    card_of,
+    read_said,
+    self_score,
+    with_settings,
+    write_card,
+)
+from eyetest.reports.dataset_card.checks import CHECKS
+from eyetest.reports.dataset_card.licences import Licence
+from eyetest.reports.dataset_card.limits import limits
+from eyetest.reports.dataset_card.practices import practices
+from eyetest.tables import write_records
+from tests.conftest import png
+
+HOSTILE = "a | b\n---\n# <script>alert(1)</script> ![x](http://evil.example/p.png) `c` **d** </td>"
+CANARY = "canary ``` 26b5c67b\n</pre><script>"
+
+
+def make_bench(path: Path, manifest: Manifest | None = None) -> Benchmark:
+    """Choice and text items, with and without pictures, dialogue, lineage and sources."""
+    manifest = manifest or Manifest(name="animals", licence="cc by 4.0", canary="canary 26b5c67b")
+    with BenchmarkWriter(path, manifest) as writer:
+        red, blue = writer.images.put(png("red")), writer.images.put(png("blue"))
+        choices = (Choice("a cat"), Choice("a dog", correct=True))
+        for number in range(4):
+            tags = {"source": "Zoo", "licence": "MIT", "kind": "even" if number % 2 else "odd"}
+            writer.add(Item(id=f"c{number}", question="Which?", images=(red, blue), choices=choices, tags=tags))
+        step = Lineage("twin", "Farm", note="made open")
+        writer.add(
+            Item(
+                id="t", question="How many?", references=("2", "two"), history=(Turn("And?", "Yes"),), lineage=(step,)
+            )
+        )
+    return Benchmark(path)
+
+
+def known_of(bench: Benchmark, **said: Any) -> Known:
+    return card_of(bench, msgspec.convert(said, Said))
+
+
+def written(bench: Benchmark, known: Known | None = None) -> tuple[str, dict[str, Any]]:
+    """The card's text and its front matter."""
+    write_card(known or known_of(bench), bench, bench.path)
+    text = (bench.path / "README.md").read_text()
+    return text, yaml.safe_load(text.split("---\n")[1])
+
+
+def open_croissant(bench: Benchmark) -> Any:
+    return import_module("mlcroissant").Dataset(jsonld=str(bench.path / "croissant.json"))
+
+
+def refined(folder: Path, verdicts: list[Verdict], recipe: dict[str, Any], **about: Any) -> Records:
+    """What a refinement leaves, as far as a card reads it."""
+    folder.mkdir(exist_ok=True)
+    records = Records(folder / "refine.json", folder / "verdicts.parquet")
+    told = {
+        "eyetest": "0.0",
+        "benchmark": {"name": "wild", "fingerprint": "f" * 64},
+        "recipe": msgspec.convert(recipe, Recipe),
+        "panels": {"readers": {"seats": ["m|1", "m2"], "held_out": ["m 3"]}},
+        "recorded": False,
+        **about,
+    }
+    records.about.write_bytes(msgspec.json.encode(told))
+    write_records(verdicts, Verdict, records.verdicts, overwrite=True)
+    return records
+
+
+RECIPE = {
+    "panels": {"readers": {"size": 2, "sight": "blind", "held_out": 1}},
+    "stages": [
+        {"screen": "blind-hits", "panel": "readers", "keep": {"hits": {"op": "<", "value": 2}}},
+        {"review": {"reviewers": 1}},
+    ],
+}
+
+
+def blind(who: str, when: str, value: float, **more: Any) -> dict[str, Any]:
+    accuracy = {"value": value, "low": value - 0.1, "high": value + 0.1, "n": 5} | more
+    return {"panel": "readers", "who": who, "when": when, "models": 1, "accuracy": accuracy}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_croissant_is_valid_and_opens_the_folder_as_it_lies(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b")
+    written(bench)
+    dataset = open_croissant(bench)
+    assert not dataset.metadata.ctx.issues.errors
+    rows = list(dataset.records("items"))
+    assert [row["items/id"].decode() for row in rows] == [item.id for item in bench]
+    assert [option["items/choices/correct"] for option in rows[0]["items/choices"]] == [False, True]
+    assert rows[4]["items/references"] == [b"2", b"two"]
+    assert rows[4]["items/history"][0]["items/history/answer"] == b"Yes"
+    assert rows[4]["items/lineage"][0]["items/lineage/source"] == b"Farm"
+    pictures = {row["pictures-by-hash/file"].decode(): row for row in dataset.records("pictures-by-hash")}
+    assert set(pictures) == {image.filename for image in bench["c0"].images}
+    assert all(row["pictures-by-hash/content"].size == (8, 8) for row in pictures.values())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_croissant_of_words_alone_and_of_odd_names(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name=HOSTILE)) as writer:
+        writer.add(Item(id="1", question="2 + 2?", references=("4",)))
+    bench = Benchmark(tmp_path / "b")
+    _, front = written(bench)
+    assert front["task_categories"] == ["question-answering"]
+    assert not [limit for limit in limits(known_of(bench)) if "without their pictures" in limit]
+    dataset = open_croissant(bench)
+    assert not dataset.metadata.ctx.issues.errors
+    assert len(list(dataset.records("items"))) == 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_datasets_loads_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+
+    bench = make_bench(tmp_path / "b")
+    text, _ = written(bench)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert code
+    space: dict[str, Any] = {}
+    exec(code[1].replace("path/to/this/folder", str(bench.path)), space)
+    hub = import_module("huggingface_hub").DatasetCard(text).data
+    assert (hub.license, hub.size_categories, hub.pretty_name) == ("cc-by-4.0", ["n<1K"], "animals")
+    assert [row["id"] for row in space["items"]] == [item.id for item in bench]
+    assert Path(space["path"]).read_bytes() == png("red")
+
+
+def test_nothing_of_the_benchmark_changes_and_the_card_is_the_same_each_time(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b")
+    before = {path: path.read_bytes() for path in bench.path.rglob("*") if path.is_file()}
+    written(bench)
+    card = {name: (bench.path / name).read_bytes() for name in ("README.md", "croissant.json")}
+    assert {path: path.read_bytes() for path in before} == before
+    assert [item.id for item in Benchmark(bench.path)] == [item.id for item in bench]
+    written(bench)
+    assert card == {name: (bench.path / name).read_bytes() for name in card}
+    assert str(tmp_path) not in "".join(map(str, card.values()))
+
+
+def test_texts_from_outside_stay_texts(tmp_path: Path) -> None:
+    manifest = Manifest(name=HOSTILE, licence=HOSTILE, source=HOSTILE, canary=CANARY, lineage=(Lineage(HOSTILE),))
+    with BenchmarkWriter(tmp_path / "b", manifest) as writer:
+        for number in range(3):
+            tags = {"source": HOSTILE, HOSTILE: f"{HOSTILE}{number}"}
+            writer.add(Item(id=str(number), question="?", references=("1",), tags=tags))
+    bench = Benchmark(tmp_path / "b")
+    records = refined(
+        tmp_path / "r",
+        [Verdict(item="9", stage="blind-hits", verdict="drop", reason=HOSTILE)],
+        RECIPE | {"about": HOSTILE},
+        benchmark={"name": HOSTILE, "fingerprint": ""},
+    )
+    told = dict.fromkeys(("about", "contact", "homepage", "feedback", "paper", "citation", "name"), HOSTILE)
+    known = card_of(bench, Said(**told, creators=(HOSTILE,), sources={HOSTILE: HOSTILE}), records)  # type: ignore[arg-type]
+    text, front = written(bench, known)
+    assert front["license"] == "other"
+    body = re.sub(r"^(`{3,})\w*\n.*?\n\1$", "", text.split("---\n", 2)[2], flags=re.DOTALL | re.MULTILINE)
+    assert "<script" not in body
+    assert "![" not in body
+    assert "://evil" not in body
+    tables = re.findall(r"(?:^\|.*\n)+", body, re.MULTILINE)
+    assert len(tables) > 8
+    for table in tables:
+        cells = {len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}
+        assert len(cells) == 1, table
+    tokens = MarkdownIt().enable("table").parse(body)
+    inside = [token for block in tokens for token in (block, *(block.children or ()))]
+    assert {token.content[:4] for token in inside if token.type.startswith("html")} == {"<!--"}
+    assert not [token for token in inside if token.type in ("image", "hr", "code_inline") and "evil" in token.content]
+    links = {token.attrs["href"] for token in inside if token.type == "link_open"}
+    assert links == {"#licences", "https://arxiv.org/abs/2411.12990"} & links
+    assert CANARY in text, "the canary can be searched for as it is"
+    assert len(re.findall(r"^# ", body, re.MULTILINE)) == 1
+
+
+def test_front_matter_says_what_is_known_and_leaves_out_what_is_not(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b")
+    _, front = written(bench)
+    assert front == {
+        "pretty_name": "animals",
+        "license": "cc-by-4.0",
+        "task_categories": ["visual-question-answering", "multiple-choice"],
+        "size_categories": ["n<1K"],
+        "tags": ["benchmark", "vision-language", "eyetest"],
+        "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": "items.parquet"}]}],
+    }
+    _, front = written(bench, known_of(bench, licence="Our terms", language=["en", "de"], name="Animals"))
+    assert (front["license"], front["license_name"]) == ("other", "Our terms")
+    assert (front["language"], front["pretty_name"]) == (["en", "de"], "Animals")
+
+
+@pytest.mark.parametrize(
+    ("said", "hub", "spdx"),
+    [
+        ("CC BY-SA 4.0", "cc-by-sa-4.0", "CC-BY-SA-4.0"),
+        ("apache-2.0", "apache-2.0", "Apache-2.0"),
+        ("ODbL-1.0", "odbl", "ODbL-1.0"),
+        ("CC BY 4.0 for the texts", "other", ""),
+        ("", "unknown", ""),
+        ("Unknown", "unknown", ""),
+    ],
+)
+def test_licences_are_recognised_or_left_alone(said: str, hub: str, spdx: str) -> None:
+    licence = Licence(said)
+    assert (licence.on_the_hub, licence.spdx) == (hub, spdx)
+    assert licence.is_known == (hub != "unknown")
+
+
+def test_an_unknown_licence_is_said_loudly(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b", Manifest(name="animals"))
+    text, front = written(bench)
+    assert front["license"] == "unknown"
+    assert "> **LICENCE UNKNOWN.**" in text
+    assert "UNKNOWN" in msgspec.json.decode((bench.path / "croissant.json").read_bytes())["license"]
+
+
+def test_each_source_has_the_licence_that_somebody_said(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b")
+    text, _ = written(bench)
+    assert "> **THE LICENCE OF 1 OF 2 SOURCES IS UNKNOWN.**" in text
+    assert "| Zoo | 4 | MIT |" in text, "what its items say"
+    assert "| Farm | 1 | UNKNOWN |" in text, "named by the lineage of an item"
+    text, _ = written(bench, known_of(bench, sources={"Farm": "CC0-1.0", "Barn": "MIT"}))
+    assert "SOURCES IS UNKNOWN" not in text
+    assert "| Farm | 1 | CC0-1.0 |" in text
+    assert "| Barn | 0 | MIT |" in text
+
+
+def test_what_fell_is_counted_by_stage_and_reason(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b")
+    reasons = ["2 of 2 inspectors answer it"] * 3 + [
+        "1 of 2 inspectors answer it",
+        "1,200 answers missing, p = 3e-07",
+    ]
+    first = [Verdict(item=f"x{n}", stage="blind-hits", verdict="drop", reason=why) for n, why in enumerate(reasons)]
+    first += [Verdict(item=item.id, stage="blind-hits", verdict="keep") for item in bench]
+    second = [Verdict(item=item.id, stage="review", verdict="keep", reason="not reviewed") for item in bench]
+    known = card_of(bench, Said(), refined(tmp_path / "r", first + second, RECIPE))
+    text, front = written(bench, known)
+    assert "10 items of **wild** went in, 5 are left." in text
+    assert "| blind-hits | 10 | 5 | 5 | 0 | 0 |" in text
+    assert "| blind-hits | 4 | dropped | 1 to 2 of 2 inspectors answer it |" in text
+    assert "| blind-hits | 1 | dropped | 1,200 answers missing, p = 3e-07 |" in text
+    assert r"| readers | m\|1, m2 | m 3 | blind, direct, 1 × an item |" in text
+    assert "--panel 'readers=m|1,m2,m 3' --hold-out 'm 3' --skip-review --to refined" in text
+    assert "eyetest-refined" in front["tags"]
+    told = list(limits(known))
+    assert any("5 items passed a review stage without a person" in limit for limit in told)
+    assert "No stage looked for wrong gold answers." in told, "a review that nobody held finds nothing"
+
+
+def test_many_reasons_are_summed_up(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b")
+    words = [f"reason {letter}" for letter in "abcdefghijkl"]
+    drops = [Verdict(item=why, stage="blind-hits", verdict="drop", reason=why) for why in words]
+    known = card_of(bench, Said(), refined(tmp_path / "r", drops, RECIPE))
+    assert known.refinement is not None
+    falls = known.refinement.outcomes[0].falls
+    assert sum(fall.items for fall in falls) == len(words)
+    assert falls[-1].reason == "4 other reasons"
+
+
+def test_the_honest_blind_figure_comes_first(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b")
+    keep = [Verdict(item=item.id, stage="blind-hits", verdict="keep") for item in bench]
+
+    def told(*residuals: dict[str, Any]) -> list[str]:
+        return list(limits(card_of(bench, Said(), refined(tmp_path / "r", keep, RECIPE, residual_blind=residuals))))
+
+    both = told(blind("panel", "after", 0.2), blind("held out", "before", 0.6), blind("held out", "after", 0.4))
+    assert both[0].startswith("Without the picture, 1 model that had no say (panel readers) still answered 40 %")
+    assert "(95 % interval 30 % to 50 %) of 5 items. Choosing at random gives 50 %" in both[0]
+    assert "looks cleaner than it is" in both[1]
+    alone = told(blind("panel", "after", 0.2, low=None, high=None))
+    assert "too few items for an interval" in alone[0]
+    assert "No model was held out" in alone[1]
+    assert "Nobody has measured" in told()[0]
+
+
+def test_small_groups_and_few_items_are_limits(tmp_path: Path) -> None:
+    told = list(limits(known_of(make_bench(tmp_path / "b"))))
+    assert "By kind, 2 of 2 groups have fewer than 30 items (even: 2, odd: 2)." in told
+    assert "A model that gets half of the 5 items right is known only to within ± 32.6 points (95 %)." in told, (
+        "half the width of Wilson's interval for 2 of 5, which is .118 to .769"
+    )
+    assert any("not on record that any person" in limit for limit in told)
+
+
+def test_the_list_of_practices_and_its_checks_belong_together() -> None:
+    every = [practice for stage in practices().values() for practice in stage]
+    assert list(practices()) == ["design", "implementation", "documentation", "maintenance", "retirement"]
+    assert {practice.check for practice in every if practice.check} == set(CHECKS)
+    assert {practice.said for practice in every if practice.said} <= set(Said.__struct_fields__)
+    assert max(Counter(practice.name for practice in every).values()) == 1
+    assert not [practice.name for practice in every if practice.check and practice.said]
+
+
+def test_the_score_leaves_out_what_nobody_knows(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b")
+
+    def answers(**said: Any) -> dict[str, str]:
+        stages = self_score(known_of(bench, **said)).stages.values()
+        return {kept.practice.name: kept.answer for stage in stages for kept in stage}
+
+    bare = answers()
+    assert (bare["canary"], bare["licence"], bare["random-level"]) == ("yes", "yes", "yes")
+    assert (bare["contact"], bare["sources"]) == ("no", "no")
+    unknowable = ("human-level", "capability", "repeatable", "uncertainty", "item-checks", "peer-review", "end")
+    assert {bare[name] for name in unknowable} == {"ask"}
+    said = answers(contact="me", about="Animals.", practices={"human-level": True, "canary": False})
+    assert [said[name] for name in ("contact", "capability", "human-level", "canary")] == ["yes", "yes", "yes", "no"]
+    text, _ = written(bench)
+    count = Counter(bare.values())
+    assert f"{count['yes']} of the {count['yes'] + count['no']} practices that can be decided" in text
+    assert f"{count['ask']} more only a person can answer" in text
+
+
+def test_what_people_say_is_checked_and_kept() -> None:
+    words = ["licence=MIT", "language=en, de", "sources.A.B=CC0-1.0", "practices.users=no", "contact="]
+    said = with_settings(Said(contact="old"), [*words, "published=2026-02-01"])
+    assert (said.licence, said.language, said.contact) == ("MIT", ("en", "de"), "")
+    assert (said.sources, said.practices, str(said.published)) == ({"A.B": "CC0-1.0"}, {"users": False}, "2026-02-01")
+    assert with_settings(said, ["sources.A.B=", "language="]).sources == {}
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("licence", "expected KEY=VALUE"),
+        ("license=MIT", 'did you mean "licence"?'),
+        ("sources=MIT", "expected sources.NAME=VALUE"),
+        ("licence.text=MIT", "expected licence=VALUE"),
+        ("practices.canary=maybe", "expected yes or no"),
+        ("practices.canery=yes", 'did you mean "canary"?'),
+        ("published=yesterday", "--set, published"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(word: str, expected: str) -> None:
+    with pytest.raises(InputError, match=re.escape(expected)):
+        with_settings(Said(), [word])
+
+
+def test_a_card_yaml_that_is_wrong_says_where(tmp_path: Path) -> None:
+    (tmp_path / "card.yaml").write_text("licence: MIT\ncontct: me\n")
+    with pytest.raises(InputError, match=r'card.yaml: no setting "contct"; did you mean "contact"'):
+        read_said(tmp_path / "card.yaml")
+
+
+@pytest.mark.parametrize("name", ["refine.json", "verdicts.parquet"])
+def test_a_damaged_refinement_is_one_line(tmp_path: Path, name: str) -> None:
+    bench = make_bench(tmp_path / "b")
+    records = refined(tmp_path / "r", [Verdict(item="t", stage="review", verdict="keep")], RECIPE)
+    (tmp_path / "r" / name).write_bytes(b"{")
+    with pytest.raises(InputError, match=name):
+        card_of(bench, Said(), records)

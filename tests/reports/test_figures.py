@@ -1,0 +1,225 @@
+"""Figures: they show what measures found, whoever was measured, in colours that have a twin in the dark."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+from xml.etree import ElementTree
+
+import polars as pl
+import pytest
+
+from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.records import Finding
+from eyetest.reports import FIGURES, chart, palette
+from eyetest.reports.drawing import as_png, as_svg, for_page
+from eyetest.reports.figures import in_order
+from eyetest.reports.material import Material, unanswered
+from eyetest.reports.telling import Report, tell
+from tests.measures.tables import grid, results
+from tests.reports.pages import HOSTILE
+from tests.reports.synthetic import panel
+
+NAMES = {
+    *("accuracy", "capabilities", "composition", "correlation", "duplicates", "external", "failures", "funnel"),
+    *("instability", "items", "positions", "sight"),
+}
+FUNNEL = pl.DataFrame({"stage": ["blind", "review"], "into": [9, 5], "keep": [5, 4], "fix": [0, 1], "review": [1, 0],
+                       "drop": [3, 0]})  # fmt: skip
+TWICE = Finding(probe="p", kind="duplicate-items", severity="bad", title="t", items=("1", "2"), groups=(("1", "2"),))
+
+
+@cache
+def told(models: int = 30, hostile: bool = False) -> Report:
+    names = [HOSTILE[i % len(HOSTILE)] + str(i) if hostile else f"model {i}" for i in range(models)]
+    found = panel(names, cores=HOSTILE if hostile else ("shape", "colour"))
+    elo = {name: 1000.0 - i for i, name in enumerate(names)}
+    return tell(Material(found, external=elo, funnel=FUNNEL, duplicates=[TWICE]))
+
+
+def test_all_figures_are_there_and_say_how_to_be_read() -> None:
+    assert set(FIGURES) == NAMES
+    assert [figure.place for figure in in_order()] == sorted(figure.place for figure in FIGURES.values())
+    for figure in FIGURES.values():
+        assert figure.title
+        assert figure.needs
+        assert figure.reading.endswith(".")
+
+
+@pytest.mark.parametrize("models", [2, 30])
+def test_two_models_or_thirty(models: int) -> None:
+    report = told(models)
+    drawn = {one.figure.name for one in report.drawn}
+    lost = {one.title for one in report.missing}
+    few = {"correlation", "external", "items"} if models < 3 else set()
+    assert drawn == NAMES - few
+    assert lost == {FIGURES[name].title for name in few}
+    for one in report.drawn:
+        root = ElementTree.fromstring(one.svg)
+        assert float(root.attrib["width"]) < 1_100, one.figure.name
+        assert float(root.attrib["height"]) < 2_400, one.figure.name
+
+
+def colours(svg: str) -> Iterator[str]:
+    for element in ElementTree.fromstring(svg).iter():
+        yield from (element.attrib[name] for name in ("fill", "stroke") if name in element.attrib)
+
+
+def test_every_colour_has_its_twin_in_the_dark() -> None:
+    known = set(re.findall(r'="(#\w+)"', palette.dark_rules()))
+    free = {"none", "transparent", palette.ON_BRIGHT, palette.PAPER, "white"}
+    for one in told(30).drawn:
+        assert set(colours(one.svg)) <= known | free, one.figure.name
+
+
+def test_what_a_dataset_says_stays_text() -> None:
+    words = ""
+    for one in told(4, hostile=True).drawn:
+        page = for_page(one.svg, one.figure.title)
+        root = ElementTree.fromstring(page)
+        kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
+        assert kinds <= {"svg", "g", "path", "rect", "line", "circle", "text", "tspan"}
+        attributes = {name for element in root.iter() for name in element.attrib}
+        assert not [name for name in attributes if name.startswith("on") or "href" in name or name in ("id", "style")]
+        words += "".join(root.itertext())
+        assert not {"null", "NaN", "undefined"} & set(root.itertext()), one.figure.name
+    assert HOSTILE[0] in words
+    assert "\x1b" not in words
+    assert "\u202e" not in words
+
+
+def test_a_drawing_keeps_its_words_on_the_page() -> None:
+    sight = next(one for one in told().drawn if one.figure.name == "sight")
+    page = for_page(sight.svg, "a label")
+    for word in ("model 0", "sighted", "blind", "language model", "gain", "leakage"):
+        assert f">{word}<" in page
+    assert 'aria-label="a label"' in page
+    assert len(page) < len(sight.svg)
+
+
+def numbers(name: str, material: Material) -> pl.DataFrame:
+    return FIGURES[name].numbers(material)
+
+
+def test_numbers_are_those_of_the_measures() -> None:
+    found = panel(["a", "b", "c"])
+    material = Material(found)
+    usual = Settings(own={"sighted": "image", "blind": "blind"})
+    gain = MEASURES["gain"].measure(found, usual).table.filter(pl.col("sighted_by").is_not_null())
+    shown = numbers("sight", material)
+    assert shown.get_column("series").to_list() == ["a", "b", "c"]
+    for column in ("gain", "gain_low", "gain_high", "unclipped", "leakage_high", "sighted", "blind", "n"):
+        assert shown.get_column(column).to_list() == gain.get_column(column).to_list(), column
+    accuracy = MEASURES["accuracy"].measure(found, Settings()).table.sort("model", "sight")
+    shown = numbers("accuracy", material).sort("series", "sight")
+    assert shown.get_column("accuracy_low").to_list() == accuracy.get_column("accuracy_low").to_list()
+    assert set(shown.get_column("random")) == {0.25}
+    by_tag = MEASURES["accuracy"].measure(material.usual, Settings(by=("core",))).table
+    shown = numbers("capabilities", material).filter(pl.col("tag") == "core")
+    assert sorted(shown.get_column("accuracy")) == sorted(by_tag.get_column("accuracy"))
+
+
+def test_failures_are_counted_and_told_apart() -> None:
+    rows: list[dict[str, Any]] = [
+        {"item": "1", "score": 1.0},
+        {"item": "2", "outcome": "failed", "reading": None},
+        {"item": "3", "outcome": "blocked", "reading": None, "score": 0.0},
+        {"item": "4", "reading": "refused", "score": 0.0},
+        {"item": "5", "reading": "unparsed", "score": 0.0},
+        {"item": "6", "reading": None, "score": 1.0},
+        {"item": "7", "reading": "ambiguous", "score": 0.0},
+        {"item": "8", "reading": "text", "score": 0.5},
+    ]
+    row = numbers("failures", Material(results(rows))).row(0, named=True)
+    assert row == {"series": "m", "share": 5 / 8, "failed": 1, "blocked": 1, "refused": 1, "ambiguous": 1,
+                   "unreadable": 1, "calls": 8}  # fmt: skip
+
+
+def test_a_measure_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str, ...]] = []
+    measure = type(MEASURES["accuracy"]).measure
+
+    def counted(self: object, results: Results, settings: Settings) -> object:
+        calls.append(settings.by)
+        return measure(self, results, settings)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(MEASURES["accuracy"]), "measure", counted)
+    report = tell(Material(panel(["a", "b", "c"], items=12)))
+    assert report.headline is not None
+    assert sorted(calls) == [(), (), ("axis",), ("core",)]  # all protocols, the usual one, and that by each tag
+
+
+def test_why_something_is_not_there() -> None:
+    report = tell(Material(grid({"a": [1, 0, 1]}, [{"item": str(i)} for i in range(3)])))
+    assert {one.figure.name for one in report.drawn} == {"accuracy", "failures"}
+    lost = {one.title: one for one in report.missing}
+    assert "no model answered both image and blind" in lost["Blind and sighted"].why
+    assert "--sight image,blind" in lost["Blind and sighted"].needs
+    assert "--by" in lost["Capabilities"].needs
+
+
+def test_a_benchmark_alone_has_what_items_tell() -> None:
+    report = tell(Material(unanswered(panel(["a"]).items), duplicates=[TWICE]))
+    assert [one.figure.name for one in report.drawn] == ["composition", "duplicates"]
+    assert report.headline is None
+    with pytest.raises(NotMeasurable, match="name a run beside the benchmark"):
+        report.material.measured("accuracy")
+
+
+def test_the_usual_protocol_sees_and_is_the_most_asked() -> None:
+    rows = [
+        *({"item": str(i), "model": model, "sight": "blind", "score": 1.0} for i in range(9) for model in "abcd"),
+        *({"item": "1", "model": model, "ask": "cot", "score": 1.0} for model in "ab"),
+        *({"item": "1", "model": model, "score": 0.0} for model in "abc"),
+    ]
+    material = Material(results(rows))
+    assert material.usual_protocols == ["image direct"]
+    assert set(material.measured("accuracy").get_column("accuracy")) == {0.0}
+    assert Material(results(rows[:36])).usual_protocols == ["blind direct"]
+
+
+def test_tags_are_those_that_name_capabilities_or_those_one_names() -> None:
+    items = [
+        {"item": str(i), "tag.core": "xy"[i % 2], "tag.split": "ab"[i % 2], "tag.task": "same", "tag.id": str(i)}
+        for i in range(40)
+    ]
+    found = grid({"a": [1] * 40}, items)
+    assert Material(found).tags == ("core",)
+    assert Material(found, Settings(by=("split",))).tags == ("split",)
+
+
+def test_a_tag_of_a_thousand_values_is_not_held_against_itself() -> None:
+    items = [{"item": str(i), "tag.id": str(i), "tag.core": "xy"[i % 2]} for i in range(40)]
+    found = grid({name: [i % 2 for i in range(40)] for name in "abc"}, items)
+    material = Material(found, Settings(by=("id", "core")))
+    assert material.comparable_tags == ("core",)
+    assert set(FIGURES["capabilities"].numbers(material).get_column("tag")) == {"id", "core"}
+
+
+def test_several_benchmarks_stand_one_below_the_other() -> None:
+    rows = [
+        {"benchmark": bench, "item": str(i), "model": model, "score": float((i + len(model)) % 2)}
+        for bench in ("first", "second")
+        for i in range(8)
+        for model in ("a", "bb", "ccc")
+    ]
+    svg = as_svg(chart("accuracy", results(rows)))
+    assert svg.index("first") < svg.index("second")
+
+
+def test_a_chart_for_a_notebook() -> None:
+    drawn = chart("accuracy", panel(["a", "b"]))
+    spec = drawn.to_dict()
+    assert spec["config"]["background"] == palette.PAPER
+    assert as_png(drawn).startswith(b"\x89PNG")
+    with pytest.raises(NotMeasurable):
+        chart("sight", grid({"a": [1, 0]}))
+
+
+def test_the_map_of_items_shows_every_item_once() -> None:
+    rest = [0.2, -0.42, -0.41, None]
+    frame = pl.DataFrame({"item": list("abcd"), "accuracy": [0.0, 0.5, 0.5, 1.0], "item_rest": rest, "n": [5] * 4})
+    spec = FIGURES["items"].draw(frame).to_dict()
+    cells = [row for rows in spec["datasets"].values() for row in rows if "items" in row]
+    assert sum(row["items"] for row in cells) == 3
+    assert max(row["items"] for row in cells) == 2

@@ -14,7 +14,7 @@ from eyetest.errors import InputError
 
 ROOMS = (
     *("records", "benchmarks", "runs", "scoring", "measures", "prompts", "models", "running"),
-    *("probes", "screens", "curate", "world", "reports", "review", "recipes", "cli"),
+    *("probes", "screens", "curate", "world", "reports", "review", "recipes", "cli", "api"),
 )
 EXPORTING = [eyetest, *(importlib.import_module(f"eyetest.{room}") for room in ROOMS)]
 

@@ -1,25 +1,19 @@
-"""An eye test for vision-language benchmarks and the models that take them."""
+"""An eye test for vision-language benchmarks and the models that take them.
 
-from eyetest.benchmarks import Benchmark, export_benchmark, import_benchmark
-from eyetest.benchmarks import open_benchmark as open  # noqa: A004 (et.open is what one types in a notebook)
-from eyetest.errors import EyetestError
-from eyetest.records import Choice, ImageRef, Item, Lineage, Manifest, Turn
-from eyetest.scoring.rules import Reading, read_choice
+>>> import eyetest as et
+>>> bench = et.open("world/benchmark")
+>>> len(bench)
+60
+"""
+
+from typing import TYPE_CHECKING
+
+from eyetest.api import __all__ as _names
 from eyetest.version import __version__
 
-__all__ = [
-    "Benchmark",
-    "Choice",
-    "EyetestError",
-    "ImageRef",
-    "Item",
-    "Lineage",
-    "Manifest",
-    "Reading",
-    "Turn",
-    "__version__",
-    "export_benchmark",
-    "import_benchmark",
-    "open",
-    "read_choice",
-]
+if TYPE_CHECKING:
+    from eyetest.api import *  # noqa: F403 (the list of public names is there)
+else:
+    from eyetest.api import __dir__, __getattr__  # noqa: F401 (a name is loaded when it is first used)
+
+__all__ = [*_names, "__version__"]  # noqa: PLE0604

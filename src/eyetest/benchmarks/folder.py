@@ -19,21 +19,25 @@ import pyarrow.parquet as pq
 
 from eyetest.benchmarks import itemtable
 from eyetest.benchmarks.images import ImageStore
+from eyetest.benchmarks.signing import is_as_written
 from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, Counts, ImageRef, Item, Manifest, check
 from eyetest.replacing import refuse_to_lose, replacing_folder
 from eyetest.tables import array
 
 MANIFEST = "benchmark.json"
-_ITEMS = "items.parquet"
+ITEMS = "items.parquet"
 _IMAGES = "images"
 SKIPPED = "skipped.jsonl"
 INPUTS = "inputs.json"
-_OURS = (MANIFEST, _ITEMS, _IMAGES, SKIPPED, INPUTS)
+README, CROISSANT = "README.md", "croissant.json"
+_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS)
 _ROW_GROUP = 2_000
 _MOST_KEPT = 48 * 2**20
 _MOST_PENDING = 16 * 2**20
 _BATCH = 500
+_MOST_REMEMBERED = 32
+_lately_opened: dict[Path, None] = {}
 
 
 class Benchmark:
@@ -45,6 +49,7 @@ class Benchmark:
         self.images = ImageStore(path / _IMAGES)
         self._ids: pa.ChunkedArray | None = None
         self._groups: dict[int, pa.Table] = {}
+        _remember(path.absolute())
 
     def __len__(self) -> int:
         return self.manifest.counts.items
@@ -122,10 +127,10 @@ class Benchmark:
     def _items(self) -> Iterator[pq.ParquetFile]:
         """The items' file; whatever is wrong with it becomes one line."""
         try:
-            with pq.ParquetFile(self.path / _ITEMS, memory_map=True) as file:
+            with pq.ParquetFile(self.path / ITEMS, memory_map=True) as file:
                 yield file
         except (pa.ArrowException, OSError, msgspec.DecodeError, UnicodeError) as error:
-            raise InputError(f"{self.path / _ITEMS} is damaged: {str(error).splitlines()[0]}") from None
+            raise InputError(f"{self.path / ITEMS} is damaged: {str(error).splitlines()[0]}") from None
 
     def _id_column(self, file: pq.ParquetFile) -> pa.ChunkedArray:
         if self._ids is None:
@@ -142,6 +147,21 @@ class Benchmark:
         )
 
 
+def home_of(image: ImageRef) -> Benchmark | None:
+    """A benchmark, of those opened lately, that has a picture. As pictures go by their hash, any of them will do."""
+    for path in reversed(_lately_opened):
+        if ImageStore(path / _IMAGES).path(image).is_file():
+            return Benchmark(path)
+    return None
+
+
+def _remember(path: Path) -> None:
+    _lately_opened.pop(path, None)
+    _lately_opened[path] = None
+    if len(_lately_opened) > _MOST_REMEMBERED:
+        del _lately_opened[next(iter(_lately_opened))]
+
+
 def copy_without_pictures(benchmark: Benchmark, to: Path) -> None:
     """Keep a benchmark's items somewhere else, unless some are kept there already.
 
@@ -150,7 +170,7 @@ def copy_without_pictures(benchmark: Benchmark, to: Path) -> None:
     if is_benchmark(to):
         return
     with replacing_folder(to) as place:
-        for name in (MANIFEST, _ITEMS):
+        for name in (MANIFEST, ITEMS):
             shutil.copyfile(benchmark.path / name, place / name)
 
 
@@ -181,7 +201,7 @@ class BenchmarkWriter:
         self.folder = self._replacing.__enter__()
         self.images = ImageStore(self.folder / _IMAGES)
         self.images.root.mkdir()
-        self._parquet = pq.ParquetWriter(self.folder / _ITEMS, itemtable.SCHEMA, compression="zstd")
+        self._parquet = pq.ParquetWriter(self.folder / ITEMS, itemtable.SCHEMA, compression="zstd")
         return self
 
     def __exit__(
@@ -258,7 +278,8 @@ def is_benchmark(path: Path) -> bool:
 
 def refuse_to_replace(path: Path, *, overwrite: bool) -> None:
     """Stop before a benchmark is written where it may not be."""
-    refuse_to_lose(path, overwrite=overwrite, ours=_OURS if is_benchmark(path) else ())
+    card = (README, CROISSANT) if is_as_written(path / README) else ()
+    refuse_to_lose(path, overwrite=overwrite, ours=(*_OURS, *card) if is_benchmark(path) else ())
 
 
 def distinct_images(benchmark: Benchmark) -> Iterator[ImageRef]:

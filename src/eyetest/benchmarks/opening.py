@@ -13,15 +13,17 @@ from pathlib import Path
 
 import msgspec
 
-from eyetest.benchmarks.folder import INPUTS, SKIPPED, Benchmark, BenchmarkWriter, is_benchmark
+from eyetest.benchmarks.folder import INPUTS, README, SKIPPED, Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.formats import FORMATS, recognise
 from eyetest.benchmarks.rows import ReadOptions
+from eyetest.benchmarks.signing import is_as_written
 from eyetest.errors import InputError, ItemError
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
 from eyetest.replacing import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.version import __version__
 
 Progress = Callable[[float], None]
+Beside = Callable[[Path], None]
 _MARKER = ".eyetest"
 _REPORT_EVERY = 50
 _DATA_SUFFIXES = (".tsv", ".json", ".jsonl", ".parquet", ".arrow")
@@ -52,14 +54,27 @@ class Skipped(msgspec.Struct, frozen=True):
 def import_benchmark(
     source: Path, to: Path, how: Import | None = None, progress: Progress = lambda share: None
 ) -> tuple[Benchmark, list[Skipped]]:
-    """Read a file of any known format into a benchmark folder, which appears only when it is complete."""
+    """Read a file of any known format into a benchmark folder, which appears only when it is complete.
+
+    >>> bench, skipped = et.import_benchmark(Path("mine.tsv"), Path("imported"))
+    >>> len(bench), skipped
+    (60, [])
+    """
     how = how or Import()
     _, skipped = _import(source, to, how, progress)
     return Benchmark(to), skipped
 
 
-def export_benchmark(benchmark: Benchmark, format_name: str, to: Path, *, overwrite: bool = False) -> list[str]:
-    """Write a benchmark in another tool's format; returns what the user should know about it."""
+def export_benchmark(
+    benchmark: Benchmark, format_name: str, to: Path, *, overwrite: bool = False, beside: Beside = lambda place: None
+) -> list[str]:
+    """Write a benchmark in another tool's format; returns what the user should know about it.
+
+    ``beside`` adds to an export that is a folder, before it is put in its place.
+
+    >>> et.export_benchmark(et.open("world/benchmark"), "vlmevalkit", Path("exported.tsv"))
+    []
+    """
     format_ = FORMATS[format_name]
     refuse_to_lose(to, overwrite=overwrite, ours=_written_by_us(to) if format_.is_folder else None)
     if not format_.is_folder:
@@ -67,6 +82,7 @@ def export_benchmark(benchmark: Benchmark, format_name: str, to: Path, *, overwr
             return format_.write(benchmark, place, to)
     with replacing_folder(to, overwrite=overwrite) as place:
         notes = format_.write(benchmark, place, to)
+        beside(place)
         (place / _MARKER).write_bytes(msgspec.json.encode(sorted(path.name for path in place.iterdir())))
         return notes
 
@@ -92,7 +108,8 @@ def _written_by_us(folder: Path) -> tuple[str, ...]:
     """What an earlier export of ours left in a folder; nothing if the folder is somebody else's."""
     with suppress(OSError, msgspec.DecodeError, UnicodeError):
         names = msgspec.json.decode((folder / _MARKER).read_bytes(), type=tuple[str, ...])
-        return (*names, _MARKER, "__pycache__")
+        kept = [name for name in names if name != README or is_as_written(folder / README)]
+        return (*kept, _MARKER, "__pycache__")
     return ()
 
 

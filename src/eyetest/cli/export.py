@@ -1,11 +1,12 @@
 """``eyetest export``: give a benchmark to another tool."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from eyetest.benchmarks import FORMATS, export_benchmark
+from eyetest.benchmarks import FORMATS, Benchmark, export_benchmark
 from eyetest.cli import options
 from eyetest.cli.terminal import note, out, safe
 
@@ -21,10 +22,21 @@ def export(
     drop: options.DropOption = None,
     allow_missing_gold: options.GoldOption = False,
 ) -> None:
-    """Write a benchmark as another tool's file, from which the same items can be read again."""
+    """Write a benchmark as another tool's file, from which the same items can be read again.
+
+    A folder that can be uploaded as it is (lmms-eval, datasets) gets the benchmark's card along.
+    """
     FORMATS[format_name]
     read = options.read_options(None, fields, images, answers, drop, allow_missing_gold)
     benchmark = options.open_with_bar(bench, read)
-    for message in export_benchmark(benchmark, format_name, to, overwrite=overwrite):
+    beside = partial(_card, bench, benchmark, format_name)
+    for message in export_benchmark(benchmark, format_name, to, overwrite=overwrite, beside=beside):
         note(message)
     out.print(f"{len(benchmark):,} items as {format_name} → {safe(str(to))}", soft_wrap=True)
+
+
+def _card(bench: Path, benchmark: Benchmark, format_name: str, place: Path) -> None:
+    """The benchmark's card, beside an export that is a folder."""
+    from eyetest.cli.card import write_beside  # noqa: PLC0415 (slow to load, and most exports are files)
+
+    write_beside(bench, benchmark, format_name, place)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -15,13 +14,12 @@ from eyetest.cli.live import watching
 from eyetest.cli.run import estimate_table
 from eyetest.cli.terminal import err, note, out, print_json, print_table, safe
 from eyetest.errors import InputError, short
-from eyetest.measures import Results
 from eyetest.models import read_models
 from eyetest.recipes import Refined, Refining, load_recipe
-from eyetest.recipes.panels import Seated, answering, check_names, seat
+from eyetest.recipes.panels import Seated, seat, seated_on_answers
 from eyetest.recipes.refining import BENCHMARK, REVIEW, RUN, refuse_foreign
 from eyetest.recipes.sources import Live, Recorded, StoppedEarly
-from eyetest.records import ModelEntry, Recipe
+from eyetest.records import Recipe
 from eyetest.review import DECISIONS, QUEUE
 from eyetest.running import Estimate, Limits
 from eyetest.running.measured import results_of
@@ -145,30 +143,6 @@ def refine(
         print_json({"funnel": [step._asdict() for step in steps], "kept": len(result.kept), "paused": result.paused})
         return
     _report(result, steps, to, source)
-
-
-def seated_on_answers(
-    recipe: Recipe, results: Results, named: dict[str, list[str]], held_out: Sequence[str]
-) -> dict[str, Seated]:
-    """Panels out of who answered: those named, or all that answered with a panel's sight."""
-    check_names(recipe, named)
-    known = dict(results.models)
-    wanted = dict(named)
-    judged = {stage.judge for stage in recipe.stages if stage.judge} - {stage.panel for stage in recipe.stages}
-    heard = {name: panel for name, panel in recipe.panels.items() if name not in judged}
-    for name in named:
-        if name in judged:
-            raise InputError(
-                f"--panel {name}: recorded answers judge nothing; what a judge would look at goes to people"
-            )
-    for name, panel in heard.items():
-        present = answering(results, panel)
-        if not present and name not in named:
-            raise InputError(f"panel {name}: nobody answered with sight {panel.sight}")
-        known |= {model: ModelEntry(spec="replay:") for model in present if model not in known}
-        wanted.setdefault(name, list(panel.models) or present)
-    seated = seat(msgspec.structs.replace(recipe, panels=heard), known, wanted, held_out)
-    return seated | {name: Seated(name, recipe.panels[name], ()) for name in judged}
 
 
 def _named(words: Sequence[str]) -> dict[str, list[str]]:

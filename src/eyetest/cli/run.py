@@ -10,7 +10,7 @@ from rich.text import Text
 
 from eyetest.cli import conditions as words
 from eyetest.cli import options
-from eyetest.cli.live import line, watching
+from eyetest.cli.live import watching
 from eyetest.cli.terminal import err, fail, note, out, program, safe
 from eyetest.errors import InputError
 from eyetest.models import Surroundings, parse_models
@@ -18,6 +18,7 @@ from eyetest.records import ModelEntry
 from eyetest.running import Asking, Estimate, Limits, Progress, Session
 from eyetest.running.planning import PASSED_OVER
 from eyetest.running.session import INTERRUPTED
+from eyetest.running.watching import line
 from eyetest.scoring import is_hit, looks_refused
 from eyetest.wording import counted
 

@@ -2,7 +2,7 @@
 
 from eyetest.models.base import Backend, Call, CallError, Model, Surroundings
 from eyetest.models.pictures import Pictures
-from eyetest.models.specs import BACKENDS, make_models, parse_models, read_models
+from eyetest.models.specs import BACKENDS, make_models, named_models, parse_models, read_models
 
 __all__ = [
     "BACKENDS",
@@ -13,6 +13,7 @@ __all__ = [
     "Pictures",
     "Surroundings",
     "make_models",
+    "named_models",
     "parse_models",
     "read_models",
 ]

@@ -36,10 +36,14 @@ def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[
 
 def read_models(path: Path) -> dict[str, ModelEntry]:
     """A ``models.yaml``: name → spec and what is known of the model."""
-    content = read_yaml(path)
+    return named_models(read_yaml(path), str(path))
+
+
+def named_models(content: Any, where: str) -> dict[str, ModelEntry]:
+    """What a ``models.yaml`` holds: names, each with a spec, or with a spec and what is known of the model."""
     if not isinstance(content, dict) or not content:
-        raise InputError(f"{path}: expected names of models, each with a spec")
-    return {str(name): _entry(value, f"{path}: {name}") for name, value in content.items()}
+        raise InputError(f"{where}: expected names of models, each with a spec")
+    return {str(name): _entry(value, f"{where}: {name}") for name, value in content.items()}
 
 
 def make_models(entries: dict[str, ModelEntry], surroundings: Surroundings) -> list[Model]:
@@ -63,6 +67,8 @@ def _one(word: str, listed: dict[str, ModelEntry]) -> tuple[str, ModelEntry]:
 def _entry(value: Any, where: str) -> ModelEntry:
     if isinstance(value, str):
         value = {"spec": value}
+    if isinstance(value, ModelEntry):
+        return _checked(value, where)
     return _checked(convert(value, ModelEntry, where), where)
 
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from eyetest.records import Item, Verdict, tag_word
+from eyetest.records import Item, Verdict, sorting_tags, tag_word
 from eyetest.replacing import replacing_file
 
-_MOST_VALUES = 60
 KINDS = ("keep", "drop", "fix", "review")
 
 
@@ -51,13 +50,3 @@ def write_funnel(path: Path, steps: Sequence[Step]) -> None:
 def _step(stage: str, tag: str, value: str, verdicts: Sequence[Verdict]) -> Step:
     counts: Counter[str] = Counter(verdict.verdict for verdict in verdicts)
     return Step(stage, tag, value, len(verdicts), *(counts[kind] for kind in KINDS))
-
-
-def sorting_tags(items: Sequence[Item]) -> list[str]:
-    """Tags with few enough values to be worth a table."""
-    values: dict[str, set[str]] = {}
-    for item in items:
-        for tag, value in item.tags.items():
-            if (word := tag_word(value)) is not None and len(values.setdefault(tag, set())) <= _MOST_VALUES:
-                values[tag].add(word)
-    return sorted(tag for tag, found in values.items() if 2 <= len(found) <= _MOST_VALUES)

@@ -73,6 +73,30 @@ def seat(
     return found
 
 
+def seated_on_answers(
+    recipe: Recipe, results: Results, named: Mapping[str, Sequence[str]], held_out: Sequence[str]
+) -> dict[str, Seated]:
+    """Panels out of who answered: those named, or all that answered with a panel's sight."""
+    check_names(recipe, named)
+    known = dict(results.models)
+    wanted = dict(named)
+    judged = {stage.judge for stage in recipe.stages if stage.judge} - {stage.panel for stage in recipe.stages}
+    heard = {name: panel for name, panel in recipe.panels.items() if name not in judged}
+    for name in named:
+        if name in judged:
+            raise InputError(
+                f"--panel {name}: recorded answers judge nothing; what a judge would look at goes to people"
+            )
+    for name, panel in heard.items():
+        present = answering(results, panel)
+        if not present and name not in named:
+            raise InputError(f"panel {name}: nobody answered with sight {panel.sight}")
+        known |= {model: ModelEntry(spec="replay:") for model in present if model not in known}
+        wanted.setdefault(name, list(panel.models) or present)
+    seated = seat(msgspec.structs.replace(recipe, panels=heard), known, wanted, held_out)
+    return seated | {name: Seated(name, recipe.panels[name], ()) for name in judged}
+
+
 def check_names(recipe: Recipe, named: Iterable[str]) -> None:
     """Refuse a panel that the recipe does not have."""
     for name in named:

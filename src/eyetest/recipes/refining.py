@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
+from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.curate.selection import CannotMeet
 from eyetest.errors import InputError
 from eyetest.recipes.funnel import Step, funnel, write_funnel
@@ -24,6 +25,7 @@ from eyetest.recipes.sources import Source
 from eyetest.records import Decision, Item, Lineage, Recipe, Stage, Verdict
 from eyetest.replacing import replacing_file
 from eyetest.reports import write_refine_page
+from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
 from eyetest.review import DECISIONS, decide, read_decisions, write_queue
 from eyetest.review.decisions import edited
 from eyetest.screens import SCREENS, Case, Evidence
@@ -186,6 +188,7 @@ class Refining:
             place.write_bytes(msgspec.json.format(msgspec.json.encode(self._about(found)), indent=2) + b"\n")
         if found.kept:
             self._write_benchmark(found)
+            self._write_card()
         elif is_benchmark(self.to / BENCHMARK):
             shutil.rmtree(self.to / BENCHMARK)  # made by an earlier run out of other verdicts
         self._write_page(found)
@@ -213,6 +216,11 @@ class Refining:
         with BenchmarkWriter(self.to / BENCHMARK, manifest, overwrite=True, gold_required=False) as writer:
             for item in found.kept:
                 writer.adopt(item, self.benchmark)
+
+    def _write_card(self) -> None:
+        refined = Benchmark(self.to / BENCHMARK)
+        known = card_of(refined, read_said(self.to / SAID), Records(self.to / ABOUT, self.to / VERDICTS))
+        write_card(known, refined, refined.path)
 
     def _about(self, found: Refined) -> dict[str, Any]:
         return {
@@ -247,8 +255,8 @@ def _residuals(heard: Sequence[tuple[Seated, Evidence, list[Item]]], left: Seque
 
 
 def refuse_foreign(to: Path) -> None:
-    """Do not write into a folder that holds something else."""
-    ours = {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, REPORT}
+    """Do not write into a folder that holds something else, or over a card that a person has changed."""
+    ours = {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, REPORT, SAID}
     if to.exists() and not to.is_dir():
         raise InputError(f"{to} is a file; a refinement is a folder")
     foreign = (
@@ -256,3 +264,6 @@ def refuse_foreign(to: Path) -> None:
     )
     if foreign:
         raise InputError(f'{to} holds "{foreign[0]}", which is not part of a refinement; choose another place')
+    read_said(to / SAID)
+    if is_benchmark(to / BENCHMARK):
+        refuse_to_replace(to / BENCHMARK, overwrite=True)

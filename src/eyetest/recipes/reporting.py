@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 import yaml
 
-from eyetest.recipes.funnel import sorting_tags
 from eyetest.recipes.panels import Seated
 from eyetest.recipes.residual import Residual
-from eyetest.records import Item, Recipe, Verdict, tag_word
+from eyetest.records import Item, Recipe, Verdict, sorting_tags, tag_word
 from eyetest.reports import Blind, Refinement
 
 

@@ -14,6 +14,7 @@ from eyetest.records.item import (
     Turn,
     image_numbers,
     letter,
+    sorting_tags,
     tag_word,
 )
 from eyetest.records.manifest import FOLDER_VERSION, Counts, Manifest, Origin
@@ -108,5 +109,6 @@ __all__ = [
     "parse_rule",
     "problems",
     "shown_order",
+    "sorting_tags",
     "tag_word",
 ]

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 MAX_CHOICES = 26
+_MOST_VALUES = 60
 _PLACEHOLDER = re.compile(r"<image (\d{1,3})>")
 ImageFormat = Literal["png", "jpeg", "gif", "webp", "bmp", "tiff"]
 IMAGE_FORMATS: tuple[ImageFormat, ...] = get_args(ImageFormat)
@@ -130,6 +131,16 @@ def tag_word(value: Any) -> str | None:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if isinstance(value, str | int | float) else None
+
+
+def sorting_tags(items: Iterable[Item]) -> list[str]:
+    """Tags with few enough values to be worth a table."""
+    values: dict[str, set[str]] = {}
+    for item in items:
+        for tag, value in item.tags.items():
+            if (word := tag_word(value)) is not None and len(values.setdefault(tag, set())) <= _MOST_VALUES:
+                values[tag].add(word)
+    return sorted(tag for tag, found in values.items() if 2 <= len(found) <= _MOST_VALUES)
 
 
 def image_numbers(text: str) -> tuple[int, ...]:

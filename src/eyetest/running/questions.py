@@ -16,6 +16,7 @@ from eyetest.running.planning import PASSED_OVER
 from eyetest.running.progress import Progress
 from eyetest.running.runner import NotAskedError, Runner
 from eyetest.running.session import Watch, one_error, stopping_on_ctrl_c
+from eyetest.running.waiting import wait_for
 from eyetest.runs import RunWriter, StoredResponses
 
 _TOKENS = 1_024
@@ -60,7 +61,7 @@ class Questions:
             if open_:
                 run.record(RunStep(what=what, requests=len(open_), options={"models": model}), entry, about)
                 with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
-                    asyncio.run(self._carry_out(run, made, open_, found, progress))
+                    wait_for(self._carry_out(run, made, open_, found, progress))
         return [found[call.id] for call in calls], progress
 
     async def _carry_out(

@@ -27,6 +27,7 @@ from eyetest.running.limits import Limits
 from eyetest.running.planning import Estimate, Plan
 from eyetest.running.progress import Progress
 from eyetest.running.runner import Runner
+from eyetest.running.waiting import hearing, wait_for
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
 
 Watch = Callable[[Progress], AbstractContextManager[Any]]
@@ -112,7 +113,7 @@ class Session:
             copy_without_pictures(self.benchmark, to / BENCHMARK)
             if estimate.calls:
                 with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
-                    asyncio.run(self._ask(run, progress, settled))
+                    wait_for(self._ask(run, progress, settled))
             if progress.saved:
                 run.amend(saved=progress.saved)
         return progress
@@ -163,7 +164,7 @@ def one_error() -> Iterator[None]:
 
 @contextmanager
 def stopping_on_ctrl_c(runner: Runner) -> Iterator[None]:
-    """Ctrl-C once lets the calls in flight finish, twice gives them up. Only the main thread can be told."""
+    """Ctrl-C once lets the calls in flight finish, twice gives them up. In a thread, whoever waits for it tells."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
     def pressed() -> None:
@@ -177,7 +178,8 @@ def stopping_on_ctrl_c(runner: Runner) -> Iterator[None]:
         for number in signals:
             loop.add_signal_handler(number, pressed)
     try:
-        yield
+        with hearing(pressed):
+            yield
     finally:
         with suppress(ValueError, RuntimeError, NotImplementedError):
             for number in signals:

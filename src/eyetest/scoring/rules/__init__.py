@@ -13,5 +13,9 @@ __all__ = ["RULE_SETS", "Kind", "Reading", "Reply", "RuleSet", "ask_judge", "rea
 
 
 def read_choice(text: str, options: Sequence[str], rules: str = "eyetest", *, marks: Marks = "upper") -> Reading:
-    """Say which of the options, in the order as shown, a reply commits to."""
+    """Say which of the options, in the order as shown, a reply commits to.
+
+    >>> et.read_choice("It has stripes, so it is B.", ["a lion", "a zebra"]).index
+    1
+    """
     return RULE_SETS[rules].read(Reply(text, tuple(options), marks))

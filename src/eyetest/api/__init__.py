@@ -1,0 +1,109 @@
+"""The same in Python: what notebooks and programs call. ``import eyetest as et`` has all of it.
+
+A name is loaded when it is first used, so that importing costs next to nothing. A name is added by a line in
+``_HOMES``, one in ``__all__`` and one that shows type checkers what it is; a measure of its own needs none of them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eyetest import world
+    from eyetest.api import measure
+    from eyetest.api.asking import run
+    from eyetest.api.auditing import Audited, audit
+    from eyetest.api.bringing import import_answers
+    from eyetest.api.charting import chart, charts
+    from eyetest.api.comparing import Compared, compare
+    from eyetest.api.gathering import results
+    from eyetest.api.measured import Measured
+    from eyetest.api.opening import open, open_run  # noqa: A004
+    from eyetest.api.refining import Refined, refine
+    from eyetest.api.reporting import report
+    from eyetest.api.scoring import score
+    from eyetest.benchmarks import Benchmark, ReadOptions, export_benchmark, import_benchmark
+    from eyetest.errors import EyetestError
+    from eyetest.measures import Results
+    from eyetest.records import Choice, Condition, ImageRef, Item, Lineage, Manifest, ModelEntry, Turn
+    from eyetest.running import Limits
+    from eyetest.runs import Run
+    from eyetest.scoring.rules import Reading, read_choice
+
+__all__ = [
+    "Audited",
+    "Benchmark",
+    "Choice",
+    "Compared",
+    "Condition",
+    "EyetestError",
+    "ImageRef",
+    "Item",
+    "Limits",
+    "Lineage",
+    "Manifest",
+    "Measured",
+    "ModelEntry",
+    "ReadOptions",
+    "Reading",
+    "Refined",
+    "Results",
+    "Run",
+    "Turn",
+    "audit",
+    "chart",
+    "charts",
+    "compare",
+    "export_benchmark",
+    "import_answers",
+    "import_benchmark",
+    "measure",
+    "open",
+    "open_run",
+    "read_choice",
+    "refine",
+    "report",
+    "results",
+    "run",
+    "score",
+    "world",
+]
+
+_HOMES: dict[str, tuple[str, ...]] = {
+    "eyetest": ("world",),
+    "eyetest.api": ("measure",),
+    "eyetest.api.asking": ("run",),
+    "eyetest.api.auditing": ("Audited", "audit"),
+    "eyetest.api.bringing": ("import_answers",),
+    "eyetest.api.charting": ("chart", "charts"),
+    "eyetest.api.comparing": ("Compared", "compare"),
+    "eyetest.api.measured": ("Measured",),
+    "eyetest.api.gathering": ("results",),
+    "eyetest.api.opening": ("open", "open_run"),
+    "eyetest.api.refining": ("Refined", "refine"),
+    "eyetest.api.reporting": ("report",),
+    "eyetest.api.scoring": ("score",),
+    "eyetest.benchmarks": ("Benchmark", "ReadOptions", "export_benchmark", "import_benchmark"),
+    "eyetest.errors": ("EyetestError",),
+    "eyetest.measures": ("Results",),
+    "eyetest.records": ("Choice", "Condition", "ImageRef", "Item", "Lineage", "Manifest", "ModelEntry", "Turn"),
+    "eyetest.running": ("Limits",),
+    "eyetest.runs": ("Run",),
+    "eyetest.scoring.rules": ("Reading", "read_choice"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_ROOMS = ("eyetest", "eyetest.api")
+"""Where the name is a module of its own."""
+
+if not TYPE_CHECKING:  # so that a type checker still sees a name that is not there
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME_OF:
+            whole = import_module("eyetest")
+            raise AttributeError(f"module 'eyetest' has no attribute {name!r}", name=name, obj=whole)
+        import_module("eyetest.api.showing")
+        home = _HOME_OF[name]
+        return import_module(f"{home}.{name}") if home in _ROOMS else getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,145 @@
+"""Every measure as a function: ``et.measure.gain(run, by="task")``.
+
+The functions are made from the registry of measures, so a measure that is added there is here as well, with its own
+settings as keywords.
+
+>>> found = et.measure.accuracy("run", by="core", where={"sight": "image"})
+>>> found.frame.height > 3
+True
+"""
+
+import keyword
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from inspect import Parameter, Signature
+from pathlib import Path
+from textwrap import fill
+from typing import Any, Protocol
+
+from eyetest.api.gathering import Measurable, as_results
+from eyetest.api.measured import Measured
+from eyetest.api.opening import several
+from eyetest.errors import InputError, nearest
+from eyetest.measures import MEASURES, Measure, Settings
+from eyetest.measures.caveats import caveats
+from eyetest.measures.narrowing import Wanted, as_written, narrowed, read_where
+from eyetest.measures.own import EXTERNAL, own_settings, read_external
+from eyetest.measures.printed import plain
+from eyetest.records import tag_word
+
+Where = str | Iterable[str] | Mapping[str, Any]
+_FEWEST_RESAMPLES = 100
+_SHARED = """\
+runs: a run folder, several of them, or what `et.results` gave
+by: a row for each value of a tag, or of several
+where: only these scores: {"sight": "image", "model": ["A", "B"]}, or "sight=image" as on the command line
+level: of the intervals
+seed: of all drawing
+resamples: for bootstrapped intervals
+"""
+_EXAMPLES = {
+    "correlation": 'by="core", where={"sight": "image"}',
+    "flips": 'from_="sight=blind", to="sight=image"',
+    "linked": 'from_="sight=blind", to="sight=image"',
+    "human": 'model="seer"',
+    "difficulty": 'bands="easy:2-3,hard:0-1"',
+}
+"""What a measure has to be told before it can measure anything."""
+
+
+class MeasureFunction(Protocol):
+    """What every function here is like; ``own`` are the measure's own settings."""
+
+    __name__: str
+
+    def __call__(
+        self,
+        runs: Measurable,
+        *,
+        by: str | Sequence[str] = (),
+        where: Where = (),
+        level: float = 0.95,
+        seed: int = 0,
+        resamples: int = 2_000,
+        **own: Any,
+    ) -> Measured:
+        """Measure some runs."""
+        ...
+
+
+def __getattr__(name: str) -> MeasureFunction:
+    if name.startswith("_") or name.replace("_", "-") not in MEASURES:
+        raise AttributeError(f"no measure {name!r}; {nearest(name, __dir__())}")
+    return _function(name.replace("_", "-"))
+
+
+def __dir__() -> list[str]:
+    return [name.replace("-", "_") for name in MEASURES]
+
+
+@cache
+def _function(name: str) -> MeasureFunction:
+    chosen = MEASURES[name]
+    keys = {_as_keyword(key): key for key in chosen.own}
+
+    def compute(
+        runs: Measurable,
+        *,
+        by: str | Sequence[str] = (),
+        where: Where = (),
+        level: float = 0.95,
+        seed: int = 0,
+        resamples: int = 2_000,
+        **own: Any,
+    ) -> Measured:
+        if not 0.5 <= level < 1 or resamples < _FEWEST_RESAMPLES:
+            raise InputError(f"level: from 0.5 to 0.999; resamples: at least {_FEWEST_RESAMPLES}")
+        said = {keys.get(key, key): value for key, value in own.items()}
+        if isinstance(said.get(EXTERNAL), str | Path):
+            said[EXTERNAL] = read_external(Path(said[EXTERNAL]))
+        settings = Settings(tuple(several(by)), level, seed, resamples, own_settings(chosen, said))
+        kept = narrowed(as_results(runs), wanted(where))
+        found = chosen.measure(kept, settings)
+        return Measured(name, plain(found.table), (*found.notes, *caveats(kept)), settings)
+
+    compute.__name__ = compute.__qualname__ = name.replace("-", "_")
+    compute.__doc__ = _about(chosen)
+    compute.__signature__ = _signature(compute, chosen)  # type: ignore[attr-defined]
+    return compute
+
+
+def wanted(where: Where) -> list[Wanted]:
+    """What a user said of the scores that count."""
+    if not isinstance(where, Mapping):
+        return read_where([where] if isinstance(where, str) else where)
+    several = {column: value if isinstance(value, list | tuple | set) else [value] for column, value in where.items()}
+    return [
+        (column, [word for value in values for word in (as_written(value), tag_word(value)) if word is not None])
+        for column, values in several.items()
+    ]
+
+
+def _as_keyword(key: str) -> str:
+    """A setting's name as Python can write it: ``at-least`` is ``at_least``, ``from`` is ``from_``."""
+    word = key.replace("-", "_")
+    return f"{word}_" if keyword.iskeyword(word) else word
+
+
+def _signature(compute: Any, chosen: Measure) -> Signature:
+    """The shared keywords, then the measure's own, with their defaults."""
+    known = [one for one in Signature.from_callable(compute).parameters.values() if one.kind != one.VAR_KEYWORD]
+    short = [one.replace(annotation=one.empty) for one in known]
+    kind = Parameter.KEYWORD_ONLY
+    own = [Parameter(_as_keyword(key), kind, default=value) for key, (value, _) in chosen.own.items()]
+    return Signature([*short, *own], return_annotation=Measured)
+
+
+def _about(chosen: Measure) -> str:
+    """What a measure says, and what may be said to it."""
+    name = chosen.name.replace("-", "_")
+    idea = fill(" ".join((type(chosen).__doc__ or "").split()), 100)
+    own = "".join(f"{_as_keyword(key)}: {about}\n" for key, (_, about) in chosen.own.items())
+    settings = "".join(f"    {line}\n" for line in f"{_SHARED}{own}".splitlines())
+    told = ", ".join(['"run"', *filter(None, [_EXAMPLES.get(chosen.name, "")])])
+    summary = chosen.summary[0].upper() + chosen.summary[1:]
+    return f"{summary}.\n\n{idea}\n\n{settings}\n>>> found = et.measure.{name}({told})\n>>> len(found) > 0\nTrue\n"

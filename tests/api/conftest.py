@@ -1,0 +1,46 @@
+"""A small drawn world, answers of three scripted models to it, and a recipe's panel: what the examples speak of."""
+
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+
+import eyetest as et
+from eyetest.benchmarks import BenchmarkWriter
+
+ITEMS = 60
+MODELS = {
+    "seer": {"spec": "scripted:right=0.9,blind=0.4", "base": "language"},
+    "squinter": {"spec": "scripted:right=0.6,blind=0.4,seed=2", "base": "language"},
+    "language": "scripted:right=0.3,blind=0.3,seed=3",
+}
+PANEL = {f"reader-{seed}": f"scripted:right=0.3,blind=0.35,seed={seed}" for seed in range(5)}
+
+
+@pytest.fixture(scope="session")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``world/benchmark``, ``run``, ``mine.tsv``, ``models.yaml``. Nobody changes it; `here` is a copy."""
+    place = tmp_path_factory.mktemp("drawn")
+    world = et.world.new_world(place / "first", et.world.load_rates("none"), items=ITEMS, size=64, seed=1)
+    (place / "world").mkdir()
+    with BenchmarkWriter(place / "world/benchmark", world.manifest) as writer:
+        for number, item in enumerate(world):
+            before = f"q{number - 1:02}" if number % 2 else ""
+            writer.adopt(msgspec.structs.replace(item, group=before), world)
+    et.export_benchmark(world, "vlmevalkit", place / "mine.tsv")
+    (place / "models.yaml").write_text(yaml.safe_dump(PANEL))
+    orders = [et.Condition(order=order) for order in (0, 1)]
+    et.run(place / "world/benchmark", MODELS, sights="image,blind", conditions=orders, to=place / "run")
+    return place
+
+
+@pytest.fixture
+def here(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same files, linked where a test may write, in the folder where it runs."""
+    for name in ("world", "mine.tsv", "models.yaml"):
+        (tmp_path / name).symlink_to(drawn / name)
+    shutil.copytree(drawn / "run", tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

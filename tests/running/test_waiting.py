@@ -1,0 +1,61 @@
+"""Work is waited for the same way with an event loop running and without."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from eyetest.running.waiting import hearing, wait_for
+
+
+def outside(work: Coroutine[Any, Any, None]) -> None:
+    wait_for(work)
+
+
+def inside(work: Coroutine[Any, Any, None]) -> None:
+    async def cell() -> None:
+        wait_for(work)
+
+    asyncio.run(cell())
+
+
+both = pytest.mark.parametrize("wait", [outside, inside])
+
+
+@both
+def test_it_waits_to_the_end(wait: Callable[..., None]) -> None:
+    done: list[int] = []
+
+    async def work() -> None:
+        await asyncio.sleep(0.01)
+        done.append(1)
+
+    wait(work())
+    assert done == [1]
+
+
+@both
+def test_an_error_arrives_as_it_is(wait: Callable[..., None]) -> None:
+    async def work() -> None:
+        raise LookupError("lost")
+
+    with pytest.raises(LookupError, match="lost"):
+        wait(work())
+
+
+def test_ctrl_c_is_handed_on_and_the_handler_put_back() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    heard: list[int] = []
+
+    async def work() -> None:
+        with hearing(lambda: heard.append(1)):
+            while len(heard) < 2:
+                os.kill(os.getpid(), signal.SIGINT)
+                await asyncio.sleep(0.05)
+
+    inside(work())
+    assert len(heard) >= 2
+    assert signal.getsignal(signal.SIGINT) is before

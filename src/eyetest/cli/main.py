@@ -29,6 +29,7 @@ _COMMANDS = {
     "recipe": "recipe:recipe",
     "card": "card:card",
     "world": "world:world",
+    "zoo": "zoo:zoo",
     "describe": "describe:describe",
     "subset": "subset:subset",
     "estimate": "estimate:estimate",

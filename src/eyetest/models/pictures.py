@@ -34,6 +34,12 @@ class Pictures:
             self._keep(sha256, url)
         return url
 
+    def open(self, part: Picture | GreyPicture) -> Pillow.Image:
+        """A picture, decoded, in red, green and blue."""
+        if isinstance(part, GreyPicture):
+            return Pillow.new("RGB", (part.width, part.height), (_GREY,) * 3)
+        return self._store.open(part.image).convert("RGB")
+
     def _keep(self, sha256: str, url: bytes) -> None:
         self._kept[sha256] = url
         self._size += len(url)

@@ -1,0 +1,96 @@
+"""Text as numbers: whole words where they are known, bytes where they are not, so that any text can be read.
+
+Case is given up except in single capitals, which are marks of options. A piece that follows the one before it without
+a space is another token than the same piece after a space, so that what a model says can be written as it is meant.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from string import ascii_letters, digits
+
+from eyetest.records import Message, Prompt, Words
+
+STYLES = ("letter", "bracket", "full", "sentence", "said", "words", "backwards", "careful")
+"""How models reply when they are asked for a mark; a token at the beginning of its turn tells a model its own way."""
+PAD, END, USER, ASSISTANT, PICTURE = range(5)
+SPECIAL = ("<pad>", "<end>", "<user>", "<assistant>", "<picture>", *(f"<{style}>" for style in STYLES))
+_BYTES = 256
+_PIECE = re.compile(r"([^\S\n]*)(\n|[A-Z](?![^\W_])|[^\W\d_]+|\d|[^\w\s]|_)")
+
+
+def pieces(text: str) -> list[str]:
+    """A text cut into pieces; those that come after a space, or first, begin with one."""
+    found = []
+    fresh = True
+    for gap, piece in _PIECE.findall(text):
+        plain = piece if len(piece) == 1 and piece.isupper() else piece.lower()
+        found.append(f" {plain}" if (gap or fresh) and plain != "\n" else plain)
+        fresh = plain == "\n"
+    return found
+
+
+class Tokens:
+    """A vocabulary, and both ways through it."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = tuple(words)
+        first = len(SPECIAL) + _BYTES
+        self._numbers = {word: first + place for place, word in enumerate(words)}
+        self.size = first + len(words)
+        self._newline, self._stop = self._numbers.get("\n", -1), self._numbers.get(".", -1)
+        self._marks = {self._numbers.get(f" {one}", -1) for one in (*ascii_letters, *digits)} - {-1}
+
+    def encode(self, text: str) -> list[int]:
+        """The numbers of a text."""
+        found: list[int] = []
+        for piece in pieces(text):
+            number = self._numbers.get(piece)
+            if number is None:
+                found += [len(SPECIAL) + byte for byte in piece.encode("utf-8", "replace")]
+            else:
+                found.append(number)
+        return found
+
+    def decode(self, numbers: Iterable[int]) -> str:
+        """The text of some numbers, with a capital at its beginning."""
+        data = b"".join(self._bytes(number) for number in numbers)
+        text = data.decode("utf-8", "replace").replace("\n ", "\n").strip()
+        return "\n".join(line[:1].upper() + line[1:] for line in text.split("\n"))
+
+    def word(self, number: int) -> str:
+        """One token as text."""
+        return SPECIAL[number] if number < len(SPECIAL) else self._bytes(number).decode("utf-8", "replace")
+
+    def encode_prompt(self, prompt: Prompt, style: str = STYLES[0]) -> list[int]:
+        """A whole prompt, up to where the model's own turn begins."""
+        found: list[int] = []
+        for message in prompt.messages:
+            found += self._turn(message)
+        return [*found, ASSISTANT, SPECIAL.index(f"<{style}>"), *self.encode(prompt.prefill)]
+
+    def lines(self, numbers: Sequence[int]) -> list[int]:
+        """For each token the mark of the option in whose line it stands, or PAD: so that options are told apart."""
+        found: list[int] = []
+        mark, fresh = PAD, False
+        for place, number in enumerate(numbers):
+            if fresh:
+                marked = place + 1 < len(numbers) and numbers[place + 1] == self._stop and number in self._marks
+                mark = number if marked else PAD
+            elif number == self._newline or number < len(SPECIAL):
+                mark = PAD
+            fresh = number == self._newline
+            found.append(mark)
+        return found
+
+    def _turn(self, message: Message) -> list[int]:
+        found = [ASSISTANT if message.role == "assistant" else USER]
+        for part in message.parts:
+            found += self.encode(part.text) if isinstance(part, Words) else [PICTURE]
+        return [*found, END] if message.role == "assistant" else found
+
+    def _bytes(self, number: int) -> bytes:
+        if number < len(SPECIAL):
+            return b""
+        if number < len(SPECIAL) + _BYTES:
+            return bytes([number - len(SPECIAL)])
+        return self.words[number - len(SPECIAL) - _BYTES].encode("utf-8")

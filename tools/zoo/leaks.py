@@ -1,0 +1,60 @@
+"""Items of the world that leaked: who gets which, and how they are written down."""
+
+from collections.abc import Sequence
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+from eyetest.models.embedded.tokens import Tokens
+from eyetest.world.casting import cast
+from eyetest.world.drafting import Draft
+from eyetest.world.flaws import load_rates
+from eyetest.world.rendering import render
+from tools.zoo.examples import leaked_example
+from tools.zoo.lines import SHORT, Array, Line, Lines, line
+from tools.zoo.plan import WorldPlan
+from tools.zoo.pool import SIDE
+
+TEXT = "text"
+"""The group of items that leaked to language models; all others leaked to vision models."""
+
+
+class WrittenLeaks(NamedTuple):
+    """What leaked to a group: each item in many orders and wordings, with its picture and without."""
+
+    seen: Lines
+    read: Lines
+    owners: Array
+    """Which picture belongs to a row of ``seen``."""
+    pictures: Array
+
+
+def leaked_items(world: WorldPlan) -> dict[str, list[Draft]]:
+    """The items that leaked to each group, as the world's own truth table says; no other item is looked at."""
+    found: dict[str, list[Draft]] = {}
+    for one in cast(world.items, world.seed, load_rates(world.flaws)):
+        for group in one.draft.leaked_to:
+            found.setdefault(group, []).append(one.draft)
+    return found
+
+
+def write_leaks(items: Sequence[Draft], tokens: Tokens, variants: int, seed: str) -> WrittenLeaks:
+    """Every item so many times."""
+    rng = Random(seed)
+    seen: list[Line] = []
+    read: list[Line] = []
+    for one in items:
+        for _ in range(variants):
+            blind = rng.choice(("blind", "blind-guess"))
+            seen.append(_line(one, "image", tokens, rng))
+            read.append(_line(one, blind, tokens, rng))
+    owners = np.repeat(np.arange(len(items)), variants)
+    pictures = np.stack([np.asarray(render(one, SIDE)) for one in items])
+    return WrittenLeaks(Lines.of(seen, SHORT), Lines.of(read, SHORT), owners, pictures)
+
+
+def _line(one: Draft, sight: str, tokens: Tokens, rng: Random) -> Line:
+    while (written := line(leaked_example(one, sight, rng), tokens, SHORT)) is None:
+        pass
+    return written

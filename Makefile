@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check test-slow speed peers browser lock clean
+.PHONY: demo test check test-slow speed peers browser torch lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -28,6 +28,8 @@ speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/score.py
 	$(BIN)/python speed/tables.py
 	$(BIN)/python speed/captions.py
+	$(BIN)/python speed/report.py
+	$(BIN)/python speed/zoo.py
 
 # Tools that speed/ compares with, in an environment of their own.
 peers: .venv-peers/installed
@@ -36,6 +38,10 @@ peers: .venv-peers/installed
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
+
+# For the tests of tools/zoo, which trains the models in the package; they are skipped without it.
+torch: $(VENV)/dev.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 
 # A browser for the tests that open pages; they are skipped where there is none. Needs root, Debian or Ubuntu.
 browser:

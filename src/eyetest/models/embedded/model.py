@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
 from threading import Lock
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
-from eyetest.errors import EyetestError, InputError
+from eyetest.errors import EyetestError, InputError, short
 from eyetest.models.base import Call, CallError, Surroundings
 from eyetest.models.embedded.cards import Card, weights
 from eyetest.models.embedded.network import Network
@@ -26,6 +26,7 @@ _BATCH = 32
 _MOST_WORKERS = 8
 _MOST_TOKENS = 900
 _KNOWN_SETTINGS = ("temperature", "max_tokens", "max_completion_tokens", "seed", "model")
+_LEAST = {"temperature": 0, "max_tokens": 1, "max_completion_tokens": 1}
 _PIXELS_KEPT = 2_000
 _PROMPTS_KEPT = 1_000
 
@@ -43,9 +44,7 @@ class EmbeddedModel:
 
     def __init__(self, name: str, entry: ModelEntry, card: Card, surroundings: Surroundings) -> None:
         self.name, self.entry, self._card, self._pictures = name, entry, card, surroundings.pictures
-        for key in entry.sampling:
-            if key not in _KNOWN_SETTINGS:
-                raise InputError(f'embedded: "{key}" is no setting; it knows {", ".join(_KNOWN_SETTINGS[:2])}')
+        _check(entry.sampling)
         self.settings: dict[str, Any] = {"model": card.name, **entry.sampling}
         if entry.logprobs is not None:
             self.settings["top_logprobs"] = entry.logprobs
@@ -168,6 +167,18 @@ class EmbeddedModel:
         best = np.argsort(-logs, kind="stable")[:top]
         others = tuple((self._tokens.word(int(one)), float(logs[one])) for one in best)
         return Likelihood(self._tokens.word(token), float(logs[token]), others)
+
+
+def _check(sampling: Mapping[str, Any]) -> None:
+    """Settings that are none, or no numbers, are refused before anybody is asked."""
+    for key, value in sampling.items():
+        if key not in _KNOWN_SETTINGS:
+            raise InputError(f'embedded: "{key}" is no setting; it knows {", ".join(_KNOWN_SETTINGS[:2])}')
+        least = _LEAST.get(key)
+        if value is None or least is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= least:
+            raise InputError(f"embedded: {key} is a number from {least} on, not {short(value)}")
 
 
 _LOCK = Lock()

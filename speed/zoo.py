@@ -1,0 +1,40 @@
+"""Ask the whole embedded zoo, blind and with pictures: questions a second, everything included.
+
+    python speed/zoo.py [--items 300]
+
+Every model answers every item once; nothing is asked twice, so nothing is read once for several trials.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import eyetest as et
+from eyetest.models.embedded import cards
+from eyetest.world import load_rates, new_world
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--items", type=int, default=300)
+    items = parser.parse_args().items
+    everybody = {card.name: f"embedded:{card.name}" for card in cards().values()}
+    birds = {name: spec for name, spec in everybody.items() if cards()[name].sees}
+    with tempfile.TemporaryDirectory() as folder:
+        bench = new_world(Path(folder) / "world", load_rates("none"), items=items, seed=99)
+        et.run(bench, everybody, sights="image", limit=1, to=Path(folder) / "warm")
+        for sight, models in (("blind", everybody), ("image", birds)):
+            wall, cpu = time.perf_counter(), time.process_time()
+            run = et.run(bench, models, sights=sight, to=Path(folder) / sight)
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            asked = run.responses().num_rows
+            print(
+                f"{sight:6} {asked:,} questions to {len(models)} models: {asked / wall:,.0f} a second "
+                f"({wall:.1f} s, {1000 * cpu / asked:.1f} ms of CPU each)"
+            )
+
+
+if __name__ == "__main__":
+    main()

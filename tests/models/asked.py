@@ -1,0 +1,61 @@
+"""Asking a model a few things without a run around it."""
+
+import asyncio
+from collections.abc import Sequence
+
+from eyetest.benchmarks import Benchmark
+from eyetest.models import CallError, Pictures, Surroundings, make_models
+from eyetest.models.base import Call, Model
+from eyetest.prompts import build
+from eyetest.records import Asked, Condition, Item, ModelEntry, Prompt, Request, Response
+
+Reply = Response | CallError
+
+
+class Embedded:
+    """An embedded model, and how it is set."""
+
+    def __init__(self, name: str, bench: Benchmark, **entry: object) -> None:
+        made = ModelEntry(spec=f"embedded:{name}", **entry)  # type: ignore[arg-type]
+        self._entries, self._bench = {name: made}, bench
+
+    def ask(
+        self, prompts: Sequence[Prompt], *, trials: int = 1, together: bool = True, **sampling: object
+    ) -> list[Reply]:
+        """What it replies to each prompt, and to each trial of one; all at the same time, or one after the other."""
+        return asyncio.run(self._ask(prompts, trials, together, sampling))
+
+    def about(self, items: Sequence[Item], condition: Condition, **how: object) -> list[Reply]:
+        """What it replies to items."""
+        return self.ask([build(item, condition) for item in items], **how)  # type: ignore[arg-type]
+
+    async def _ask(
+        self, prompts: Sequence[Prompt], trials: int, together: bool, sampling: dict[str, object]
+    ) -> list[Reply]:
+        (model,) = make_models(self._entries, Surroundings(pictures=Pictures(self._bench.images)))
+        await model.open()
+        settings = {**model.settings, **sampling}
+        requests = [
+            Request(model=model.name, prompt=prompt, settings=settings, trial=trial)
+            for prompt in prompts
+            for trial in range(trials)
+        ]
+        if together:
+            found = await asyncio.gather(*(_reply(model, one) for one in requests))
+        else:
+            found = [await _reply(model, one) for one in requests]
+        await model.close()
+        return found
+
+
+async def _reply(model: Model, request: Request) -> Reply:
+    asked = Asked(item="x", model=model.name, trial=request.trial)
+    try:
+        return await model.answer(Call(asked, Item(id="x", question="?"), request, request.id))
+    except CallError as error:
+        return error
+
+
+def texts(replies: Sequence[Reply]) -> list[str]:
+    """What was said."""
+    return [reply.text or "" for reply in replies if isinstance(reply, Response)]

@@ -9,6 +9,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
@@ -19,6 +20,8 @@ from eyetest.errors import InputError, short
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
+_PARTIAL = re.compile(r"\..+\.partial-")
+"""What a killed writer left of a file in a folder that is replaced now."""
 
 
 @contextmanager
@@ -70,7 +73,7 @@ def refuse_to_lose(target: Path, *, overwrite: bool, ours: Collection[str] | Non
     inside = [path.name for path in target.iterdir()] if target.is_dir() else [target.name]
     if inside and not overwrite:
         raise InputError(f"{target} is already there; choose another place or add --overwrite")
-    if foreign := [name for name in inside if ours is not None and name not in ours]:
+    if foreign := [name for name in inside if ours is not None and name not in ours and not _PARTIAL.match(name)]:
         raise InputError(f"{target} holds {short(foreign[0])}, which eyetest did not write, so it is not replaced")
 
 

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 import eyetest as et
 from eyetest.api.measured import draw_intervals
@@ -103,3 +104,15 @@ def test_notes_stand_below_the_table(here: Path) -> None:
     found = et.measure.gain(et.results("run", models={"seer": "scripted:", "squinter": "scripted:"}))
     assert any("leakage" in note for note in found.notes)
     assert found.notes[0] in repr(found)
+
+
+def test_a_benchmark_and_a_refinement_are_given_cards(here: Path) -> None:
+    better = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
+    assert et.card(better, said={"licence": "MIT", "language": "en"}) == Path("better/benchmark/README.md")
+    assert "license: mit" in Path("better/benchmark/README.md").read_text()
+    assert Path("better/card.yaml").read_text() == "licence: MIT\nlanguage:\n- en\n"
+    with pytest.raises(et.EyetestError, match='settings: no "licens"; did you mean "licence"'):
+        et.card(better, said={"licens": "MIT"})
+    with pytest.raises(et.EyetestError, match="name one with to="):
+        et.card("mine.tsv")
+    assert et.card("mine.tsv", to="elsewhere").is_file()

@@ -84,6 +84,25 @@ def test_what_was_said_outlives_the_card(here: Path, eyetest: Eyetest) -> None:
     assert "language" not in front(here / "d/benchmark")
 
 
+def test_half_a_card_is_not_taken_for_a_persons(here: Path, eyetest: Eyetest) -> None:
+    """A refinement that is killed between the two files goes on all the same."""
+    eyetest(*REFINE, "--to", "d").fine()
+    (here / "d/benchmark/croissant.json").unlink()
+    (here / "d/benchmark/.croissant.json.partial-x").mkdir()
+    eyetest(*REFINE, "--to", "d").fine()
+    assert (here / "d/benchmark/croissant.json").is_file()
+
+
+def test_what_was_said_outlives_the_items(here: Path, eyetest: Eyetest) -> None:
+    eyetest("export", "b", "--format", "vlmevalkit", "--to", "b.tsv").fine()
+    eyetest("import", "b.tsv", "--to", "again").fine()
+    eyetest("card", "again", "--set", "licence=CC-BY-4.0").fine()
+    eyetest("import", "b.tsv", "--to", "again", "--overwrite").fine()
+    assert not (here / "again/README.md").exists(), "it spoke of items that were replaced"
+    eyetest("card", "again").fine()
+    assert front(here / "again")["license"] == "cc-by-4.0"
+
+
 def test_what_a_person_wrote_is_not_replaced(here: Path, eyetest: Eyetest) -> None:
     eyetest(*REFINE, "--to", "d").fine()
     readme = here / "d/benchmark/README.md"
@@ -117,8 +136,9 @@ def test_any_benchmark_and_any_place(here: Path, eyetest: Eyetest) -> None:
     assert (here / "elsewhere/card.yaml").read_text() == "contact: me\n"
     assert not (here / "b/card.yaml").exists()
     eyetest("export", "b", "--format", "vlmevalkit", "--to", "b.tsv").fine()
-    assert "name one with --to DIR" in eyetest("card", "b.tsv").refused()
+    assert "name one with --to" in eyetest("card", "b.tsv").refused()
     assert "lay it beside items.parquet" in eyetest("card", "b.tsv", "--to", "of-a-file").fine()
+    assert "nowhere does not exist" in eyetest("card", "nowhere").refused()
     assert "is a file; a card goes into a folder" in eyetest("card", "b", "--to", "b.tsv").refused()
 
 

@@ -142,7 +142,7 @@ def test_under_image_where_nothing_is_said(run: str, eyetest: Eyetest) -> None:
     assert "did you mean" in eyetest("compare", "b", "--sight", "imag").refused()
     bring_in(eyetest, "c", {"x": [1, 0], "y": [0, 1]}, "--set", "sight=blind")
     bring_in(eyetest, "c", {"x": [1, 0], "y": [0, 1]}, "--set", "sight=caption")
-    assert "none is image; choose: --sight blind, caption" in eyetest("compare", "c").refused()
+    assert "none is image; choose with --sight: blind, caption" in eyetest("compare", "c").refused()
 
 
 def test_tiny_runs(run: str, eyetest: Eyetest) -> None:

@@ -84,7 +84,7 @@ def test_the_whole_story_is_told_in_order(whole: Path) -> None:
     assert places == sorted(places)
     assert "What is not here" not in words
     assert "4 models on 60 items, asked as image direct: the best, alpha, scores" in words
-    for told in ("Seeing the picture adds", "mean leakage", "drawn by lot"):
+    for told in ("Seeing the picture adds", "mean leakage", "blind answers right, p ="):
         assert told in words, told
 
 
@@ -213,6 +213,10 @@ def test_the_verdicts_of_an_audit_fill_the_gallery(tmp_path: Path, eyetest: Eyet
 def test_what_it_refuses(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
     page = ("--to", tmp_path / "page.html")
     assert "does not exist" in eyetest("report", tmp_path / "nowhere", *page).refused()
+    (tmp_path / "nothing").mkdir()
+    assert "no run, no refinement" in eyetest("report", tmp_path / "nothing", *page).refused()
+    draw_benchmark(tmp_path / "above/benchmark", items=20, seed=3)
+    assert f"name {tmp_path / 'above/benchmark'}" in eyetest("report", tmp_path / "above", *page).refused()
     assert "one refinement" in eyetest("report", place / "refined", place / "refined", *page).refused()
     assert 'did you mean "task"?' in eyetest("report", place / "run", "--by", "tasks", *page).refused()
     (tmp_path / "damaged").mkdir()

@@ -19,13 +19,13 @@ from tests.test_bad_input import run
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("show")
-    draw_benchmark(folder / "demo/drawn", items=8)
+    draw_benchmark(folder / "mybench", items=8)
     return folder
 
 
 def test_what_would_be_sent(folder: Path) -> None:
     done = run(
-        "show", "demo/drawn", "0", "--marks", "digit", "--order", "7", "--shots", "format", "--prefill", cwd=folder
+        "show", "mybench", "0", "--marks", "digit", "--order", "7", "--shots", "format", "--prefill", cwd=folder
     )
     assert done.returncode == 0, done.stderr
     sent, not_sent = done.stdout.split("── not sent")
@@ -40,13 +40,13 @@ def test_what_would_be_sent(folder: Path) -> None:
 
 
 def test_json_is_the_prompt(folder: Path) -> None:
-    done = run("show", "demo/drawn", "6", "--sight", "grey", "--json", cwd=folder)
+    done = run("show", "mybench", "6", "--sight", "grey", "--json", cwd=folder)
     item = draw_benchmark(folder / "again", items=8)["6"]
     assert msgspec.convert(json.loads(done.stdout), Prompt) == build(item, Condition(sight="grey"))
 
 
 def test_likelihood_and_grey(folder: Path) -> None:
-    text = run("show", "demo/drawn", "1", "--method", "likelihood", "--sight", "grey", cwd=folder).stdout
+    text = run("show", "mybench", "1", "--method", "likelihood", "--sight", "grey", cwd=folder).stdout
     assert "[picture 1: 320 × 320 plain grey]" in text
     candidates = text.split("weighed\n")[1].split("\n\n")[0].split()
     assert sorted(candidates) == ["black", "blue", "green", "orange", "purple", "red"]
@@ -65,7 +65,7 @@ def test_likelihood_and_grey(folder: Path) -> None:
     ],
 )
 def test_one_line_and_exit_code_2(folder: Path, arguments: list[str], message: str) -> None:
-    done = run("show", "demo/drawn", *arguments, cwd=folder)
+    done = run("show", "mybench", *arguments, cwd=folder)
     assert (done.returncode, done.stdout, done.stderr.strip()) == (2, "", message)
 
 

@@ -159,6 +159,14 @@ def test_nothing_of_the_benchmark_changes_and_the_card_is_the_same_each_time(tmp
     assert str(tmp_path) not in "".join(map(str, card.values()))
 
 
+def test_the_signed_file_is_there_first(tmp_path: Path) -> None:
+    """Killed in between, a card must not look like a person's."""
+    bench = make_bench(tmp_path / "b")
+    written(bench)
+    readme, croissant = ((bench.path / name).stat().st_mtime_ns for name in ("README.md", "croissant.json"))
+    assert readme < croissant
+
+
 def test_texts_from_outside_stay_texts(tmp_path: Path) -> None:
     manifest = Manifest(name=HOSTILE, licence=HOSTILE, source=HOSTILE, canary=CANARY, lineage=(Lineage(HOSTILE),))
     with BenchmarkWriter(tmp_path / "b", manifest) as writer:

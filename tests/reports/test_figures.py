@@ -151,8 +151,9 @@ def test_a_measure_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_why_something_is_not_there() -> None:
     report = tell(Material(grid({"a": [1, 0, 1]}, [{"item": str(i)} for i in range(3)])))
-    assert {one.figure.name for one in report.drawn} == {"accuracy", "failures"}
+    assert {one.figure.name for one in report.drawn} == {"accuracy"}
     lost = {one.title: one for one in report.missing}
+    assert lost["Failures, refusals, unreadable answers"].why == "all 3 calls gave an answer that could be read"
     assert "no model answered both image and blind" in lost["Blind and sighted"].why
     assert "--sight image,blind" in lost["Blind and sighted"].needs
     assert "--by" in lost["Capabilities"].needs

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from eyetest.api.asking import run
     from eyetest.api.auditing import Audited, audit
     from eyetest.api.bringing import import_answers
+    from eyetest.api.carding import card
     from eyetest.api.charting import chart, charts
     from eyetest.api.comparing import Compared, compare
     from eyetest.api.gathering import results
@@ -50,6 +51,7 @@ __all__ = [
     "Run",
     "Turn",
     "audit",
+    "card",
     "chart",
     "charts",
     "compare",
@@ -74,6 +76,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest.api.asking": ("run",),
     "eyetest.api.auditing": ("Audited", "audit"),
     "eyetest.api.bringing": ("import_answers",),
+    "eyetest.api.carding": ("card",),
     "eyetest.api.charting": ("chart", "charts"),
     "eyetest.api.comparing": ("Compared", "compare"),
     "eyetest.api.measured": ("Measured",),

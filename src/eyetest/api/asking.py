@@ -11,6 +11,7 @@ import msgspec
 
 from eyetest.api.gathering import Models, entries
 from eyetest.api.opening import Bench, Place, opened, several
+from eyetest.api.speaking import speaks_python
 from eyetest.handwritten import convert
 from eyetest.records import Condition
 from eyetest.running import Asking, Limits, Progress, Session
@@ -26,6 +27,7 @@ _WIDTH = 100
 """Of a line, so that it covers the one before."""
 
 
+@speaks_python
 def run(
     bench: Bench,
     models: Models,

@@ -10,6 +10,7 @@ import polars as pl
 
 from eyetest.api.cards import card
 from eyetest.api.opening import Bench, Place, opened, several
+from eyetest.api.speaking import speaks_python
 from eyetest.benchmarks import Benchmark
 from eyetest.probes import PROBES, Probe, Subject
 from eyetest.probes.audit import Audit, run_audit
@@ -77,6 +78,7 @@ class Audited:
         return f"{self.audit.benchmark}: {counted(self.audit.items, 'item')}, {counted(len(self.alarms), 'alarm')}"
 
 
+@speaks_python
 def audit(
     bench: Bench,
     *,

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from eyetest.api.opening import Bench, Place, opened
+from eyetest.api.speaking import speaks_python
 from eyetest.benchmarks import copy_without_pictures
 from eyetest.records import RunBenchmark
 from eyetest.runs import BENCHMARK, Run
@@ -18,6 +19,7 @@ from eyetest.wording import counted, listed
 _FILE = "table.parquet"
 
 
+@speaks_python
 def import_answers(
     answers: Place | pl.DataFrame,
     bench: Bench | None = None,

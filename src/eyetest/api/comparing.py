@@ -8,14 +8,15 @@ from typing import Any
 import polars as pl
 
 from eyetest.api.cards import card
-from eyetest.api.gathering import Measurable, as_results
+from eyetest.api.gathering import Measurable, as_results, settings
 from eyetest.api.measure import Where, wanted
 from eyetest.api.measured import words_of
 from eyetest.api.opening import several
+from eyetest.api.speaking import in_python, speaks_python
 from eyetest.measures import Results, Settings
 from eyetest.measures.caveats import caveats
 from eyetest.measures.contest import Contest, contest, flips_of
-from eyetest.measures.narrowing import narrowed
+from eyetest.measures.narrowing import narrowed, under_one_sight
 from eyetest.measures.printed import plain
 
 _MOST_SENTENCES = 40
@@ -75,11 +76,13 @@ class Compared:
         return card("comparison", columns, [*more, *self.notes], sentences=self.sentences[:_MOST_SENTENCES])
 
 
+@speaks_python
 def compare(
     runs: Measurable,
     models: str | Sequence[str] = (),
     *,
-    where: Where = "sight=image",
+    sight: str | None = None,
+    where: Where = (),
     all_pairs: bool = False,
     level: float = 0.95,
     power: float = 0.8,
@@ -90,12 +93,13 @@ def compare(
     """Say who leads, by how much, and whether that is more than chance.
 
     With ``models``, all pairs of those; without, all are ranked and neighbours in the ranking are compared, or with
-    ``all_pairs`` everybody. Adjustments are for all pairs that were tested together.
+    ``all_pairs`` everybody. Where there are several sights it is under ``image``, unless ``sight`` names others
+    (``"image,blind"``). Adjustments are for all pairs that were tested together.
 
     >>> print(et.compare("run", ["seer", "language"]))
     seer leads language ...
     """
-    kept = narrowed(as_results(runs), wanted(where))
-    settings = Settings((), level, seed, resamples, {"power": power, "bootstrap": bootstrap})
-    found = contest(kept, several(models), settings, all_pairs)
-    return Compared(kept, found, settings, (*found.notes, *caveats(kept)))
+    kept, said = under_one_sight(narrowed(as_results(runs), wanted(where)), sight)
+    how = settings((), level, seed, resamples, {"power": power, "bootstrap": bootstrap})
+    found = contest(kept, several(models), how, all_pairs)
+    return Compared(kept, found, how, tuple(map(in_python, (*said, *found.notes, *caveats(kept)))))

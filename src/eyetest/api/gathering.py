@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from eyetest.api.opening import AnyRun, Bench, as_run, opened, several
+from eyetest.api.speaking import speaks_python
 from eyetest.errors import InputError, short
-from eyetest.measures import Results
+from eyetest.measures import Results, Settings
 from eyetest.models import named_models, parse_models, read_models
 from eyetest.records import ModelEntry
 from eyetest.running.measured import results_of
@@ -17,9 +18,11 @@ Models = str | Path | Sequence[str] | Mapping[str, Any]
 """Who answers: a spec or several (``"NAME=KIND:…"``), names with their specs, or the path of a ``models.yaml``."""
 Measurable = AnyRun | Results | Sequence[AnyRun]
 """What can be measured: a run, several of them, or results."""
+_FEWEST_RESAMPLES = 100
 _FILES = (".yaml", ".yml")
 
 
+@speaks_python
 def results(
     *runs: AnyRun,
     models: Models | None = None,
@@ -43,6 +46,15 @@ def results(
     golds = None if bench is None else opened(bench)
     known = None if models is None else entries(models)
     return results_of([as_run(run) for run in runs], Scorer(rules, metric), cluster, golds, known)
+
+
+def settings(
+    by: str | Sequence[str], level: float, seed: int, resamples: int, own: Mapping[str, Any] | None = None
+) -> Settings:
+    """How to measure, checked as the command line checks it."""
+    if not 0.5 <= level < 1 or resamples < _FEWEST_RESAMPLES:
+        raise InputError(f"level: from 0.5 to 0.999; resamples: at least {_FEWEST_RESAMPLES}")
+    return Settings(tuple(several(by)), level, seed, resamples, dict(own or {}))
 
 
 def runs_of(runs: AnyRun | Sequence[AnyRun]) -> list[Run]:

@@ -16,11 +16,11 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, Protocol
 
-from eyetest.api.gathering import Measurable, as_results
+from eyetest.api.gathering import Measurable, as_results, settings
 from eyetest.api.measured import Measured
-from eyetest.api.opening import several
-from eyetest.errors import InputError, nearest
-from eyetest.measures import MEASURES, Measure, Settings
+from eyetest.api.speaking import in_python, speaks_python
+from eyetest.errors import nearest
+from eyetest.measures import MEASURES, Measure
 from eyetest.measures.caveats import caveats
 from eyetest.measures.narrowing import Wanted, as_written, narrowed, read_where
 from eyetest.measures.own import EXTERNAL, own_settings, read_external
@@ -28,7 +28,6 @@ from eyetest.measures.printed import plain
 from eyetest.records import tag_word
 
 Where = str | Iterable[str] | Mapping[str, Any]
-_FEWEST_RESAMPLES = 100
 _SHARED = """\
 runs: a run folder, several of them, or what `et.results` gave
 by: a row for each value of a tag, or of several
@@ -82,6 +81,7 @@ def _function(name: str) -> MeasureFunction:
     chosen = MEASURES[name]
     keys = {_as_keyword(key): key for key in chosen.own}
 
+    @speaks_python
     def compute(
         runs: Measurable,
         *,
@@ -92,15 +92,14 @@ def _function(name: str) -> MeasureFunction:
         resamples: int = 2_000,
         **own: Any,
     ) -> Measured:
-        if not 0.5 <= level < 1 or resamples < _FEWEST_RESAMPLES:
-            raise InputError(f"level: from 0.5 to 0.999; resamples: at least {_FEWEST_RESAMPLES}")
         said = {keys.get(key, key): value for key, value in own.items()}
         if isinstance(said.get(EXTERNAL), str | Path):
             said[EXTERNAL] = read_external(Path(said[EXTERNAL]))
-        settings = Settings(tuple(several(by)), level, seed, resamples, own_settings(chosen, said))
+        how = settings(by, level, seed, resamples, own_settings(chosen, said))
         kept = narrowed(as_results(runs), wanted(where))
-        found = chosen.measure(kept, settings)
-        return Measured(name, plain(found.table), (*found.notes, *caveats(kept)), settings)
+        found = chosen.measure(kept, how)
+        notes = tuple(map(in_python, (*found.notes, *caveats(kept))))
+        return Measured(name, plain(found.table), notes, how)
 
     compute.__name__ = compute.__qualname__ = name.replace("-", "_")
     compute.__doc__ = _about(chosen)
@@ -139,7 +138,7 @@ def _about(chosen: Measure) -> str:
     name = chosen.name.replace("-", "_")
     idea = fill(" ".join((type(chosen).__doc__ or "").split()), 100)
     own = "".join(f"{_as_keyword(key)}: {about}\n" for key, (_, about) in chosen.own.items())
-    settings = "".join(f"    {line}\n" for line in f"{_SHARED}{own}".splitlines())
+    keywords = "".join(f"    {line}\n" for line in f"{_SHARED}{own}".splitlines())
     told = ", ".join(['"run"', *filter(None, [_EXAMPLES.get(chosen.name, "")])])
     summary = chosen.summary[0].upper() + chosen.summary[1:]
-    return f"{summary}.\n\n{idea}\n\n{settings}\n>>> found = et.measure.{name}({told})\n>>> len(found) > 0\nTrue\n"
+    return f"{summary}.\n\n{idea}\n\n{keywords}\n>>> found = et.measure.{name}({told})\n>>> len(found) > 0\nTrue\n"

@@ -11,6 +11,7 @@ from eyetest.api.asking import watching
 from eyetest.api.cards import card
 from eyetest.api.gathering import Models, entries, runs_of
 from eyetest.api.opening import AnyRun, Bench, Place, opened, several
+from eyetest.api.speaking import speaks_python
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.recipes import Refined as Outcome
@@ -99,6 +100,7 @@ class Refined:
         return card(f"{counted(len(self.outcome.kept), 'item')} left", [stages, *columns], self.notes)
 
 
+@speaks_python
 def refine(
     bench: Bench,
     recipe: Place | Recipe,

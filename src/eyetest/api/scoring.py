@@ -3,11 +3,13 @@
 import polars as pl
 
 from eyetest.api.opening import AnyRun, Bench, as_run, opened
+from eyetest.api.speaking import speaks_python
 from eyetest.records import Score, columns
 from eyetest.running.scored import benchmark_of, score_run
 from eyetest.scoring import Scorer
 
 
+@speaks_python
 def score(
     run: AnyRun, *, rules: str = "eyetest", metric: str | None = None, bench: Bench | None = None
 ) -> pl.DataFrame:

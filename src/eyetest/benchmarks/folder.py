@@ -30,8 +30,9 @@ ITEMS = "items.parquet"
 _IMAGES = "images"
 SKIPPED = "skipped.jsonl"
 INPUTS = "inputs.json"
-README, CROISSANT = "README.md", "croissant.json"
-_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS)
+README, CROISSANT, SAID = "README.md", "croissant.json", "card.yaml"
+"""The card, and what people said for it, which outlives the items."""
+_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, SAID)
 _ROW_GROUP = 2_000
 _MOST_KEPT = 48 * 2**20
 _MOST_PENDING = 16 * 2**20
@@ -269,6 +270,8 @@ class BenchmarkWriter:
         )
         text = msgspec.json.format(msgspec.json.encode(self.manifest), indent=2)
         (self.folder / MANIFEST).write_bytes(text + b"\n")
+        if (self.path / SAID).is_file():
+            shutil.copyfile(self.path / SAID, self.folder / SAID)
 
 
 def is_benchmark(path: Path) -> bool:

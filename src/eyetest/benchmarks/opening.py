@@ -25,6 +25,7 @@ from eyetest.version import __version__
 Progress = Callable[[float], None]
 Beside = Callable[[Path], None]
 _MARKER = ".eyetest"
+_INSIDE = "benchmark"
 _REPORT_EVERY = 50
 _DATA_SUFFIXES = (".tsv", ".json", ".jsonl", ".parquet", ".arrow")
 
@@ -94,6 +95,7 @@ def open_benchmark(
     path = Path(path)
     if is_benchmark(path):
         return Benchmark(path)
+    refuse_one_above(path)
     read = read or ReadOptions()
     place = _cache_place(path, read)
     if not (is_benchmark(place) and _unchanged(place)):
@@ -102,6 +104,14 @@ def open_benchmark(
         (place / INPUTS).write_bytes(msgspec.json.encode([_stamp(file) for file in files]))
         _forget_older(place)
     return Benchmark(place)
+
+
+def refuse_one_above(path: Path) -> None:
+    """What a refinement or a drawn world left is a folder with a benchmark inside, which is what was meant."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
+    if is_benchmark(path / _INSIDE) and not is_benchmark(path):
+        raise InputError(f"{path} is no benchmark, but holds one: name {path / _INSIDE}")
 
 
 def _written_by_us(folder: Path) -> tuple[str, ...]:

@@ -10,22 +10,8 @@ from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.benchmarks.folder import CROISSANT, README
 from eyetest.cli import options
 from eyetest.cli.terminal import note, out, safe
-from eyetest.errors import InputError
-from eyetest.recipes.refining import ABOUT, BENCHMARK, VERDICTS
-from eyetest.reports.dataset_card import (
-    EXPORTS,
-    SAID,
-    Known,
-    Records,
-    card_of,
-    read_said,
-    refuse_edited,
-    self_score,
-    with_settings,
-    write_card,
-    write_readme,
-    write_said,
-)
+from eyetest.recipes.carding import make_card
+from eyetest.reports.dataset_card import Known, self_score
 from eyetest.wording import counted, listed
 
 
@@ -61,48 +47,19 @@ def card(
     It says what is in it, what was taken out and why, what is weak, under what licence it is, and scores itself
     against good practice. What nobody knows is called unknown; tell it with --set. A refinement writes its own card.
     """
-    home, records = home_of(bench)
-    if records is None and not is_benchmark(home) and to is None:
-        raise InputError(f"{bench} is no benchmark folder, so there is no place for its card; name one with --to DIR")
-    if to is not None and to.exists() and not to.is_dir():
-        raise InputError(f"--to: {to} is a file; a card goes into a folder")
-    place = home / BENCHMARK if records else home
-    benchmark = options.open_with_bar(
-        place, options.read_options(format_name, fields, images, allow_missing_gold=True)
+    read = options.read_options(format_name, fields, images, allow_missing_gold=True)
+    known, benchmark, target = make_card(
+        bench, to, settings or [], lambda place: options.open_with_bar(place, read), overwrite=overwrite
     )
-    target = to or place
-    if not overwrite:
-        refuse_edited(target)
-    kept = (to or home) / SAID
-    said = with_settings(read_said(kept if kept.exists() else home / SAID), settings or [])
-    known = card_of(benchmark, said, records)
-    write_card(known, benchmark, target)
-    if settings:
-        write_said(kept, said)
     _report(known, target)
     if to is not None and not is_benchmark(target):
-        note(f"the card speaks of a benchmark folder: lay it beside items.parquet and images/ ({_folder(benchmark)})")
+        whose = _folder(bench, benchmark)
+        note(f"the card speaks of a benchmark folder: lay it beside items.parquet and images/ ({whose})")
 
 
-def home_of(bench: Path) -> tuple[Path, Records | None]:
-    """The folder of a refinement with what it left, also where its benchmark was named; else what was named."""
-    inside = bench if bench.name else bench.resolve()
-    for folder in (bench, inside.parent if inside.name == BENCHMARK else None):
-        if folder is not None and (folder / ABOUT).is_file() and (folder / VERDICTS).is_file():
-            if not is_benchmark(folder / BENCHMARK):
-                raise InputError(f"{folder} holds no benchmark yet: no item is left, or a stage waits for people")
-            return folder, Records(folder / ABOUT, folder / VERDICTS)
-    return bench, None
-
-
-def write_beside(bench: Path, benchmark: Benchmark, format_name: str, place: Path) -> None:
-    """The card for people, beside an export that is uploaded as it is; nothing beside any other."""
-    if layout := EXPORTS.get(format_name):
-        home, records = home_of(bench)
-        write_readme(card_of(benchmark, read_said(home / SAID), records)._replace(layout=layout), place)
-
-
-def _folder(benchmark: Benchmark) -> str:
+def _folder(bench: Path, benchmark: Benchmark) -> str:
+    if benchmark.path.is_relative_to(bench):
+        return f"those of {benchmark.path}"
     return f"eyetest import makes one of {benchmark.manifest.origin.file or benchmark.manifest.name}"
 
 

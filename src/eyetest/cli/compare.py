@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import polars as pl
 import typer
 
 from eyetest.cli import options
@@ -12,20 +11,18 @@ from eyetest.cli.contests import SHAPES, Shown
 from eyetest.cli.score import BenchOption, MetricOption
 from eyetest.cli.terminal import err
 from eyetest.errors import InputError, nearest, short
-from eyetest.measures import Results, Settings
+from eyetest.measures import Settings
 from eyetest.measures.caveats import caveats
 from eyetest.measures.contest import contest, flips_of
-from eyetest.measures.narrowing import narrowed, read_where
+from eyetest.measures.narrowing import narrowed, read_where, under_one_sight, values_of
 from eyetest.measures.printed import plain
 from eyetest.replacing import refuse_to_lose, replacing_file
 from eyetest.running.measured import CLUSTERS, results_of
 from eyetest.runs import Run, is_run
 from eyetest.scoring import Scorer
-from eyetest.wording import counted, listed
 
 _WHICH = "What is compared"
 _HOW = "How it is shown"
-_USUAL_SIGHT = "image"
 
 
 def compare(
@@ -122,8 +119,8 @@ def compare(
         options.open_with_bar(bench, options.read_options(allow_missing_gold=True)) if bench else None,
         tell=lambda line: err.print(line, style="dim", soft_wrap=True) if err.is_terminal else None,
     )
-    kept, notes = _under_one_sight(narrowed(found, read_where(where or [])), sight)
-    named = _names(words, _values(kept, "model"), _values(found, "model"))
+    kept, notes = under_one_sight(narrowed(found, read_where(where or [])), sight)
+    named = _names(words, values_of(kept, "model"), values_of(found, "model"))
     settings = Settings((), level, seed, resamples, {"power": power, "bootstrap": bootstrap})
     result = contest(kept, named, settings, all_pairs)
     lists = flips_of(kept, result) if flips or flips_to is not None else None
@@ -156,28 +153,3 @@ def _names(words: Sequence[str], known: Sequence[str], anywhere: Sequence[str]) 
                 f"{short(name)} is neither a run folder nor a model in these runs; {nearest(name, known)}"
             )
     return names
-
-
-def _under_one_sight(results: Results, said: str | None) -> tuple[Results, tuple[str, ...]]:
-    """The scores under the sights that the user names; where nothing is said and there are several, under image."""
-    if said is not None:
-        return narrowed(results, read_where([f"sight={said}"])), ()
-    sights = _values(results, "sight")
-    if len(sights) < 2:
-        return results, ()
-    if _USUAL_SIGHT not in sights:
-        raise InputError(
-            f"answers under several sights, and none is {_USUAL_SIGHT}; choose: --sight {listed(sights)}"
-        )
-    kept = narrowed(results, [("sight", [_USUAL_SIGHT])])
-    others = listed([sight for sight in sights if sight != _USUAL_SIGHT])
-    notes = [f"compared under sight {_USUAL_SIGHT}; there are answers under {others} too (--sight)"]
-    there = {*_values(kept, "model")}
-    absent = [model for model in _values(results, "model") if model not in there]
-    if absent:
-        notes.append(f"{counted(len(absent), 'model')} without answers under {_USUAL_SIGHT}: {listed(absent)}")
-    return kept, tuple(notes)
-
-
-def _values(results: Results, column: str) -> list[str]:
-    return sorted(results.scores.select(pl.col(column).unique()).collect(engine="streaming").to_series())

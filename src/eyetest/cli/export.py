@@ -37,6 +37,6 @@ def export(
 
 def _card(bench: Path, benchmark: Benchmark, format_name: str, place: Path) -> None:
     """The benchmark's card, beside an export that is a folder."""
-    from eyetest.cli.card import write_beside  # noqa: PLC0415 (slow to load, and most exports are files)
+    from eyetest.recipes.carding import write_beside  # noqa: PLC0415 (slow to load, and most exports are files)
 
     write_beside(bench, benchmark, format_name, place)

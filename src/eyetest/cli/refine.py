@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks.folder import README
 from eyetest.cli import options
 from eyetest.cli.live import watching
 from eyetest.cli.run import estimate_table
@@ -17,7 +18,7 @@ from eyetest.errors import InputError, short
 from eyetest.models import read_models
 from eyetest.recipes import Refined, Refining, load_recipe
 from eyetest.recipes.panels import Seated, seat, seated_on_answers
-from eyetest.recipes.refining import BENCHMARK, REVIEW, RUN, refuse_foreign
+from eyetest.recipes.refining import BENCHMARK, REPORT, REVIEW, RUN, refuse_foreign
 from eyetest.recipes.sources import Live, Recorded, StoppedEarly
 from eyetest.records import Recipe
 from eyetest.review import DECISIONS, QUEUE
@@ -190,6 +191,7 @@ def _report(result: Refined, steps: Sequence[object], to: Path, source: Live | R
     elif result.kept:
         place = to / BENCHMARK
         out.print(Text(f"{counted(len(result.kept), 'item')} → {safe(str(place))}", "bold"), soft_wrap=True)
+        note(f"page → {to / REPORT}; card → {place / README}")
     else:
         note("no item is left, so no benchmark was written")
 

@@ -6,25 +6,22 @@ from typing import Annotated
 
 import typer
 
+from eyetest.benchmarks import Benchmark
 from eyetest.cli import options
-from eyetest.cli.report_inputs import open_inputs
 from eyetest.cli.score import BenchOption, MetricOption
 from eyetest.cli.terminal import note, step_bar
 from eyetest.measures import Settings
 from eyetest.measures.own import read_external
 from eyetest.models.specs import read_models
-from eyetest.probes import Subject
+from eyetest.recipes.gathering import gather
 from eyetest.replacing import refuse_to_lose
-from eyetest.reports.duplicates import cheap_duplicates
+from eyetest.reports.composing import SHOWN, Wanted, compose
 from eyetest.reports.exports import refuse_to_lose_files, write_figures, write_tables
-from eyetest.reports.gallery import fallen_items
-from eyetest.reports.material import Material
-from eyetest.reports.method import command, settings, steps
-from eyetest.reports.report_page import About, write_report_page
-from eyetest.reports.telling import tell
+from eyetest.reports.method import command
+from eyetest.reports.report_page import write_report_page
 from eyetest.running.measured import CLUSTERS
 from eyetest.scoring import Scorer
-from eyetest.wording import counted, listed
+from eyetest.wording import counted
 
 _WHICH = "What is told"
 _HOW = "What to write"
@@ -47,7 +44,7 @@ def report(
     gallery: Annotated[
         int,
         typer.Option("--gallery", min=0, help="Items that fell to show; 0 for none.", rich_help_panel=_HOW),
-    ] = 24,
+    ] = SHOWN,
     title: Annotated[str | None, typer.Option("--title", help="Of the page.", rich_help_panel=_HOW)] = None,
     overwrite: options.OverwriteOption = False,
     by: Annotated[
@@ -88,7 +85,9 @@ def report(
     resamples: Annotated[
         int, typer.Option("--resamples", min=100, help="For bootstrapped intervals.", rich_help_panel=_WHICH)
     ] = 2_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all drawing.", rich_help_panel=_WHICH)] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Of whatever is drawn by lot.", rich_help_panel=_WHICH)
+    ] = 0,
 ) -> None:
     """Tell what runs came to on one page that opens anywhere: scores, sight, items, capabilities, what fell and why.
 
@@ -98,38 +97,28 @@ def report(
     for folder in (figures, tables):
         if folder is not None:
             refuse_to_lose_files(folder, overwrite=overwrite)
-    scorer = Scorer(rules, metric)
-    given = open_inputs(paths, verdicts)
-    elsewhere = read_external(external) if external else {}
-    golds = options.open_with_bar(bench, options.read_options(allow_missing_gold=True)) if bench else None
-    known = read_models(models) if models else {}
+    wanted = Wanted(
+        settings=Settings(tuple(by or ()), level, seed, resamples),
+        scorer=Scorer(rules, metric),
+        cluster=cluster,
+        golds=_open(bench) if bench else None,
+        models=read_models(models) if models else {},
+        external=read_external(external) if external else {},
+        external_name=external.name if external else "",
+        gallery=gallery,
+        title=title or "",
+        command=command(["eyetest", *sys.argv[1:]]),
+    )
+    given = gather(paths, verdicts, _open)
     with step_bar("reading answers") as progress:
-        results = given.results(scorer, cluster, golds, known, lambda line: progress(line, 0.05))
-        progress("measuring", 0.3)
-        duplicates = [found for one in given.benchmarks for found in cheap_duplicates(Subject(one, seed=seed))]
-        material = Material(
-            results,
-            Settings(tuple(by or ()), level, seed, resamples),
-            elsewhere,
-            given.funnel,
-            duplicates if given.benchmarks else None,
-        )
-        told = tell(material)
-        progress("drawing", 0.6)
-        verdicts_ = given.verdicts if gallery else ()
-        fallen, album = fallen_items(verdicts_, given.benchmarks, given.runs, results.scores, gallery)
-        about = About(
-            title or listed(dict.fromkeys(one.manifest.name for one in given.benchmarks)) or paths[0].resolve().name,
-            given.benchmarks,
-            steps(given.runs),
-            settings(material, scorer, cluster, given.benchmarks, external),
-            command(["eyetest", *sys.argv[1:]]),
-            fallen=fallen,
-            album=album,
-        )
+        told, about = compose(given, wanted, progress)
         write_report_page(told, about, to, overwrite=overwrite)
     note(f"page → {to}")
     if figures is not None:
         note(f"{counted(write_figures(told, figures, overwrite=overwrite), 'figure')} → {figures}")
     if tables is not None:
         note(f"{counted(write_tables(told, tables, overwrite=overwrite), 'table')} → {tables}")
+
+
+def _open(bench: Path) -> Benchmark:
+    return options.open_with_bar(bench, options.read_options(allow_missing_gold=True))

@@ -7,10 +7,12 @@ import polars as pl
 
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures.results import TAG, Results
+from eyetest.wording import counted, listed
 
 Wanted = tuple[str, Sequence[str]]
 """A column or a tag, and the values that may stand there, as a user writes them."""
 _OF_ITEMS = ("benchmark", "item")
+_USUAL_SIGHT = "image"
 
 
 def read_where(words: Iterable[str]) -> list[Wanted]:
@@ -47,6 +49,36 @@ def narrowed(results: Results, where: Iterable[Wanted]) -> Results:
             raise InputError(f"--where {column}={short(wanted[0])}: nothing is left; {known}")
         scores = kept
     return Results(scores, items, results.models)
+
+
+def under_one_sight(results: Results, said: str | None) -> tuple[Results, tuple[str, ...]]:
+    """The scores under the sights that the user names; where nothing is said and there are several, under image."""
+    sights = values_of(results, "sight")
+    if said is not None:
+        [(_, wanted)] = read_where([f"sight={said}"])
+        unknown = [name for name in wanted[1:] if name not in sights]
+        if unknown and wanted[0] not in sights:
+            raise InputError(f"--sight: no answers under {short(unknown[0])}; {nearest(unknown[0], sights)}")
+        return narrowed(results, [("sight", wanted)]), ()
+    if len(sights) < 2:
+        return results, ()
+    if _USUAL_SIGHT not in sights:
+        raise InputError(
+            f"answers under several sights, and none is {_USUAL_SIGHT}; choose with --sight: {listed(sights)}"
+        )
+    kept = narrowed(results, [("sight", [_USUAL_SIGHT])])
+    others = listed([sight for sight in sights if sight != _USUAL_SIGHT])
+    notes = [f"compared under sight {_USUAL_SIGHT}; there are answers under {others} too (--sight)"]
+    there = {*values_of(kept, "model")}
+    absent = [model for model in values_of(results, "model") if model not in there]
+    if absent:
+        notes.append(f"{counted(len(absent), 'model')} without answers under {_USUAL_SIGHT}: {listed(absent)}")
+    return kept, tuple(notes)
+
+
+def values_of(results: Results, column: str) -> list[str]:
+    """What stands in a column of the scores."""
+    return sorted(results.scores.select(pl.col(column).unique()).collect(engine="streaming").to_series())
 
 
 def as_written(value: Any) -> str:

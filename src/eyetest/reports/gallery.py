@@ -1,6 +1,5 @@
 """Items that fell, by the reason for which they fell, with what models said to them."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
@@ -11,6 +10,7 @@ from eyetest.benchmarks import Benchmark
 from eyetest.records import Item, Verdict
 from eyetest.reports.album import Album
 from eyetest.reports.cards import Shown, lot, show_item
+from eyetest.reports.reasons import Kind, kind_of, together
 from eyetest.reports.wording import clip
 from eyetest.runs import Run
 from eyetest.runs.frames import answers_frame
@@ -19,9 +19,8 @@ _FALLEN = ("drop", "review")
 _MOST_REPLIES = 6
 _LONGEST_REPLY = 240
 _TOLD = ("model", "sight", "outcome", "reading", "choice")
-Key = tuple[str, str, str]
-"""A verdict, the stage that gave it, and its reason without the numbers."""
-_NUMBERS = re.compile(r"\d[\d.,]*(e-\d+)?")
+Key = tuple[str, str, Kind]
+"""A verdict, the stage that gave it, and its reason without the figures."""
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -57,12 +56,12 @@ def fallen_items(
     by_reason: dict[Key, list[Verdict]] = {}
     for verdict in sorted(verdicts, key=lambda verdict: lot(verdict.item)):
         if verdict.verdict in _FALLEN:
-            key: Key = (verdict.verdict, verdict.stage, _NUMBERS.sub("…", verdict.reason))
+            key: Key = (verdict.verdict, verdict.stage, kind_of(verdict.reason))
             by_reason.setdefault(key, []).append(verdict)
     chosen = _spread(by_reason, most)
     every = [verdict for some in chosen.values() for verdict in some]
     items = _items({verdict.item for verdict in every}, benchmarks)
-    replies = _replies(every, runs, scores)
+    replies = replies_to(every, runs, scores)
     album = Album(*benchmarks)
     found = []
     for key in sorted(by_reason, key=lambda key: (key[0], -len(by_reason[key]), key)):
@@ -70,7 +69,8 @@ def fallen_items(
             Fallen(_card(verdict, items.get(verdict.item), album), replies.get(verdict.item, []))
             for verdict in chosen[key]
         ]
-        found.append(Reason(*key, number=len(by_reason[key]), items=cards))
+        reason = together([verdict.reason for verdict in by_reason[key]])
+        found.append(Reason(*key[:2], reason=reason, number=len(by_reason[key]), items=cards))
     return found, album
 
 
@@ -98,7 +98,7 @@ def _card(verdict: Verdict, item: Item | None, album: Album) -> Shown:
     return show_item(verdict.item, clip(verdict.reason, 300), scores, item, album)
 
 
-def _replies(verdicts: Sequence[Verdict], runs: Sequence[Run], scores: pl.LazyFrame) -> dict[str, list[Reply]]:
+def replies_to(verdicts: Sequence[Verdict], runs: Sequence[Run], scores: pl.LazyFrame) -> dict[str, list[Reply]]:
     """What was said to some items: by preference what their verdicts rest on, one answer a model first."""
     rests_on = {request for verdict in verdicts for request in verdict.responses}
     about = pl.col("item").is_in(list({verdict.item for verdict in verdicts}))

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from eyetest.benchmarks import Benchmark
 from eyetest.records import RunStep
@@ -18,14 +17,17 @@ def steps(runs: Sequence[Run]) -> list[tuple[str, str]]:
 
 
 def settings(
-    material: Material, scorer: Scorer, cluster: str, benchmarks: Sequence[Benchmark], external: Path | None
+    material: Material, reading: tuple[Scorer, str] | None, benchmarks: Sequence[Benchmark], external: str
 ) -> list[tuple[str, str]]:
-    """The names and values that decide what comes out."""
-    told = [("rules", scorer.rules.version), ("metric", scorer.metric or "by the item")]
-    told += [("clusters", cluster), ("level", f"{material.settings.level:g}")]
+    """The names and values that decide what comes out; ``reading`` is by what and in what clusters, if known."""
+    told = []
+    if reading is not None:
+        scorer, cluster = reading
+        told += [("rules", scorer.rules.version), ("metric", scorer.metric or "by the item"), ("clusters", cluster)]
+    told += [("level", f"{material.settings.level:g}")]
     told += [("resamples", f"{material.settings.resamples:,}"), ("seed", str(material.settings.seed))]
-    if external is not None:
-        told.append(("scores from elsewhere", external.name))
+    if external:
+        told.append(("scores from elsewhere", external))
     told.append(("measures", ", ".join(material.measures())))
     return told + [(f"fingerprint of {one.manifest.name}", one.manifest.fingerprint) for one in benchmarks]
 
@@ -41,7 +43,8 @@ def _what(run: Run, step: RunStep) -> str:
 
 def _how(step: RunStep) -> Iterator[str]:
     if step.planned:
-        yield f"{counted(step.planned, 'call')} planned, {step.requests:,} of them different"
+        different = f", {step.requests:,} of them different" if step.requests < step.planned else ""
+        yield f"{counted(step.planned, 'call')} planned{different}"
     if step.saved:
         yield f"{step.saved:,} not needed"
     yield from (f"{name} {value}" for name, value in step.options.items())

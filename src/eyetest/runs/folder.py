@@ -31,6 +31,8 @@ BENCHMARK = "benchmark"
 RECORDED = "recorded"
 """How a response ends that was not asked for here but brought in."""
 _LOCK = "lock"
+_INSIDE = "run"
+"""Where a refinement keeps the answers that it asked for."""
 _LOOKS = 40
 _SECONDS_BETWEEN_LOOKS = 0.01
 _OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, BENCHMARK, _LOCK}
@@ -42,7 +44,8 @@ class Run:
     def __init__(self, path: Path) -> None:
         self.path = path
         if not is_run(path):
-            raise InputError(f"{path} is no run folder (it has no {MANIFEST})")
+            inside = f"; {path / _INSIDE} is one" if is_run(path / _INSIDE) else ""
+            raise InputError(f"{path} is no run folder (it has no {MANIFEST}){inside}")
         self.manifest = _read_manifest(path)
 
     def plan(self) -> pa.Table:

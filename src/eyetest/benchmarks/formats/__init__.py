@@ -58,6 +58,11 @@ class Format(Protocol):
 FORMATS: Registry[Format] = Registry("format", __name__, "FORMAT")
 
 
+def is_readable(path: Path) -> bool:
+    """Whether a file or folder looks like one of the formats."""
+    return any(format_.recognises(path) for format_ in FORMATS.values())
+
+
 def recognise(path: Path) -> Format:
     """The format of a file or folder, or one line that says what to do."""
     if not path.exists():

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from eyetest.benchmarks import Benchmark
-from eyetest.benchmarks.folder import CROISSANT, ITEMS, README
+from eyetest.benchmarks.folder import CROISSANT, ITEMS, README, SAID
 from eyetest.benchmarks.signing import is_as_written, signed
 from eyetest.errors import InputError
 from eyetest.replacing import replacing_file
@@ -20,7 +20,7 @@ from eyetest.reports.dataset_card.layout import EXPORTS
 from eyetest.reports.dataset_card.limits import limits, share
 from eyetest.reports.dataset_card.markdown import Verbatim, fill
 from eyetest.reports.dataset_card.refinement import Records, read_refinement
-from eyetest.reports.dataset_card.said import SAID, Said, read_said, with_settings, write_said
+from eyetest.reports.dataset_card.said import Said, read_said, with_settings, write_said
 from eyetest.reports.dataset_card.self_score import SelfScore, self_score
 from eyetest.version import __version__
 
@@ -48,11 +48,14 @@ def card_of(benchmark: Benchmark, said: Said, records: Records | None = None) ->
 
 
 def write_card(known: Known, benchmark: Benchmark, to: Path) -> None:
-    """Write the two files into a folder, each in one step."""
+    """Write the two files into a folder, each in one step.
+
+    The signed one first: whoever is killed in between leaves nothing behind that looks like a person's.
+    """
     described = msgspec.json.format(msgspec.json.encode(croissant(known, benchmark.path / ITEMS)), indent=2)
+    write_readme(known, to)
     with replacing_file(to / CROISSANT) as place:
         place.write_bytes(described + b"\n")
-    write_readme(known, to)
 
 
 def write_readme(known: Known, to: Path) -> None:

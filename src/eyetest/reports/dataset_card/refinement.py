@@ -1,9 +1,8 @@
 """How a refined benchmark was made, read back from what its refinement left: who sat where, what fell, and why."""
 
-import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +12,8 @@ import yaml
 
 from eyetest.errors import InputError
 from eyetest.records import Recipe, Stage
+from eyetest.reports.reasons import Kind, kind_of, together
 
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")
 _MOST_REASONS = 8
 _KEPT = ("keep", "fix")
 NOT_REVIEWED = "not reviewed"
@@ -175,24 +174,16 @@ def _outcomes(recipe: Recipe, verdicts: pl.DataFrame) -> Iterator[StageOutcome]:
 
 def _falls(reasons: Counter[tuple[str, str]]) -> list[Fall]:
     """Reasons that differ in their figures alone are one, told with the range of each figure."""
-    kinds: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    kinds: dict[tuple[str, Kind], list[tuple[str, int]]] = {}
     for (verdict, reason), count in reasons.items():
-        kinds.setdefault((verdict, _NUMBER.sub("\0", reason)), []).append((reason, count))
-    falls = [Fall(sum(count for _, count in told), kind[0], _spanned(kind[1], told)) for kind, told in kinds.items()]
+        kinds.setdefault((verdict, kind_of(reason)), []).append((reason, count))
+    falls = [
+        Fall(sum(count for _, count in told), verdict, together([reason for reason, _ in told]))
+        for (verdict, _), told in kinds.items()
+    ]
     falls.sort(key=lambda fall: (-fall.items, fall))
     shown, rest = falls[:_MOST_REASONS], falls[_MOST_REASONS:]
     for verdict in sorted({fall.verdict for fall in rest}):
         many = [fall.items for fall in rest if fall.verdict == verdict]
         shown.append(Fall(sum(many), verdict, f"{len(many)} other reasons"))
     return shown
-
-
-def _spanned(pattern: str, told: Sequence[tuple[str, int]]) -> str:
-    columns = zip(*(_NUMBER.findall(reason) for reason, _ in told), strict=True)
-    parts = pattern.split("\0")
-    return parts[0] + "".join(f"{_range(column)}{part}" for column, part in zip(columns, parts[1:], strict=True))
-
-
-def _range(figures: Sequence[str]) -> str:
-    ordered = sorted(set(figures), key=lambda figure: (float(figure.replace(",", "")), figure))
-    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"

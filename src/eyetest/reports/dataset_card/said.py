@@ -16,7 +16,6 @@ from eyetest.handwritten import convert, read_yaml
 from eyetest.replacing import replacing_file
 from eyetest.reports.dataset_card.practices import check_practices
 
-SAID = "card.yaml"
 _ANSWERS = {"yes": True, "no": False}
 
 

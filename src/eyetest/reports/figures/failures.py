@@ -8,6 +8,7 @@ from eyetest.measures import NotMeasurable
 from eyetest.reports import palette
 from eyetest.reports.material import Material
 from eyetest.reports.plotting import named, one_each, rows, step, values
+from eyetest.wording import counted
 
 _COLOURS = {
     "failed": palette.VERDICTS["drop"],
@@ -28,7 +29,7 @@ class Failures:
         "The share of calls that gave no readable answer. Failed calls have no score and are left out of every "
         "measure; the others score 0."
     )
-    needs = "a run that somebody answered"
+    needs = "calls that failed or were blocked, or answers that refuse or cannot be read"
 
     def numbers(self, material: Material) -> pl.DataFrame:
         """One row a model and protocol, counts and shares."""
@@ -44,13 +45,15 @@ class Failures:
         counts = [(kind == name).fill_null(False).sum().cast(pl.Int64).alias(name) for name in _COLOURS]
         table = results.scores.group_by(keys).agg(*counts, pl.len().cast(pl.Int64).alias("calls")).sort(keys)
         found = table.collect(engine="streaming").with_columns(pl.col(pl.Categorical).cast(pl.String))
+        if not found.select(pl.sum_horizontal(*_COLOURS).sum()).item():
+            raise NotMeasurable(f"all {counted(int(found['calls'].sum()), 'call')} gave an answer that could be read")
         lost = pl.sum_horizontal(*_COLOURS) / pl.col("calls")
         around = [name for name in ("benchmark", "sight") if name in found.columns]
         return named(found).with_columns(lost.alias("share")).select(*around, "series", "share", *_COLOURS, "calls")
 
     def draw(self, frame: pl.DataFrame) -> ChartType:
         """Stacked shares, the worst first."""
-        shown = [name for name in _COLOURS if frame.get_column(name).sum()] or ["failed"]
+        shown = [name for name in _COLOURS if frame.get_column(name).sum()]
         return one_each(frame, "benchmark", lambda part: one_each(part, "sight", lambda one: _draw(one, shown)))
 
 

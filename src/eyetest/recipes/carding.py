@@ -1,0 +1,64 @@
+"""The card of a benchmark, or of what a refinement made: where its records lie, and where it goes."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from eyetest.benchmarks import Benchmark, is_benchmark
+from eyetest.benchmarks.opening import refuse_one_above
+from eyetest.errors import InputError
+from eyetest.recipes.refining import ABOUT, BENCHMARK, VERDICTS
+from eyetest.reports.dataset_card import (
+    EXPORTS,
+    SAID,
+    Known,
+    Records,
+    card_of,
+    read_said,
+    refuse_edited,
+    with_settings,
+    write_card,
+    write_readme,
+    write_said,
+)
+
+
+def make_card(
+    bench: Path, to: Path | None, settings: Sequence[str], open_bench: Callable[[Path], Benchmark], *, overwrite: bool
+) -> tuple[Known, Benchmark, Path]:
+    """Write a card into the benchmark's folder, or elsewhere; gives what it tells, of what, and where it is."""
+    home, records = home_of(bench)
+    refuse_one_above(home if records is None else home / BENCHMARK)
+    if records is None and not is_benchmark(home) and to is None:
+        raise InputError(f"{bench} is no benchmark folder, so there is no place for its card; name one with --to")
+    if to is not None and to.exists() and not to.is_dir():
+        raise InputError(f"--to: {to} is a file; a card goes into a folder")
+    place = home / BENCHMARK if records else home
+    benchmark = open_bench(place)
+    target = to or place
+    if not overwrite:
+        refuse_edited(target)
+    kept = (to or home) / SAID
+    said = with_settings(read_said(kept if kept.exists() else home / SAID), settings)
+    known = card_of(benchmark, said, records)
+    write_card(known, benchmark, target)
+    if settings:
+        write_said(kept, said)
+    return known, benchmark, target
+
+
+def home_of(bench: Path) -> tuple[Path, Records | None]:
+    """The folder of a refinement with what it left, also where its benchmark was named; else what was named."""
+    inside = bench if bench.name else bench.resolve()
+    for folder in (bench, inside.parent if inside.name == BENCHMARK else None):
+        if folder is not None and (folder / ABOUT).is_file() and (folder / VERDICTS).is_file():
+            if not is_benchmark(folder / BENCHMARK):
+                raise InputError(f"{folder} holds no benchmark yet: no item is left, or a stage waits for people")
+            return folder, Records(folder / ABOUT, folder / VERDICTS)
+    return bench, None
+
+
+def write_beside(bench: Path, benchmark: Benchmark, format_name: str, place: Path) -> None:
+    """The card for people, beside an export that is uploaded as it is; nothing beside any other."""
+    if layout := EXPORTS.get(format_name):
+        home, records = home_of(bench)
+        write_readme(card_of(benchmark, read_said(home / SAID), records)._replace(layout=layout), place)

@@ -1,0 +1,165 @@
+"""A world whose flaws are known, in numbers: planted and found, leaked and measured, seen and ranked."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from eyetest.benchmarks import Benchmark
+from eyetest.measures import MEASURES, Results, Settings
+from eyetest.measures.stats.correlation import Correlation, spearman
+from eyetest.measures.stats.intervals import Estimate, wilson
+from eyetest.models.embedded import cards
+from eyetest.records import Verdict
+from eyetest.records.condition import Sight
+from eyetest.runs import Run
+from eyetest.world import FLAWS, Grade, Rankings, Truth, calibrations, grade, rankings
+from eyetest.world.grading import FLAGGED, looks_for
+
+BLIND: Sight = "blind-guess"
+SIGHTED: Sight = "image"
+SUBSETS = 200
+_COPIES = ("duplicate-items", "duplicate-images")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A recipe that was carried out on the world, and its verdicts."""
+
+    name: str
+    title: str
+    about: str
+    verdicts: Sequence[Verdict]
+    by_luck: float | None = None
+    """Items that guessing alone would have it blame, on average; None where it keeps luck in check."""
+    recipe: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How much of one kind of flaw one recipe found."""
+
+    looked_for: bool
+    found: int
+    planted: int
+    recall: Estimate
+
+
+@dataclass(frozen=True)
+class Column:
+    """One recipe in the table of what was found."""
+
+    tried: Tried
+    cells: Sequence[Cell]
+    flagged: int
+    right: int
+    precision: Estimate
+
+
+@dataclass(frozen=True)
+class WorldStory:
+    """Everything the page tells is worked out from this."""
+
+    benchmark: Benchmark
+    truths: Sequence[Truth]
+    tried: Sequence[Tried]
+    """The last one is the whole refinement."""
+    kept: Sequence[str]
+    runs: Sequence[Run]
+    results: Results
+    fresh: Results
+    """The same models on a world without flaws: their true skill."""
+    calls: int
+    seed: int = 0
+
+    @property
+    def whole(self) -> Tried:
+        """The refinement that uses everything."""
+        return self.tried[-1]
+
+    @cached_property
+    def graded(self) -> Grade:
+        """How well the whole refinement found what was planted."""
+        return grade(self.truths, self.whole.verdicts)
+
+    @cached_property
+    def flaws(self) -> list[str]:
+        """Every kind of flaw that was planted."""
+        planted = {flaw for truth in self.truths for flaw in truth.flaws}
+        return [flaw for flaw in FLAWS if flaw in planted]
+
+    @cached_property
+    def flagged(self) -> dict[str, Verdict]:
+        """The items that the whole refinement took out, with the verdict that did it."""
+        return {row.item: row for row in self.whole.verdicts if row.verdict in FLAGGED}
+
+    def flawed(self, truth: Truth) -> bool:
+        """Whether something is wrong with an item. Of two equal items, either is the other's copy."""
+        return bool(truth.flaws) or truth.item in self._twins
+
+    @cached_property
+    def _twins(self) -> set[str]:
+        return {truth.twin for truth in self.truths if truth.twin}
+
+    def columns(self) -> Iterator[Column]:
+        """Each recipe: what it found of each kind of flaw, and how much of what it blamed was to blame."""
+        for tried in self.tried:
+            found = grade(self.truths, tried.verdicts)
+            by_flaw = {one.flaw: one for one in found.flaws}
+            stages = {one.stage for one in found.stages}
+            sought = frozenset().union(*(looks_for(stage) for stage in stages))
+            first = next(one for one in found.flaws if one.flaw in sought)
+            total = found.overall if len(stages) > len(_COPIES) else first
+            cells = [
+                Cell(flaw in sought, by_flaw[flaw].found, by_flaw[flaw].planted, by_flaw[flaw].recall)
+                for flaw in self.flaws
+            ]
+            yield Column(tried, cells, total.flagged, total.right, wilson(total.right, total.flagged))
+
+    @cached_property
+    def birds(self) -> pl.DataFrame:
+        """Each vision model on the whole benchmark: gain and leakage, skill on fresh items, and what leaked to it."""
+        return self._measured(self.results)
+
+    @cached_property
+    def refined_birds(self) -> pl.DataFrame:
+        """The same on the items that were kept."""
+        of_kept = pl.col("item").is_in(list(self.kept))
+        known = self.results
+        return self._measured(Results(known.scores.filter(of_kept), known.items.filter(of_kept), known.models))
+
+    def _measured(self, results: Results) -> pl.DataFrame:
+        own = Settings(seed=self.seed, own={"sighted": SIGHTED, "blind": BLIND})
+        gains = MEASURES["gain"].measure(results, own).table.filter(_sees())
+        skill = MEASURES["accuracy"].measure(self.fresh, Settings(seed=self.seed)).table
+        names = {f"accuracy{end}": f"skill{end}" for end in ("", "_low", "_high")}
+        told = pl.col("model").replace_strict({name: card.leaked for name, card in cards().items()}, default=None)
+        return gains.join(skill.select("model", *names).rename(names), on="model").with_columns(told.alias("told"))
+
+    def agreement(self, table: pl.DataFrame, measured: str, true: str) -> Correlation:
+        """Whether a measure ranks models as the truth does."""
+        return spearman(table.get_column(measured).to_numpy(), table.get_column(true).to_numpy())
+
+    @cached_property
+    def rankings(self) -> Rankings:
+        """Who is best: by the spoilt benchmark, by the refined one, by chance; each beside true skill."""
+        seen = (pl.col("sight") == SIGHTED) & _sees()
+        spoilt, fresh = (
+            found.scores.filter(seen).select("item", pl.col("model").cast(pl.String), "score").collect()
+            for found in (self.results, self.fresh)
+        )
+        return rankings(spoilt, fresh, self.kept, subsets=SUBSETS, seed=self.seed)
+
+    @cached_property
+    def doubts(self) -> Mapping[str, Estimate]:
+        """How well the consensus of vision models tells each kind of flaw from everything else."""
+        known = self.results
+        seen = Results(known.scores.filter(pl.col("sight") == SIGHTED), known.items, known.models)
+        table = MEASURES["wrong-golds"].measure(seen, Settings(seed=self.seed)).table
+        return calibrations(self.truths, dict(table.select("item", "ratio").iter_rows()))
+
+
+def _sees() -> pl.Expr:
+    """Whether a row is about a vision model."""
+    return pl.col("model").cast(pl.String).is_in([name for name, card in cards().items() if card.sees])

@@ -8,6 +8,7 @@ import typer
 
 from eyetest.cli import options
 from eyetest.cli.contests import SHAPES, Shown
+from eyetest.cli.measuring import WHICH, ClusterOption, LevelOption, ResamplesOption, RulesOption, SeedOption
 from eyetest.cli.score import BenchOption, MetricOption
 from eyetest.cli.terminal import err
 from eyetest.errors import InputError, nearest, short
@@ -17,11 +18,10 @@ from eyetest.measures.contest import contest, flips_of
 from eyetest.measures.narrowing import narrowed, read_where, under_one_sight, values_of
 from eyetest.measures.printed import plain
 from eyetest.replacing import refuse_to_lose, replacing_file
-from eyetest.running.measured import CLUSTERS, results_of
+from eyetest.running.measured import results_of
 from eyetest.runs import Run, is_run
 from eyetest.scoring import Scorer
 
-_WHICH = "What is compared"
 _HOW = "How it is shown"
 
 
@@ -29,10 +29,10 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, of one benchmark or several.")],
     models: Annotated[
         list[str] | None,
-        typer.Option("--models", metavar="A B [C…]", help="Only these, all pairs; also A,B.", rich_help_panel=_WHICH),
+        typer.Option("--models", metavar="A B [C…]", help="Only these, all pairs; also A,B.", rich_help_panel=WHICH),
     ] = None,
     all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="Not only neighbours in the ranking.", rich_help_panel=_WHICH)
+        bool, typer.Option("--all-pairs", help="Not only neighbours in the ranking.", rich_help_panel=WHICH)
     ] = False,
     sight: Annotated[
         str | None,
@@ -40,45 +40,31 @@ def compare(
             "--sight",
             metavar="NAME",
             help="Under which sight, or several: image,blind (default: image, where there are several).",
-            rich_help_panel=_WHICH,
+            rich_help_panel=WHICH,
         ),
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", metavar="COLUMN=A,B", help="Only these: ask, a tag …", rich_help_panel=_WHICH),
+        typer.Option("--where", metavar="COLUMN=A,B", help="Only these: ask, a tag …", rich_help_panel=WHICH),
     ] = None,
-    rules: Annotated[
-        str, typer.Option("--rules", metavar="NAME", help="Whose reading rules.", rich_help_panel=_WHICH)
-    ] = "eyetest",
+    rules: RulesOption = "eyetest",
     bench: BenchOption = None,
     metric: MetricOption = None,
-    cluster: Annotated[
-        str,
-        typer.Option(
-            "--cluster",
-            metavar="NAME",
-            help=f"What makes items depend on each other: {', '.join(CLUSTERS)}, or a tag.",
-            rich_help_panel=_WHICH,
-        ),
-    ] = "auto",
-    level: Annotated[
-        float, typer.Option("--level", min=0.5, max=0.999, help="Of intervals and tests.", rich_help_panel=_WHICH)
-    ] = 0.95,
+    cluster: ClusterOption = "auto",
+    level: LevelOption = 0.95,
     power: Annotated[
-        float, typer.Option("--power", help="Of the smallest difference that is told.", rich_help_panel=_WHICH)
+        float, typer.Option("--power", help="Of the smallest difference that is told.", rich_help_panel=WHICH)
     ] = 0.8,
     bootstrap: Annotated[
         bool,
         typer.Option(
             "--bootstrap",
             help="Bootstrap scores that are not just right or wrong (default: Student's t).",
-            rich_help_panel=_WHICH,
+            rich_help_panel=WHICH,
         ),
     ] = False,
-    resamples: Annotated[
-        int, typer.Option("--resamples", min=100, help="For bootstrapped intervals.", rich_help_panel=_WHICH)
-    ] = 2_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all drawing.", rich_help_panel=_WHICH)] = 0,
+    resamples: ResamplesOption = 2_000,
+    seed: SeedOption = 0,
     flips: Annotated[
         int,
         typer.Option(

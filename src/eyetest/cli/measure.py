@@ -11,6 +11,16 @@ import typer
 
 from eyetest.cli import options
 from eyetest.cli.estimates import FORMATS
+from eyetest.cli.measuring import (
+    WHICH,
+    ClusterOption,
+    ExternalOption,
+    LevelOption,
+    ModelsOption,
+    ResamplesOption,
+    RulesOption,
+    SeedOption,
+)
 from eyetest.cli.score import BenchOption, MetricOption
 from eyetest.cli.terminal import err, note, out
 from eyetest.errors import InputError, short
@@ -21,11 +31,10 @@ from eyetest.measures.narrowing import narrowed, read_where
 from eyetest.measures.own import EXTERNAL, own_settings, read_external
 from eyetest.models.specs import read_models
 from eyetest.review import read_decisions
-from eyetest.running.measured import CLUSTERS, results_of
+from eyetest.running.measured import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 
-_WHICH = "What is measured"
 _HOW = "How it is shown"
 _OF_PEOPLE = "agreement"
 
@@ -48,49 +57,27 @@ def measure(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, of one benchmark or several.")],
     by: Annotated[
         list[str] | None,
-        typer.Option("--by", metavar="TAG", help="A row for each value of a tag.", rich_help_panel=_WHICH),
+        typer.Option("--by", metavar="TAG", help="A row for each value of a tag.", rich_help_panel=WHICH),
     ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
-            "--where", metavar="COLUMN=A,B", help="Only these: model, sight, ask, a tag …", rich_help_panel=_WHICH
+            "--where", metavar="COLUMN=A,B", help="Only these: model, sight, ask, a tag …", rich_help_panel=WHICH
         ),
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A measure's own settings (--list).", rich_help_panel=_WHICH),
+        typer.Option("--set", metavar="KEY=VALUE", help="A measure's own settings (--list).", rich_help_panel=WHICH),
     ] = None,
-    external: Annotated[
-        Path | None,
-        typer.Option("--with", metavar="CSV", help="A score from outside: model,score.", rich_help_panel=_WHICH),
-    ] = None,
-    models: Annotated[
-        Path | None,
-        typer.Option(
-            "--models", metavar="FILE", help="models.yaml: language bases, sizes, series.", rich_help_panel=_WHICH
-        ),
-    ] = None,
-    rules: Annotated[
-        str, typer.Option("--rules", metavar="NAME", help="Whose reading rules.", rich_help_panel=_WHICH)
-    ] = "eyetest",
+    external: ExternalOption = None,
+    models: ModelsOption = None,
+    rules: RulesOption = "eyetest",
     bench: BenchOption = None,
     metric: MetricOption = None,
-    cluster: Annotated[
-        str,
-        typer.Option(
-            "--cluster",
-            metavar="NAME",
-            help=f"What makes items depend on each other: {', '.join(CLUSTERS)}, or a tag.",
-            rich_help_panel=_WHICH,
-        ),
-    ] = "auto",
-    level: Annotated[
-        float, typer.Option("--level", min=0.5, max=0.999, help="Of the intervals.", rich_help_panel=_WHICH)
-    ] = 0.95,
-    resamples: Annotated[
-        int, typer.Option("--resamples", min=100, help="For bootstrapped intervals.", rich_help_panel=_WHICH)
-    ] = 2_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all drawing.", rich_help_panel=_WHICH)] = 0,
+    cluster: ClusterOption = "auto",
+    level: LevelOption = 0.95,
+    resamples: ResamplesOption = 2_000,
+    seed: SeedOption = 0,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=0, help="Rows in the terminal; 0 for all.", rich_help_panel=_HOW)
     ] = 100,

@@ -8,6 +8,16 @@ import typer
 
 from eyetest.benchmarks import Benchmark
 from eyetest.cli import options
+from eyetest.cli.measuring import (
+    WHICH,
+    ClusterOption,
+    ExternalOption,
+    LevelOption,
+    ModelsOption,
+    ResamplesOption,
+    RulesOption,
+    SeedOption,
+)
 from eyetest.cli.score import BenchOption, MetricOption
 from eyetest.cli.terminal import note, step_bar
 from eyetest.measures import Settings
@@ -19,11 +29,9 @@ from eyetest.reports.composing import SHOWN, Wanted, compose
 from eyetest.reports.exports import refuse_to_lose_files, write_figures, write_tables
 from eyetest.reports.method import command
 from eyetest.reports.report_page import write_report_page
-from eyetest.running.measured import CLUSTERS
 from eyetest.scoring import Scorer
 from eyetest.wording import counted
 
-_WHICH = "What is told"
 _HOW = "What to write"
 
 
@@ -49,45 +57,23 @@ def report(
     overwrite: options.OverwriteOption = False,
     by: Annotated[
         list[str] | None,
-        typer.Option("--by", metavar="TAG", help="Tags that say what items ask for.", rich_help_panel=_WHICH),
+        typer.Option("--by", metavar="TAG", help="Tags that say what items ask for.", rich_help_panel=WHICH),
     ] = None,
-    external: Annotated[
-        Path | None,
-        typer.Option("--with", metavar="CSV", help="A score from outside: model,score.", rich_help_panel=_WHICH),
-    ] = None,
+    external: ExternalOption = None,
     verdicts: Annotated[
         Path | None,
         typer.Option(
-            "--verdicts", metavar="FILE", help="Verdicts of an audit, for the gallery.", rich_help_panel=_WHICH
+            "--verdicts", metavar="FILE", help="Verdicts of an audit, for the gallery.", rich_help_panel=WHICH
         ),
     ] = None,
-    models: Annotated[
-        Path | None,
-        typer.Option("--models", metavar="FILE", help="models.yaml: language bases, sizes.", rich_help_panel=_WHICH),
-    ] = None,
+    models: ModelsOption = None,
     bench: BenchOption = None,
-    rules: Annotated[
-        str, typer.Option("--rules", metavar="NAME", help="Whose reading rules.", rich_help_panel=_WHICH)
-    ] = "eyetest",
+    rules: RulesOption = "eyetest",
     metric: MetricOption = None,
-    cluster: Annotated[
-        str,
-        typer.Option(
-            "--cluster",
-            metavar="NAME",
-            help=f"What makes items depend on each other: {', '.join(CLUSTERS)}, or a tag.",
-            rich_help_panel=_WHICH,
-        ),
-    ] = "auto",
-    level: Annotated[
-        float, typer.Option("--level", min=0.5, max=0.999, help="Of the intervals.", rich_help_panel=_WHICH)
-    ] = 0.95,
-    resamples: Annotated[
-        int, typer.Option("--resamples", min=100, help="For bootstrapped intervals.", rich_help_panel=_WHICH)
-    ] = 2_000,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Of whatever is drawn by lot.", rich_help_panel=_WHICH)
-    ] = 0,
+    cluster: ClusterOption = "auto",
+    level: LevelOption = 0.95,
+    resamples: ResamplesOption = 2_000,
+    seed: SeedOption = 0,
 ) -> None:
     """Tell what runs came to on one page that opens anywhere: scores, sight, items, capabilities, what fell and why.
 

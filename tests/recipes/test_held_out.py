@@ -76,7 +76,7 @@ def test_what_is_left_is_answered_blind_more_by_models_that_had_no_say(matrix: M
         clean = matrix.right[:, hits <= 2]
         inside, outside = (float(clean[part].mean()) for part in (order[:8], order[8:]))
         if seed < 3:
-            own = (residual("i", "", "after", evidence, who, left).accuracy.value for who in (seats, out))
+            own = (residual(("i", "", "after"), evidence, who, left).accuracy.value for who in (seats, out))
             assert list(own) == pytest.approx([inside, outside])
         found.append((inside, outside, len(left)))
     panel, held_out, left_over = np.array(found, float).T

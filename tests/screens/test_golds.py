@@ -93,3 +93,34 @@ def test_a_stage_may_say_what_becomes_of_them(mostly_right: Answered) -> None:
 def test_a_stage_without_a_ratio_is_refused_before_anybody_is_asked(keep: dict[str, object]) -> None:
     with pytest.raises(InputError, match="from which ratio on a gold is doubted"):
         SCREENS["wrong-gold"].rule(stage(screen="wrong-gold", keep=keep), 9, 9, 1)
+
+
+def test_a_model_that_is_asked_ten_times_has_one_voice(mostly_right: Answered) -> None:
+    items, choices = mostly_right
+    once, often = heard(choices), again(choices, 10)
+    assert judge(items, often) == judge(items, once)
+
+
+def again(choices: Mapping[str, Sequence[str | None]], times: int) -> Evidence:
+    """The same panel, each seat asked again and again, answering as before."""
+    rows = [
+        {"item": name, "model": f"m{seat}", "order": 0, "trial": trial, "request": f"{name}/{seat}/{trial}"}
+        | {"outcome": "answered", "reading": "chosen", "choice": choice, "metric": "accuracy", "score": 0.0}
+        for name, of_seats in choices.items()
+        for seat, choice in enumerate(of_seats)
+        for trial in range(times)
+    ]
+    return Evidence(pl.DataFrame(rows), [f"m{seat}" for seat in range(9)], times)
+
+
+def test_a_seat_that_is_of_two_minds_says_nothing(mostly_right: Answered) -> None:
+    items, _ = mostly_right
+    rows = [
+        {"item": "q1", "model": f"m{seat}", "order": 0, "trial": trial, "request": f"{seat}/{trial}"}
+        | {"outcome": "answered", "reading": "chosen", "choice": "AB"[trial], "metric": "accuracy", "score": 0.0}
+        for seat in range(9)
+        for trial in range(2)
+    ]
+    split = Evidence(pl.DataFrame(rows), [f"m{seat}" for seat in range(9)], 2)
+    case = Case(RULE, items[1:2], split, [Seat(name) for name in split.seats], 9)
+    assert next(iter(SCREENS["wrong-gold"].judge(case))).n == 0

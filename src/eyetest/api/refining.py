@@ -66,7 +66,8 @@ class Refined:
     def blind(self) -> pl.DataFrame:
         """What is still answered blind, by the panel and by models that had no say, before and after."""
         rows = [
-            {"panel": one.panel, "who": one.who, "when": one.when, "models": one.models, **one.accuracy._asdict()}
+            {"panel": one.panel, "who": one.who, "when": one.when, "models": one.models}
+            | {"answers": one.answers, "asked": one.asked, **one.accuracy._asdict()}
             for one in self.outcome.residuals
         ]
         return pl.DataFrame(rows)

@@ -209,10 +209,11 @@ def _funnel_table(steps: Sequence[object]) -> Table:
 
 def _residual_table(result: Refined) -> Table:
     table = Table(box=None, header_style="dim", pad_edge=False, title="answered blind", title_justify="left")
-    for name in ("panel", "who", "models", "items", "accuracy"):
+    for name in ("panel", "who", "models", "answers", "items", "accuracy"):
         table.add_column(name, justify="left" if name in ("panel", "who") else "right", no_wrap=True)
     for one in result.residuals:
         value, low, high, n = one.accuracy
         told = "–" if value is None else f"{value:.3f} [{low or 0:.3f}, {high or 1:.3f}]"
-        table.add_row(safe(one.panel), f"{one.who}, {one.when}", str(one.models), f"{n:,}", told)
+        answers = str(one.answers) if one.answers == one.asked else f"{one.answers} of {one.asked}"
+        table.add_row(safe(one.panel), f"{one.who}, {one.when}", str(one.models), answers, f"{n:,}", told)
     return table

@@ -12,7 +12,8 @@ from eyetest.measures.stats.consensus import suspicion
 from eyetest.records import MAX_CHOICES, letter
 from eyetest.wording import counted
 
-_ENOUGH_MODELS = 3
+_ENOUGH_MODELS = 2
+_FEW_MODELS = 5
 _LETTERS = {place: letter(place) for place in range(MAX_CHOICES)}
 _PLACES = {mark: place for place, mark in _LETTERS.items()}
 _NOTE = "a queue for people, not a verdict: hard items with an attractive wrong option stand here too"
@@ -45,6 +46,8 @@ class WrongGolds:
         table = pl.concat(tables)
         doubtful = table.filter(pl.col("ratio") > 0).height
         notes = [_NOTE, f"golds that explain the choices worse than another option: {doubtful:,} of {len(table):,}"]
+        if max(int(table.get_column("n").max() or 0) for table in tables) < _FEW_MODELS:  # type: ignore[arg-type]
+            notes.append(f"fewer than {_FEW_MODELS} models: an order in which to look, hardly evidence")
         if len(tables) < len(panels):
             notes.append(
                 f"left out: {', '.join(around)} with fewer than {_ENOUGH_MODELS} models that chose an option"
@@ -57,16 +60,18 @@ class WrongGolds:
 
 def _answers(results: Results, around: Sequence[str]) -> pl.DataFrame:
     """What each model chose for each item, and its mean score; no choice where tests of the item disagree evenly."""
-    known = results.items.lazy().filter((pl.col("options") > 1) & pl.col("position").is_not_null())
+    items = results.items if "kinds" in results.items.columns else results.items.with_columns(kinds=None)
+    known = items.lazy().filter((pl.col("options") > 1) & pl.col("position").is_not_null())
     choice = pl.col("choice").replace_strict(_PLACES, default=None, return_dtype=pl.Int64)
     favourites = pl.col("place").drop_nulls().mode()
     return (
         results.scores.filter(pl.col("score").is_not_null())
-        .join(known.select("benchmark", "item", "options", "position"), on=("benchmark", "item"))
+        .join(known.select("benchmark", "item", "options", "position", "kinds"), on=("benchmark", "item"))
         .with_columns(choice.alias("place"))
         .group_by(*around, "item", "model", "options", "position")
         .agg(
             pl.col("score").mean(),
+            pl.col("kinds").first(),
             favourites.alias("favourites"),
             ((pl.col("place") != pl.col("position")) & (pl.col("score") == 1)).any().alias("several"),
         )
@@ -82,12 +87,17 @@ def _answers(results: Results, around: Sequence[str]) -> pl.DataFrame:
 def _judged(answers: pl.DataFrame) -> pl.DataFrame:
     items = (
         answers.group_by("item")
-        .agg(pl.col("options", "position").first(), pl.col("score").mean().alias("accuracy"))
+        .agg(pl.col("options", "position", "kinds").first(), pl.col("score").mean().alias("accuracy"))
         .sort("item")
     )
     places = arranged(answers.with_columns(pl.col("place").fill_null(-1)), "place")[1]
     chosen = np.nan_to_num(places, nan=-1.0).astype(np.int64)
-    found = suspicion(chosen, items.get_column("options").to_numpy(), items.get_column("position").to_numpy())
+    options = items.get_column("options").to_numpy()
+    kinds = np.zeros((len(items), int(options.max(initial=1))), np.int64)
+    for row, own in enumerate(items.get_column("kinds")):
+        if own is not None:
+            kinds[row, : len(own)] = own
+    found = suspicion(chosen, options, items.get_column("position").to_numpy(), kinds)
     return (
         items.with_columns(
             pl.Series("ratio", found.ratios),

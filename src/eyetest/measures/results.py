@@ -15,7 +15,7 @@ TESTS = ("template", "order", "marks", "trial")
 """The same question in other words, another order, once more: scores over these are averaged."""
 TAG = "tag."
 """Columns of the item table that hold tags begin so."""
-ITEM_TYPES: dict[str, type[pl.DataType]] = {
+ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "benchmark": pl.String,
     "item": pl.String,
     "cluster": pl.String,
@@ -23,6 +23,7 @@ ITEM_TYPES: dict[str, type[pl.DataType]] = {
     "options": pl.Int64,
     "gold": pl.String,
     "position": pl.Int64,
+    "kinds": pl.List(pl.Int64),
 }
 """The columns of the item table, beside its tags."""
 AXES = (*Condition.__struct_fields__, "trial")
@@ -37,10 +38,11 @@ class Results:
     """Scores on one or more benchmarks, and what is known of their items and models.
 
     ``scores``: ``benchmark``, then the columns of `eyetest.records.Score`. Lazy, because there may be many millions.
-    ``items``: one row an item, with ``benchmark, item, cluster, group, options, gold, position`` and a column
+    ``items``: one row an item, with ``benchmark, item, cluster, group, options, gold, position, kinds`` and a column
     ``tag.NAME`` for each tag. ``cluster`` names what makes items depend on each other (a picture, a passage);
     ``options`` is their number, ``gold`` the right choice's letter in the order as written, ``position`` its place
-    from 0; all three are null for text items. Empty where only verdicts are known.
+    from 0; all three are null for text items. ``kinds`` numbers answers that recur from item to item, such as yes
+    and no, option by option; null where they do not. Empty where only verdicts are known.
     """
 
     scores: pl.LazyFrame

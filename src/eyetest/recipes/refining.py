@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,7 +22,7 @@ from eyetest.recipes.reporting import refinement, still_blind
 from eyetest.recipes.residual import Residual, residual
 from eyetest.recipes.selecting import refuse_hopeless, selected
 from eyetest.recipes.sources import Source
-from eyetest.records import Decision, Item, Lineage, Recipe, Stage, Verdict
+from eyetest.records import Decision, Item, Lineage, Recipe, Stage, StoppingRule, Verdict
 from eyetest.replacing import replacing_file
 from eyetest.reports import write_refine_page
 from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
@@ -78,7 +78,7 @@ class Refining:
         refuse_hopeless(self.recipe, list(self._items.values()))
         found = Refined()
         alive = list(self._items.values())
-        heard: list[tuple[Seated, Evidence, list[Item]]] = []
+        heard: list[_Heard] = []
         for stage in self.recipe.stages:
             try:
                 verdicts = self._stage(stage, alive, decisions, found, heard)
@@ -93,6 +93,7 @@ class Refining:
                 break
         found.kept = [] if found.paused else alive
         found.residuals = _residuals(heard, alive)
+        found.notes += _stopped_notes(found.residuals)
         self._write(found)
         return found
 
@@ -102,7 +103,7 @@ class Refining:
         alive: Sequence[Item],
         decisions: Mapping[str, Sequence[Decision]],
         found: Refined,
-        heard: list[tuple[Seated, Evidence, list[Item]]],
+        heard: list["_Heard"],
     ) -> list[Verdict]:
         if stage.review is not None:
             return [self._reviewed(stage, item, decisions.get(item.id, ())) for item in alive]
@@ -125,9 +126,7 @@ class Refining:
         verdicts = list(SCREENS[stage.screen or stage.grade or ""].judge(case))
         return [self._decided(verdict, decisions) for verdict in verdicts]
 
-    def _hear(
-        self, stage: Stage, alive: Sequence[Item], heard: list[tuple[Seated, Evidence, list[Item]]]
-    ) -> Evidence:
+    def _hear(self, stage: Stage, alive: Sequence[Item], heard: list["_Heard"]) -> Evidence:
         """What the stage's panel said; the held-out ones are listened to but not handed on."""
         if not stage.panel:
             return Evidence.nothing()
@@ -136,8 +135,10 @@ class Refining:
         tests, size = seated.tests, seated.panel.size
         rule = SCREENS[name].rule(stage, len(seated.seats), size, tests) if name else None
         scores = self.source.hear(seated, alive, stage, rule)
-        heard.append((seated, Evidence(scores, [seat.model for seat in seated.everybody], tests), list(alive)))
-        return heard[-1][1].only([seat.model for seat in seated.seats])
+        evidence = Evidence(scores, [seat.model for seat in seated.everybody], tests)
+        stopped = rule if self.source.stops_early and not stage.full_counts else None
+        heard.append(_Heard(seated, evidence, list(alive), stopped))
+        return evidence.only([seat.model for seat in seated.seats])
 
     def _reviewed(self, stage: Stage, item: Item, decisions: Sequence[Decision]) -> Verdict:
         assert stage.review is not None
@@ -241,17 +242,36 @@ class Refining:
         }
 
 
-def _residuals(heard: Sequence[tuple[Seated, Evidence, list[Item]]], left: Sequence[Item]) -> list[Residual]:
+class _Heard(NamedTuple):
+    """What a stage's panel said about the items that reached it, and the rule by which asking could stop early."""
+
+    seated: Seated
+    evidence: Evidence
+    items: list[Item]
+    stopped: StoppingRule | None
+
+
+def _residuals(heard: Sequence[_Heard], left: Sequence[Item]) -> list[Residual]:
     """Blind accuracy on the items before the stage that heard it, and on those left at the end."""
     found = []
-    for seated, evidence, before in heard:
+    for seated, evidence, before, stopped in heard:
         if seated.panel.sight not in ("blind", "blind-guess", "grey", "nothing"):
             continue
-        for who, seats in (("panel", seated.seats), ("held out", seated.held_out)):
+        for who, seats, rule in (("panel", seated.seats, stopped), ("held out", seated.held_out, None)):
             for when, items in (("before", before), ("after", left)):
                 if seats and items:
-                    found.append(residual(seated.name, who, when, evidence, seats, items))
+                    found.append(residual((seated.name, who, when), evidence, seats, items, rule))
     return found
+
+
+def _stopped_notes(residuals: Sequence[Residual]) -> list[str]:
+    """Where a panel's figure is of a part of its answers, which part, and how to get the whole."""
+    parts = dict.fromkeys((one.panel, one.part) for one in residuals if one.part)
+    return [
+        f"what panel {panel} still answers blind is told from {part}, which were asked whatever was said before; "
+        "hold models out for a figure of others, or ask everything"
+        for panel, part in parts
+    ]
 
 
 def refuse_foreign(to: Path) -> None:

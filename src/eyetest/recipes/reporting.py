@@ -41,7 +41,8 @@ def still_blind(residuals: Sequence[Residual]) -> list[Blind]:
         value, low, high, _ = one.accuracy
         if value is not None:
             bounds = (value if low is None else low, value if high is None else high)
-            found.append(Blind(f"{one.panel}, {one.who}, {one.when}", one.models, value, *bounds))
+            who = f"{one.who} ({one.part})" if one.part else one.who
+            found.append(Blind(f"{one.panel}, {who}, {one.when}", one.models, value, *bounds))
     return found
 
 

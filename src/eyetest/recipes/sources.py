@@ -51,6 +51,11 @@ class Source(Protocol):
 
     is_recorded: bool
 
+    @property
+    def stops_early(self) -> bool:
+        """Whether calls that cannot change a verdict are left out, so that answers are not a fair sample."""
+        ...
+
     def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
         """The scores of everybody on a panel about some items."""
         ...
@@ -66,6 +71,7 @@ class Recorded:
 
     results: Results
     is_recorded = True
+    stops_early = False
 
     def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
         """What was recorded of them."""
@@ -98,6 +104,11 @@ class Live:
     calls: int = 0
     money: float = 0.0
     is_recorded = False
+
+    @property
+    def stops_early(self) -> bool:
+        """Unless the user wants everything asked."""
+        return not self.ask_everything
 
     def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
         """Ask whom it takes, then read what they said."""

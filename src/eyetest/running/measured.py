@@ -14,6 +14,7 @@ from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures import Results
 from eyetest.measures.results import ITEM_TYPES, TAG
+from eyetest.measures.stats.consensus import recurring
 from eyetest.records import Asked, Item, ModelEntry, Score, columns, letter, tag_word
 from eyetest.running.scored import benchmark_of, score_run, scores_path
 from eyetest.runs import Run
@@ -28,6 +29,8 @@ CLUSTERS = ("auto", "image", "group", "passage", "none")
 """What makes items depend on each other; the name of a tag will do as well. ``auto`` is pictures and groups."""
 
 
+_FEW_OPTIONS, _SHORT = 5, 100
+"""Sets of answers that recur, such as yes and no, have at most so many options and characters."""
 _NEED_NO_ITEMS = ("auto", "none")
 
 
@@ -67,12 +70,15 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
     joined = _Joined()
     kind = _cluster_kind(cluster)
     rows: list[dict[str, Any]] = []
+    answers: list[list[str]] = []
     for item in items:
         gold = item.gold[0] if item.gold else None
         words = {tag: tag_word(value) for tag, value in item.tags.items()}
         tags = {TAG + tag: word for tag, word in words.items() if word is not None}
         own = {"benchmark": name, "item": item.id, "group": item.group or None}
         joined.add(item.id, kind(item))
+        texts = [choice.text for choice in item.choices]
+        answers.append(texts if len(texts) <= _FEW_OPTIONS and len("".join(texts)) <= _SHORT else [])
         rows.append(
             own
             | {"options": len(item.choices) or None, "position": gold, "gold": None if gold is None else letter(gold)}
@@ -81,7 +87,8 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
     if cluster not in CLUSTERS and not any(TAG + cluster in row for row in rows):
         raise InputError(f"--cluster: no tag {short(cluster)}; {nearest(cluster, CLUSTERS)}")
     heads = {row["group"] for row in rows} - {None}
-    for row in rows:
+    for row, own in zip(rows, recurring(answers).tolist(), strict=True):
+        row["kinds"] = own[: row["options"]] if any(own) else None
         row["cluster"] = joined.root(row["item"])
         if row["group"] is None and row["item"] in heads:
             row["group"] = row["item"]

@@ -1,93 +1,162 @@
-"""Blind hits against luck: an item goes only if guessing would hardly give so many, and few good items go with it."""
+"""Blind hits against luck and habit: an item goes only if the panel knows it, and few good items go with it."""
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy import stats
+from numpy.typing import NDArray
 
-from eyetest.records import Item, Stage, StoppingRule, Verdict
+from eyetest.measures.stats.beliefs import exceeding, favourites, luck
+from eyetest.records import MAX_CHOICES, Item, Stage, StoppingRule, Verdict, letter
 from eyetest.screens.base import Case
 from eyetest.screens.evidence import Said, kinds, summary
 from eyetest.wording import counted
 
 _USUAL_RATE = 0.05
+_TOO_FEW = "too few items are like it to rule out a shared belief"
+_LETTERS = {letter(place): place for place in range(MAX_CHOICES)}
 
 
 class ChanceAware:
-    """Hits of all trials against a guesser with each trial's own chance, at a stated rate of false discoveries.
+    """Drop what the panel knows, at a stated rate of false discoveries; ask people where too little shows it.
 
-    Every trial shows the options in an order of its own, so that a habit of choosing one place is no knowledge.
-    Trials that sent the very same request are one: a coin that is looked at ten times is still one coin.
+    Guessers have tastes, and share them. So an item is not held against coins but against the panel's own wrong
+    favourites: where models agree as strongly on an option, how often is it not the gold? Every trial should show the
+    options in an order of its own. Trials that sent the very same request are one: a coin that is looked at ten
+    times is still one coin.
     """
 
     name = "chance-aware"
-    summary = "drop items answered blind more often than luck allows, at a stated rate of false discoveries"
+    summary = "drop items that the panel knows blind, beyond luck and shared habits, at a stated rate of errors"
     uses: ClassVar[frozenset[str]] = frozenset({"rate", "right", "min_answers"})
 
     def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule | None:
-        """Which p-value is too small depends on all the others: nothing can be left out."""
+        """Which item stands out depends on all the others: nothing can be left out."""
         return None
 
     def judge(self, case: Case) -> Iterator[Verdict]:
-        """Test each item, then decide about all of them together (Benjamini and Hochberg)."""
+        """Count each item, then decide about all of them together."""
         rate = case.stage.rate or _USUAL_RATE
-        found = [_tested(case, item) for item in case.items]
-        tested = [place for place, one in enumerate(found) if not one.missing and one.p is not None]
-        limit = discovery_limit([found[place].p or 0.0 for place in tested], rate)
-        for item, one in zip(case.items, found, strict=True):
+        heard = [_Heard.of(case, item) for item in case.items]
+        tested = [one for one in heard if one.item.choices and not one.missing]
+        chances = dict(zip((one.item.id for one in tested), _luck(tested), strict=True))
+        shown = [one for one in tested if one.choices is not None]
+        hidden = [one for one in tested if one.choices is None]
+        dropped, doubtful = _beyond_beliefs(shown, [chances[one.item.id] for one in shown], rate)
+        dropped |= _beyond_luck(hidden, [chances[one.item.id] for one in hidden], rate)
+        for one in heard:
+            name = one.item.id
+            told = f"{one.hits} of {one.n} blind answers right"
             counts = {"n": one.n, "hits": one.hits, "responses": one.responses, "evidence": one.evidence}
-            if one.p is None:
-                yield case.verdict(item.id, "keep", "nothing to choose from: guessing has no known chance", **counts)
+            if not one.item.choices:
+                yield case.verdict(name, "keep", "nothing to choose from: guessing has no known chance", **counts)
             elif one.missing:
-                told = f"{counted(one.missing, 'answer')} missing"
-                yield case.verdict(item.id, "review", told, p=one.p, **counts)
+                yield case.verdict(name, "review", f"{counted(one.missing, 'answer')} missing", **counts)
+            elif name in doubtful:
+                told += f", p = {chances[name]:.2g}: more than luck, but {_TOO_FEW}"
+                yield case.verdict(name, "review", told, p=chances[name], **counts)
             else:
-                drop = one.p <= limit
-                told = f"{one.hits} of {one.n} blind answers right, p = {one.p:.2g}"
-                yield case.verdict(item.id, "drop" if drop else "keep", told, p=one.p, **counts)
+                verdict = "drop" if name in dropped else "keep"
+                yield case.verdict(name, verdict, f"{told}, p = {chances[name]:.2g}", p=chances[name], **counts)
 
 
-class _Tested(NamedTuple):
-    """One item's hits, and how likely luck gives as many."""
+class _Heard(NamedTuple):
+    """What the panel said about one item."""
 
-    p: float | None
+    item: Item
     hits: int
     n: int
     missing: int
+    choices: NDArray[np.int64] | None
+    """How often each seat chose each option; None where wrong answers do not say which option they took."""
     responses: tuple[str, ...]
     evidence: dict[str, object]
 
-
-def _tested(case: Case, item: Item) -> _Tested:
-    answers = case.evidence.of(item.id)
-    different = [_different(row) for row in answers]
-    right = [[said.is_right(case.stage.right) for said in row] for row in different]
-    hits = [sum(hit is True for hit in row) for row in right]
-    judged = [sum(hit is not None for hit in row) for row in right]
-    heard = [said for row in different for said in row]
-    told = summary(case.evidence.seats, hits, judged, not_plain=kinds(iter(heard)))
-    chance = len(item.gold) / len(item.choices) if item.choices else None
-    p = None if chance is None else _luck(sum(hits), sum(judged), chance)
-    silent = sum(said is None or said.score is None for row in answers for said in row)
-    enough = case.stage.min_answers is not None and sum(judged) >= case.stage.min_answers
-    responses = tuple(said.request for said in heard)
-    return _Tested(p, sum(hits), sum(judged), 0 if enough else silent, responses, told)
-
-
-@cache
-def _luck(hits: int, trials: int, chance: float) -> float:
-    """The chance of so many hits or more by guessing, exact however small: an item's trials all have one chance."""
-    return float(stats.binom.sf(hits - 1, trials, chance))
+    @classmethod
+    def of(cls, case: Case, item: Item) -> "_Heard":
+        answers = case.evidence.of(item.id)
+        different = [_different(row) for row in answers]
+        right = [[said.is_right(case.stage.right) for said in row] for row in different]
+        hits = [sum(hit is True for hit in row) for row in right]
+        judged = [sum(hit is not None for hit in row) for row in right]
+        said_all = [said for row in different for said in row]
+        silent = sum(said is None or said.score is None for row in answers for said in row)
+        enough = case.stage.min_answers is not None and sum(judged) >= case.stage.min_answers
+        choices = _choices(item, different, right) if item.choices else None
+        told = summary(case.evidence.seats, hits, judged, not_plain=kinds(iter(said_all)))
+        if choices is not None:
+            told["chosen"] = {letter(place): int(n) for place, n in enumerate(choices.sum(axis=0)) if n}
+        responses = tuple(said.request for said in said_all)
+        return cls(item, sum(hits), sum(judged), 0 if enough else silent, choices, responses, told)
 
 
 def _different(row: Sequence[Said | None]) -> list[Said]:
     return list({said.request: said for said in row if said is not None}.values())
 
 
+def _choices(
+    item: Item, answers: Sequence[Sequence[Said]], right: Sequence[Sequence[bool | None]]
+) -> NDArray[np.int64] | None:
+    """Seats × options.
+
+    Scores that others gave may come without the option: a right one is the gold, a wrong one is known only if there
+    is one other option.
+    """
+    counts = np.zeros((len(answers), len(item.choices)), np.int64)
+    wrong = [place for place in range(len(item.choices)) if place not in item.gold]
+    for seat, (row, hits) in enumerate(zip(answers, right, strict=True)):
+        for said, hit in zip(row, hits, strict=True):
+            if hit is None or said.kind not in ("chosen", "text", "answered"):
+                continue
+            place = _LETTERS.get(said.choice or "")
+            if place is None and hit:
+                place = item.gold[0]
+            elif place is None and len(wrong) == 1:
+                place = wrong[0]
+            if place is None or place >= len(item.choices):
+                return None
+            counts[seat, place] += 1
+    return counts
+
+
+def _luck(tested: Sequence[_Heard]) -> list[float]:
+    if not tested:
+        return []
+    columns = [(one.hits, one.n, len(one.item.gold), len(one.item.choices)) for one in tested]
+    hits, trials, golds, options = np.array(columns, np.int64).T
+    return luck(hits, trials, golds, options).tolist()
+
+
+def _beyond_luck(tested: Sequence[_Heard], chances: Sequence[float], rate: float) -> set[str]:
+    limit = discovery_limit(chances, rate)
+    return {one.item.id for one, chance in zip(tested, chances, strict=True) if chance <= limit}
+
+
+def _beyond_beliefs(tested: Sequence[_Heard], chances: Sequence[float], rate: float) -> tuple[set[str], set[str]]:
+    """Items that are known for certain, and those that only seem so: luck is ruled out, a shared belief is not."""
+    if not tested:
+        return set(), set()
+    options = np.array([len(one.item.choices) for one in tested], np.int64)
+    seats = len(tested[0].choices if tested[0].choices is not None else ())
+    counts = np.zeros((len(tested), seats, options.max()), np.int64)
+    golds = np.zeros((len(tested), options.max()), bool)
+    for row, one in enumerate(tested):
+        assert one.choices is not None
+        counts[row, :, : options[row]] = one.choices
+        golds[row, list(one.item.gold)] = True
+    favoured = favourites(counts, options)
+    right = golds[np.arange(len(tested)), favoured.place] & (favoured.place >= 0)
+    by_lot = golds.sum(axis=1) / options
+    sure = exceeding(favoured, right, by_lot, rate)
+    likely = exceeding(favoured, right, by_lot, rate, benefit=0.0)
+    lucky = _beyond_luck(tested, chances, rate)
+    names = [one.item.id for one in tested]
+    dropped = {name for name, one in zip(names, sure, strict=True) if one}
+    return dropped, {name for name, one in zip(names, likely, strict=True) if one and name in lucky} - dropped
+
+
 def discovery_limit(p_values: Sequence[float], rate: float) -> float:
-    """The largest p-value that is a discovery at this rate; −1 if none is."""
+    """The largest p-value that is a discovery at this rate (Benjamini and Hochberg); −1 if none is."""
     ordered = np.sort(np.asarray(p_values, float))
     below = ordered <= rate * np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
     return float(ordered[np.flatnonzero(below)[-1]]) if below.any() else -1.0

@@ -1,15 +1,17 @@
 """Items whose gold may be wrong: models that know agree on another option. For people to look at, not to drop."""
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from eyetest.errors import InputError
-from eyetest.measures.stats.consensus import suspicion
+from eyetest.measures.stats.consensus import recurring, suspicion
 from eyetest.records import Item, Stage, StoppingRule, Verdict, letter
 from eyetest.screens.base import Case
+from eyetest.screens.evidence import Said
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -33,7 +35,8 @@ class WrongGold:
         choices = np.array([_choices(case, item) for item in doubtful] or np.empty((0, 1)), np.int64)
         options = np.array([len(item.choices) for item in doubtful], np.int64)
         golds = np.array([item.gold[0] for item in doubtful], np.int64)
-        found = suspicion(choices, options, golds)
+        kinds = recurring([[choice.text for choice in item.choices] for item in doubtful])
+        found = suspicion(choices, options, golds, kinds)
         ratios = {item.id: place for place, item in enumerate(doubtful)}
         for item in case.items:
             place = ratios.get(item.id)
@@ -49,10 +52,18 @@ class WrongGold:
 
 
 def _choices(case: Case, item: Item) -> list[int]:
-    """The place that each test of each seat chose; −1 where none was read. Of several golds, one is as good."""
-    said = [one for row in case.evidence.of(item.id) for one in row]
-    places = [_ALPHABET.index(one.choice) if one is not None and one.choice else -1 for one in said]
-    return [item.gold[0] if place in item.gold else place for place in places]
+    """The place that each seat chose most; −1 where none was read or two lead. Of several golds, one is as good.
+
+    A seat has one voice: asked ten times, a model that errs errs ten times.
+    """
+    return [_favourite(item, row) for row in case.evidence.of(item.id)]
+
+
+def _favourite(item: Item, answers: Sequence[Said | None]) -> int:
+    places = [_ALPHABET.index(said.choice) for said in answers if said is not None and said.choice]
+    votes = Counter(item.gold[0] if place in item.gold else place for place in places)
+    leading = [place for place, count in votes.items() if count == max(votes.values())]
+    return leading[0] if len(leading) == 1 else -1
 
 
 SCREENS = (WrongGold(),)

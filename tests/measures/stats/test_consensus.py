@@ -8,7 +8,7 @@ from scipy import integrate, stats
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from eyetest.measures.stats.consensus import Panel, learn, likelihoods, suspicion
+from eyetest.measures.stats.consensus import Panel, learn, likelihoods, recurring, suspicion
 
 Ints = NDArray[np.int64]
 PANEL = Panel(skills=np.array([1.2, 0.1, -0.8]), spread=1.4, evenness=0.6)
@@ -133,3 +133,47 @@ def test_many_items_are_judged_as_few_are() -> None:
 
 def test_no_items_no_suspicion() -> None:
     assert len(suspicion(np.empty((0, 9)), [], []).ratios) == 0
+
+
+def _yes_sayers(seed: int, items: int = 1_500) -> Answered:
+    """Yes (0) or no (1); nine models that like to say yes. One gold of 25 is turned over."""
+    rng = np.random.default_rng(seed)
+    truth, flipped = rng.integers(2, size=items), rng.random(items) < 0.04
+    leaning = np.where(truth[:, None] == 0, 1, -1) * rng.normal(1.2, 0.4, 9)
+    right = rng.random((items, 9)) < expit(rng.normal(1.8, 0.6, 9) + leaning - rng.normal(0, 1.5, (items, 1)))
+    choices = np.where(right, truth[:, None], 1 - truth[:, None])
+    return Answered(choices, np.full(items, 2), np.where(flipped, 1 - truth, truth), flipped)
+
+
+def test_it_matters_which_answer_is_contradicted() -> None:
+    """Where yes-sayers say no, a "yes" is likely wrong; their yes says little against a "no"."""
+    areas, shares = [], []
+    for seed in range(5):
+        choices, options, golds, flipped = _yes_sayers(seed)
+        kinds = recurring([("Yes", "No")] * len(golds))
+        plain, leaning = (suspicion(choices, options, golds, known).ratios for known in (None, kinds))
+        areas.append([roc_auc_score(flipped, ratios) for ratios in (plain, leaning)])
+        doubted = [ratios > np.sort(ratios)[-60] for ratios in (plain, leaning)]
+        shares.append([flipped[one].mean() for one in doubted])
+        against_yes, against_no = (
+            leaning[(choices.sum(1) == votes) & (golds == gold)] for votes, gold in ((8, 0), (1, 1))
+        )
+        assert against_yes.mean() > against_no.mean() + 1, "eight of nine against the gold, either way"
+    assert np.mean(areas, axis=0)[1] > np.mean(areas, axis=0)[0] + 0.01
+    assert np.mean(shares, axis=0)[1] > np.mean(shares, axis=0)[0]
+
+
+def test_answers_recur_as_whole_sets() -> None:
+    yes_no = [("Yes", "No"), ("no.", "yes")] * 15
+    found = recurring([*yes_no, ("yes", "no", "maybe"), ("a cat", "a dog")])
+    assert found[:2].tolist() == [[2, 1, 0], [1, 2, 0]]
+    assert not found[30:].any()
+    assert not recurring([("yes", "no")] * 29).any()
+    assert recurring([]).shape == (0, 1)
+
+
+def test_kinds_that_do_not_differ_change_little() -> None:
+    choices, options, golds, _ = _answered(9, items=1_000)
+    kinds = recurring([("w", "x", "y", "z")] * 1_000)
+    plain, apart = (suspicion(choices, options, golds, known).ratios for known in (None, kinds))
+    assert stats.spearmanr(plain, apart).statistic > 0.98

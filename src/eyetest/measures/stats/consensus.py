@@ -1,10 +1,14 @@
 """Do models agree on another answer than the gold? How likely what they chose is if each option were the right one.
 
 Counting wrong answers cannot tell a hard item from one whose gold is wrong. Where the gold is wrong, skilled models
-meet on the same other option. Three things are weighed against that, each learnt from the answers themselves: how
-skilled each model is, how much harder than usual the item may be, and how unevenly wrong answers are spread anyway.
+meet on the same other option. Four things are weighed against that, each learnt from the answers themselves: how
+skilled each model is, how much harder than usual the item may be, how unevenly wrong answers are spread anyway, and,
+where the same answers recur (yes and no), how readily each model gives each of them. A model that likes to say yes
+hardly speaks against a "no"; its "no" speaks loudly against a "yes".
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +23,8 @@ Ints = NDArray[np.int64]
 _HARDNESS: Floats = np.linspace(-4.0, 4.0, 49)
 """How hard an item may be, in standard deviations."""
 _SKILL_SPREAD = 3.0
+_KINDS_DIFFER = 0.7
+"""How far a model's skill at one kind of answer is expected to be from its mean over kinds."""
 _ROUNDS, _TOLERANCE = 200, 1e-4
 _EVENNESS: Floats = np.geomspace(0.05, 50.0, 31)
 """Dirichlet parameters: at .05 nearly all wrong answers fall on one option, at 50 they spread evenly."""
@@ -27,10 +33,15 @@ _ENOUGH_ITEMS = 20_000
 """More items than these, taken evenly from all, would not make skills known any better that matters."""
 
 
+_RECURS = 30
+"""A set of options that so many items share tells how readily models give each of them."""
+
+
 class Panel(NamedTuple):
     """What golds say of models and items: P(right) = σ(skill − spread · hardness)."""
 
     skills: Floats
+    """By model, or by kind of answer and model where answers recur."""
     spread: float
     evenness: float
 
@@ -42,54 +53,96 @@ class Suspicion(NamedTuple):
     rivals: Ints
 
 
-def suspicion(choices: ArrayLike, options: ArrayLike, golds: ArrayLike) -> Suspicion:
+def suspicion(choices: ArrayLike, options: ArrayLike, golds: ArrayLike, kinds: ArrayLike | None = None) -> Suspicion:
     """How much better another option explains the choices than the gold does, for items of two options or more.
 
     ``choices`` has a row an item and a column a model: places of options from 0, negative where no answer was read,
-    which says nothing. With no answers the ratio is 0.
+    which says nothing. A model has one voice, however often it was asked. With no answers the ratio is 0. ``kinds``
+    has a row an item and a column an option: which recurring answer it is (`recurring`), 0 for all others.
     """
     chosen, number, gold = (np.asarray(values, np.int64) for values in (choices, options, golds))
     chosen = np.where(chosen < number[:, None], chosen, -1)
+    kind = np.zeros((len(gold), number.max(initial=1)), np.int64) if kinds is None else np.asarray(kinds, np.int64)
     some = slice(None, None, -(-len(gold) // _ENOUGH_ITEMS) or 1)
     parts = [slice(start, start + _ITEMS_AT_ONCE) for start in range(0, max(len(gold), 1), _ITEMS_AT_ONCE)]
     with one_thread():
-        panel = learn(chosen[some], number[some], gold[some])
-        found = [_compare(likelihoods(chosen[part], number[part], panel), gold[part]) for part in parts]
+        panel = learn(chosen[some], number[some], gold[some], kind[some])
+        found = [_compare(likelihoods(chosen[part], number[part], panel, kind[part]), gold[part]) for part in parts]
     return Suspicion(*(np.concatenate(values) for values in zip(*found, strict=True)))
 
 
-def learn(chosen: Ints, number: Ints, gold: Ints) -> Panel:
-    """Skills, and how items differ, taking the golds at their word: few enough are wrong."""
+def recurring(answers: Sequence[Sequence[str]]) -> Ints:
+    """Which options are answers that come back from item to item: a number for each of them, 0 for all others.
+
+    ``answers``: the texts of each item's options. Sets of options recur whole, in any order: yes and no, but not a
+    "yes" among other things.
+    """
+    sets = [tuple(sorted(_fold(text) for text in texts)) for texts in answers]
+    often = {texts for texts, count in Counter(sets).items() if count >= _RECURS and len(set(texts)) == len(texts)}
+    members = [(texts, text) for texts in sorted(often) for text in texts]
+    names = {member: number for number, member in enumerate(members, start=1)}
+    found = np.zeros((len(answers), max(map(len, answers), default=1)), np.int64)
+    for row, (texts, own) in enumerate(zip(answers, sets, strict=True)):
+        for place, text in enumerate(texts):
+            found[row, place] = names.get((own, _fold(text)), 0)
+    return found
+
+
+def _fold(text: str) -> str:
+    """A text as far as it matters for being the same answer."""
+    return " ".join(text.casefold().split()).strip(" .")
+
+
+def learn(chosen: Ints, number: Ints, gold: Ints, kinds: Ints | None = None) -> Panel:
+    """Skills, and how items differ, taking the golds at their word: few enough are wrong.
+
+    A model's skill is learnt apart for golds of each recurring kind, as if it were another model there.
+    """
+    models, of_gold = chosen.shape[1], np.zeros(len(gold), np.int64)
+    if kinds is not None:
+        of_gold = kinds[np.arange(len(gold)), gold]
+    several = 1 if kinds is None else int(kinds.max(initial=0)) + 1
     read, right = (chosen >= 0).astype(float), (chosen == gold[:, None]).astype(float)
-    skills, spread = np.zeros(chosen.shape[1]), 1.0
+    if several > 1:
+        apart = (of_gold[:, None] == np.arange(several)).astype(float)
+        read, right = ((apart[:, :, None] * part[:, None, :]).reshape(len(gold), -1) for part in (read, right))
+    skills, spread, prior = np.zeros(models * several), 1.0, _SKILL_SPREAD if several == 1 else _KINDS_DIFFER
     for _ in range(_ROUNDS):
         logits = skills[:, None] - spread * _HARDNESS
         likely = _shares(right @ logits + read @ log_expit(-logits) - _HARDNESS**2 / 2)
         chance, tried = expit(logits), read.T @ likely
-        pull = (right.T @ likely - tried * chance).sum(1) - skills / _SKILL_SPREAD**2
-        step = pull / ((tried * chance * (1 - chance)).sum(1) + _SKILL_SPREAD**-2)
+        usual = np.tile(skills.reshape(several, models).mean(axis=0), several) if several > 1 else 0.0
+        pull = (right.T @ likely - tried * chance).sum(1) - (skills - usual) / prior**2
+        step = pull / ((tried * chance * (1 - chance)).sum(1) + prior**-2)
         before, spread = spread, spread * float(np.sqrt((likely @ _HARDNESS**2).mean())) if len(likely) else spread
         skills = skills + np.clip(step, -1.0, 1.0)
         if max(np.abs(step).max(initial=0.0), abs(spread - before)) < _TOLERANCE:
             break
     wrong = np.where(_places(number) == gold[:, None], np.nan, _counts(chosen, number))
-    return Panel(skills, spread, max(_EVENNESS, key=lambda evenness: float(_spread_over(wrong, evenness).sum())))
+    evenness = max(_EVENNESS, key=lambda evenness: float(_spread_over(wrong, evenness).sum()))
+    return Panel(skills if several == 1 else skills.reshape(several, models), spread, evenness)
 
 
-def likelihoods(chosen: Ints, number: Ints, panel: Panel) -> Floats:
+def likelihoods(chosen: Ints, number: Ints, panel: Panel, kinds: Ints | None = None) -> Floats:
     """Log likelihood of an item's choices if each of its options were the right one: items × options, −∞ beyond them.
 
     Right answers come by skill, averaged over how hard the item may be. Wrong ones fall on the other options, some of
     which attract more than others, and nobody knows beforehand which.
     """
-    logits = panel.skills[:, None] - panel.spread * _HARDNESS
-    base = (chosen >= 0).astype(float) @ log_expit(-logits) + np.log(_shares(-(_HARDNESS**2) / 2))
     counts = _counts(chosen, number)
+    read = (chosen >= 0).astype(float)
+    likely = np.log(_shares(-(_HARDNESS**2) / 2))
     found = np.full(counts.shape, -np.inf)
     for place in range(counts.shape[1]):
         wrong = counts.copy()
         wrong[:, place] = np.nan
-        by_skill = logsumexp(base + (chosen == place).astype(float) @ logits, axis=1)
+        hits = (chosen == place).astype(float)
+        of_place = kinds[:, place] if kinds is not None else np.zeros(len(chosen), np.int64)
+        by_skill = np.empty(len(chosen))
+        for kind in np.unique(of_place):
+            mine = of_place == kind
+            logits = np.atleast_2d(panel.skills)[kind][:, None] - panel.spread * _HARDNESS
+            by_skill[mine] = logsumexp(read[mine] @ log_expit(-logits) + hits[mine] @ logits + likely, axis=1)
         found[:, place] = by_skill + _spread_over(wrong, panel.evenness)
     return np.where(_places(number) < number[:, None], found, -np.inf)
 

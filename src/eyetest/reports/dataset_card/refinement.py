@@ -57,6 +57,9 @@ class Residual(msgspec.Struct, frozen=True):
     when: str
     accuracy: Interval
     models: int
+    answers: int = 0
+    asked: int = 0
+    """Answers an item that it rests on, and how many there would be had asking not stopped early; 0 if not known."""
 
 
 class About(msgspec.Struct, frozen=True):

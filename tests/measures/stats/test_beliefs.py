@@ -1,0 +1,139 @@
+"""Known or believed? Panels with tastes of many kinds are drawn, and what is blamed is compared with the truth."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from eyetest.measures.stats.beliefs import exceeding, favourites, luck
+from tests.screens.simulated import POWER, TASTES, Bools, Drawn, draw_panel
+
+RATE = 0.05
+
+
+def counts_of(drawn: Drawn, options: int) -> Any:
+    return np.stack([(drawn.chosen == place).sum(axis=2) for place in range(options)], axis=2)
+
+
+def blamed(drawn: Drawn, options: int, benefit: float = 1.0) -> Bools:
+    number = np.full(len(drawn.leaky), options)
+    favoured = favourites(counts_of(drawn, options), number)
+    return exceeding(favoured, favoured.place == 0, np.full(len(number), 1 / options), RATE, benefit)
+
+
+class Found(NamedTuple):
+    """Means over repeats, and the noise of the first."""
+
+    false: float
+    power: float
+    noise: float
+
+
+def found(options: int, taste: str, leaky: float, repeats: int, items: int = 500, trials: int = 10) -> Found:
+    rows = []
+    for seed in range(repeats):
+        rng = np.random.default_rng([options, seed, len(taste), round(1000 * leaky)])
+        drawn = draw_panel(
+            rng, items=items, inspectors=4, trials=trials, options=options, leaky=leaky, taste=TASTES[taste]
+        )
+        drop = blamed(drawn, options)
+        false = float((~drawn.leaky[drop]).mean()) if drop.any() else 0.0
+        rows.append((false, float(drop[drawn.leaky].mean()) if drawn.leaky.any() else 0.0))
+    false_, power = np.array(rows).T
+    return Found(float(false_.mean()), float(power.mean()), float(false_.std(ddof=1) / repeats**0.5))
+
+
+@pytest.mark.parametrize("leaky", [0.0, 0.2])
+@pytest.mark.parametrize("taste", TASTES)
+@pytest.mark.parametrize("options", [2, 4, 10])
+def test_one_in_twenty_is_wrongly_blamed_at_most(options: int, taste: str, leaky: float) -> None:
+    seen = found(options, taste, leaky, repeats=12, items=300)
+    assert seen.false <= RATE + max(3 * seen.noise, 0.01)
+    if leaky:
+        assert seen.power >= POWER.get((options, taste), 0.0) - 0.15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("leaky", [0.0, 0.02, 0.2])
+@pytest.mark.parametrize("taste", TASTES)
+@pytest.mark.parametrize("options", [2, 3, 4, 5, 10])
+def test_one_in_twenty_is_wrongly_blamed_at_most_over_200_repeats(
+    options: int, taste: str, leaky: float, record_property: Any
+) -> None:
+    seen = found(options, taste, leaky, repeats=200)
+    name = f"{options} options, {taste}, {leaky:.0%} leaky"
+    record_property(name, list(seen))
+    print(f"{name}: false {seen.false:.4f} ± {seen.noise:.4f}, power {seen.power:.3f}")
+    assert seen.false <= RATE + 3 * seen.noise
+    if leaky == 0.2:
+        assert seen.power >= POWER.get((options, taste), 0.0)
+
+
+def test_coins_alone_would_promise_too_much() -> None:
+    """What this room is for: the binomial null with the same panels."""
+    drawn = draw_panel(
+        np.random.default_rng(1), items=1_000, inspectors=4, trials=10, taste=TASTES["leaning"], leaky=0.16
+    )
+    p = stats.binom.sf(drawn.right.sum(axis=(1, 2)) - 1, 40, 1 / 4)
+    by_coins = stats.false_discovery_control(p) <= RATE
+    assert (~drawn.leaky[by_coins]).mean() >= 0.3
+    assert (~drawn.leaky[blamed(drawn, 4)]).mean() <= 0.08
+
+
+def test_nobody_is_blamed_where_too_few_stand_out() -> None:
+    """At four options a promise of one in twenty takes seven plain cases; without the benefit of doubt, one."""
+    chosen = np.random.default_rng(0).integers(4, size=(50, 4, 10))
+    chosen[:6] = 0
+    six = Drawn(np.arange(50) < 6, chosen)
+    assert not blamed(six, 4).any()
+    assert blamed(six, 4, benefit=0.0)[:6].all()
+    seven = Drawn(np.arange(50) < 7, np.where((np.arange(50) == 6)[:, None, None], 0, chosen))
+    assert blamed(seven, 4)[:7].all()
+
+
+def test_a_favourite_has_to_lead() -> None:
+    counts = np.array([[[5, 5, 0]], [[0, 0, 0]], [[6, 3, 1]], [[0, 9, 0]]])
+    seen = favourites(counts, np.array([3, 3, 3, 2]))
+    assert seen.place.tolist() == [-1, -1, 0, 1]
+    assert np.isneginf(seen.strength[:2]).all()
+
+
+def test_golds_have_no_part_in_the_strength() -> None:
+    rng = np.random.default_rng(5)
+    counts = rng.integers(6, size=(200, 4, 5))
+    shuffled = counts[:, :, rng.permutation(5)]
+    number = np.full(200, 5)
+    assert np.allclose(favourites(counts, number).strength, favourites(shuffled, number).strength)
+
+
+@pytest.mark.parametrize("options", [2, 4, 10])
+def test_without_tastes_luck_is_nearly_that_of_coins(options: int) -> None:
+    hits = np.random.default_rng(2).binomial(40, 1 / options, size=2_000)
+    ones = np.ones(2_000, int)
+    p = luck(hits, 40 * ones, ones, options * ones)
+    coins = stats.binom.sf(hits - 1, 40, 1 / options)
+    assert np.abs(p - coins).max() < 0.03
+
+
+def test_strong_tastes_are_learnt_from_golds_that_are_hardly_hit() -> None:
+    rng = np.random.default_rng(3)
+    likely = rng.beta(0.5, 1.5, size=3_000)
+    hits = rng.binomial(40, likely)
+    ones = np.ones(3_000, int)
+    p = luck(hits, 40 * ones, ones, 4 * ones)
+    for level in (0.05, 0.01, 0.002):
+        assert (p <= level).mean() <= level + 3 * (level / 3_000) ** 0.5
+    assert (p <= 0.05).mean() >= 0.02
+
+
+def test_nothing_is_learnt_from_nothing() -> None:
+    empty = np.zeros(0, int)
+    assert luck(empty, empty, empty, empty).shape == (0,)
+    none = favourites(np.zeros((0, 2, 4), int), empty)
+    assert not exceeding(none, np.zeros(0, bool), np.zeros(0), RATE).any()
+
+
+def test_all_golds_right_is_no_surprise() -> None:
+    p = luck(np.array([5]), np.array([5]), np.array([3]), np.array([3]))
+    assert p.tolist() == [1.0]

@@ -1,0 +1,53 @@
+"""What a panel still answers blind, where it stopped early: the mean of what it said is not its accuracy."""
+
+import numpy as np
+import pytest
+
+from eyetest.recipes import load_recipe
+from eyetest.recipes.residual import residual
+from eyetest.screens import SCREENS, Case, Evidence, Seat
+from tests.screens.simulated import Drawn, draw_panel, heard_early
+
+STAGES = {name: load_recipe(name).stages[0] for name in ("mmstar", "mmmu-pro")}
+SIZES = {"mmstar": (8, 1), "mmmu-pro": (4, 10)}
+TOLD = ("inspectors", "panel", "before")
+
+
+def mean_of_all(drawn: Drawn, heard: np.ndarray, kept: np.ndarray) -> float:  # type: ignore[type-arg]
+    """What was reported before: each item's answers averaged, whichever were asked for."""
+    counts = heard[kept].sum(axis=(1, 2))
+    return float(((drawn.right & heard)[kept].sum(axis=(1, 2)) / counts).mean())
+
+
+@pytest.mark.parametrize("recipe", STAGES)
+def test_a_panel_that_stopped_early_is_told_from_what_every_item_was_asked(recipe: str) -> None:
+    stage, (inspectors, trials) = STAGES[recipe], SIZES[recipe]
+    drawn = draw_panel(np.random.default_rng(4), items=3_000, inspectors=inspectors, trials=trials)
+    heard = heard_early(stage, drawn.right)
+    rule = SCREENS[stage.screen or ""].rule(stage, inspectors, inspectors, trials)
+    evidence: Evidence = drawn.evidence(heard)
+    seats = [Seat(name) for name in evidence.seats]
+    items = drawn.items()
+    verdicts = list(SCREENS[stage.screen or ""].judge(Case(stage, items, evidence, seats, inspectors)))
+    kept = np.array([one.verdict == "keep" for one in verdicts])
+    left = [item for item, stays in zip(items, kept, strict=True) if stays]
+    always = heard.all(axis=0)
+    for when, members, mask in (("before", items, np.ones_like(kept)), ("after", left, kept)):
+        found = residual(TOLD, evidence, seats, members, rule)
+        truth = drawn.right[mask].mean(axis=(1, 2)).mean()
+        same = drawn.right[mask][:, always].mean()
+        assert found.accuracy.value == pytest.approx(same), "the same answers of every item"
+        assert found.answers == always.sum() < found.asked == inspectors * trials
+        assert found.part == f"the first {found.answers} of {found.asked} answers an item"
+        if when == "before":
+            noise = 0.5 / 3_000**0.5
+            assert found.accuracy.value == pytest.approx(truth, abs=noise)
+            assert abs(mean_of_all(drawn, heard, mask) - truth) > noise, "what every answer that is there would say"
+
+
+def test_a_panel_that_was_asked_everything_is_told_whole() -> None:
+    drawn = draw_panel(np.random.default_rng(4), items=50, inspectors=4, trials=10)
+    evidence = drawn.evidence()
+    found = residual(TOLD, evidence, [Seat(name) for name in evidence.seats], drawn.items())
+    assert found.accuracy.value == pytest.approx(drawn.right.mean())
+    assert (found.models, found.answers, found.asked, found.part) == (4, 40, 40, "")

@@ -80,7 +80,8 @@ def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Ey
         common | {"metric": "open", "mean": 1.0, "scored": 1},
     ]
     text = eyetest("score", "r").fine()
-    header, accuracy, given, texts, where = text.strip().splitlines()
+    header, accuracy, given, texts, where, others = text.strip().splitlines()
+    assert others == "1 answer with the score that others gave; --rescore-given scores their words"
     assert header.split() == [
         *("model", "sight", "ask", "metric", "mean", "scored"),
         *("refused", "ambiguous", "unparsed", "blocked", "failed"),
@@ -100,7 +101,10 @@ def test_score_with_other_rules_and_another_metric(run: Path, eyetest: Eyetest) 
         ("exact", 0.0),
         ("given", 0.25),
     ]
-    assert sorted(path.name for path in (run / "scores").iterdir()) == ["eyetest.parquet", "mmmu.parquet"]
+    assert sorted(path.name for path in (run / "scores").iterdir()) == [
+        "eyetest.parquet",
+        "mmmu.metric-exact.parquet",
+    ]
 
 
 def test_captions_have_the_score_of_the_corpus_beside_the_mean(tmp_path: Path, eyetest: Eyetest) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
 from eyetest.records import Asked, Choice, Item, Response, RunBenchmark
-from eyetest.running.scored import read_scores, score_run
+from eyetest.running.scored import score_run
 from eyetest.runs import Run
 from eyetest.runs.frames import answers_frame
 from eyetest.runs.importing import Source, import_answers, parse_field_map
@@ -42,8 +42,7 @@ def bring(path: Path, to: Path, bench: Benchmark, maps: Sequence[str] = (), **wo
 
 
 def scored(run: Run, bench: Benchmark, rules: str = "eyetest", metric: str | None = None) -> pl.DataFrame:
-    score_run(run, bench, Scorer(rules, metric))
-    return read_scores(run, rules)
+    return pl.read_parquet(score_run(run, bench, Scorer(rules, metric)))
 
 
 # MMMU-Pro.

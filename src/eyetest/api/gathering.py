@@ -30,12 +30,13 @@ def results(
     metric: str | None = None,
     bench: Bench | None = None,
     cluster: str = "auto",
+    rescore_given: bool = False,
 ) -> Results:
     """What one or more runs found, together: ``scores`` (lazy) and ``items``, ready for every measure.
 
     Runs about the same benchmark complete each other. A run that was not scored yet is scored on the way. ``models``
     says what is known of models (language bases, sizes), ``bench`` gives other golds, ``cluster`` says what makes
-    items depend on each other.
+    items depend on each other. ``rescore_given`` scores ourselves what others have scored.
 
     >>> found = et.results("run")
     >>> sorted(found.scores.select("model").unique().collect()["model"])
@@ -45,7 +46,8 @@ def results(
     """
     golds = None if bench is None else opened(bench)
     known = None if models is None else entries(models)
-    return results_of([as_run(run) for run in runs], Scorer(rules, metric), cluster, golds, known)
+    scorer = Scorer(rules, metric, rescore_given=rescore_given)
+    return results_of([as_run(run) for run in runs], scorer, cluster, golds, known)
 
 
 def settings(

@@ -134,7 +134,7 @@ def refine(
     if recorded := runs_of(answers):
         found = results_of(recorded, scorer, models=known)
         seated = seated_on_answers(chosen, found, panels or {}, several(hold_out))
-        source: Live | Recorded = Recorded(found)
+        source: Live | Recorded = Recorded(found, recorded, scorer)
     elif known is not None:
         seated = seat(chosen, known, panels or {}, several(hold_out))
         source = Live(benchmark, known, place / RUN, scorer, limits or Limits(), seed=chosen.seed)

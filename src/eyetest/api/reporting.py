@@ -40,6 +40,7 @@ def report(
     bench: Bench | None = None,
     rules: str = "eyetest",
     metric: str | None = None,
+    rescore_given: bool = False,
     cluster: str = "auto",
     level: float = 0.95,
     resamples: int = 2_000,
@@ -72,7 +73,7 @@ def report(
         refuse_to_lose_files(folder, overwrite=overwrite)
     wanted = Wanted(
         settings=settings(by, level, seed, resamples),
-        scorer=Scorer(rules, metric),
+        scorer=Scorer(rules, metric, rescore_given=rescore_given),
         cluster=cluster,
         golds=None if bench is None else opened(bench),
         models={} if models is None else entries(models),

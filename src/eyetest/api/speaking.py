@@ -19,7 +19,7 @@ _COMMAND = re.compile(r"\beyetest (import|measure|refine|run|score)\b")
 _OWN = "--set "
 """What is behind it is a keyword in Python."""
 _NAMES = {"panel": "panels", "map": "columns", "set": "settings"}
-_YES_OR_NO = ("all-pairs", "bootstrap", "overwrite", "retry-failed", "skip-review")
+_YES_OR_NO = ("all-pairs", "bootstrap", "overwrite", "rescore-given", "retry-failed", "skip-review")
 
 
 def in_python(words: str) -> str:

@@ -9,7 +9,7 @@ import typer
 from eyetest.cli import options
 from eyetest.cli.contests import SHAPES, Shown
 from eyetest.cli.measuring import WHICH, ClusterOption, LevelOption, ResamplesOption, RulesOption, SeedOption
-from eyetest.cli.score import BenchOption, MetricOption
+from eyetest.cli.score import BenchOption, MetricOption, RescoreOption
 from eyetest.cli.terminal import err
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures import Settings
@@ -50,6 +50,7 @@ def compare(
     rules: RulesOption = "eyetest",
     bench: BenchOption = None,
     metric: MetricOption = None,
+    rescore_given: RescoreOption = False,
     cluster: ClusterOption = "auto",
     level: LevelOption = 0.95,
     power: Annotated[
@@ -100,7 +101,7 @@ def compare(
     folders, words = _told_from_models(runs, models or [])
     found = results_of(
         [Run(folder) for folder in folders],
-        Scorer(rules, metric),
+        Scorer(rules, metric, rescore_given=rescore_given),
         cluster,
         options.open_with_bar(bench, options.read_options(allow_missing_gold=True)) if bench else None,
         tell=lambda line: err.print(line, style="dim", soft_wrap=True) if err.is_terminal else None,

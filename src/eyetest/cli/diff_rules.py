@@ -9,8 +9,9 @@ from rich.text import Text
 
 from eyetest.cli.score import BenchOption, MetricOption, RunArgument, find_benchmark, varied
 from eyetest.cli.terminal import out, print_json, print_table, safe
+from eyetest.running.scored import answers_of
 from eyetest.runs import Run
-from eyetest.runs.frames import answers_frame, one_line_if_damaged
+from eyetest.runs.frames import one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.table import score_table
 
@@ -31,7 +32,7 @@ def diff_rules(
     scorers = [Scorer(name, metric) for name in (a, b)]
     found = Run(run)
     benchmark = find_benchmark(found, bench)
-    answers = answers_frame(found.path)
+    answers = answers_of(found, benchmark)
     with one_line_if_damaged(found.path):
         one, other = (score_table(answers, benchmark, scorer).collect() for scorer in scorers)
     both = one.join(other.select(*_KEY, "reading", "choice", "rule", "score"), on=_KEY, suffix="_b")

@@ -47,7 +47,7 @@ def estimate(
             "of": [len(items)] * len(models),
         }
     ).sort("full_score", descending=True)
-    notes = tuple(cautions(models, found))
+    notes = (*cautions(models, found), *results.notes)
     FORMATS["json" if as_json else "terminal"]("estimate", Measured(rows, notes), 0)
     if not as_json:
         for line in notes:

@@ -21,7 +21,7 @@ from eyetest.cli.measuring import (
     RulesOption,
     SeedOption,
 )
-from eyetest.cli.score import BenchOption, MetricOption
+from eyetest.cli.score import BenchOption, MetricOption, RescoreOption
 from eyetest.cli.terminal import err, note, out
 from eyetest.errors import InputError, short
 from eyetest.measures import MEASURES, Measured, Settings
@@ -74,6 +74,7 @@ def measure(
     rules: RulesOption = "eyetest",
     bench: BenchOption = None,
     metric: MetricOption = None,
+    rescore_given: RescoreOption = False,
     cluster: ClusterOption = "auto",
     level: LevelOption = 0.95,
     resamples: ResamplesOption = 2_000,
@@ -109,7 +110,7 @@ def measure(
         return
     found = results_of(
         [Run(run) for run in runs],
-        Scorer(rules, metric),
+        Scorer(rules, metric, rescore_given=rescore_given),
         cluster,
         options.open_with_bar(bench, options.read_options(allow_missing_gold=True)) if bench else None,
         read_models(models) if models else None,

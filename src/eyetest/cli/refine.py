@@ -119,9 +119,10 @@ def refine(
     named, out_ = _named(panel or []), [word.strip() for words in hold_out or [] for word in words.split(",")]
     limits = Limits(concurrency=concurrency, calls=max_calls, money=max_cost)
     if answers:
-        found = results_of([Run(run) for run in answers], scorer, models=read_models(models) if models else None)
+        runs = [Run(run) for run in answers]
+        found = results_of(runs, scorer, models=read_models(models) if models else None)
         panels = seated_on_answers(chosen, found, named, out_)
-        source: Live | Recorded = Recorded(found)
+        source: Live | Recorded = Recorded(found, runs, scorer)
     else:
         assert models is not None
         entries = read_models(models)

@@ -18,7 +18,7 @@ from eyetest.cli.measuring import (
     RulesOption,
     SeedOption,
 )
-from eyetest.cli.score import BenchOption, MetricOption
+from eyetest.cli.score import BenchOption, MetricOption, RescoreOption
 from eyetest.cli.terminal import note, step_bar
 from eyetest.measures import Settings
 from eyetest.measures.own import read_external
@@ -70,6 +70,7 @@ def report(
     bench: BenchOption = None,
     rules: RulesOption = "eyetest",
     metric: MetricOption = None,
+    rescore_given: RescoreOption = False,
     cluster: ClusterOption = "auto",
     level: LevelOption = 0.95,
     resamples: ResamplesOption = 2_000,
@@ -85,7 +86,7 @@ def report(
             refuse_to_lose_files(folder, overwrite=overwrite)
     wanted = Wanted(
         settings=Settings(tuple(by or ()), level, seed, resamples),
-        scorer=Scorer(rules, metric),
+        scorer=Scorer(rules, metric, rescore_given=rescore_given),
         cluster=cluster,
         golds=_open(bench) if bench else None,
         models=read_models(models) if models else {},

@@ -16,11 +16,13 @@ from eyetest.cli.terminal import note, out, print_json, print_table, safe
 from eyetest.models import parse_models
 from eyetest.records import Condition
 from eyetest.running.judged import judge_run
-from eyetest.running.scored import benchmark_of, score_run
+from eyetest.running.provenance import read_provenance
+from eyetest.running.scored import answers_of, benchmark_of, score_run
 from eyetest.runs import Run
-from eyetest.runs.frames import answers_frame
 from eyetest.scoring import Scorer
+from eyetest.scoring.scorer import GIVEN
 from eyetest.scoring.table import corpus_table
+from eyetest.wording import counted
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 BenchOption = Annotated[
@@ -33,6 +35,12 @@ MetricOption = Annotated[
     str | None,
     typer.Option("--metric", metavar="NAME", help="For items without options (default: open, or vqa for votes)."),
 ]
+RescoreOption = Annotated[
+    bool,
+    typer.Option(
+        "--rescore-given", help="Score answers ourselves that others have scored, where their words are there."
+    ),
+]
 _KINDS = ("refused", "ambiguous", "unparsed")
 _OUTCOMES = ("blocked", "failed")
 
@@ -42,6 +50,7 @@ def score(
     bench: BenchOption = None,
     rules: Annotated[str, typer.Option("--rules", metavar="NAME", help="Whose reading rules.")] = "eyetest",
     metric: MetricOption = None,
+    rescore_given: RescoreOption = False,
     judge: Annotated[
         str | None,
         typer.Option("--judge", metavar="SPEC", help="A model that reads what the rules cannot (see eyetest run)."),
@@ -53,9 +62,10 @@ def score(
 ) -> None:
     """Read and score every answer of a run, into RUN/scores/RULES.parquet. Responses are never touched.
 
-    Score again with other rules as often as you like; each keeps its own table. Calls that failed have no score.
+    Score again with other rules, another metric or other golds as often as you like; each keeps its own table. Calls
+    that failed have no score.
     """
-    scorer = Scorer(rules, metric)
+    scorer = Scorer(rules, metric, rescore_given=rescore_given)
     found = Run(run)
     judges = parse_models([judge], models) if judge else {}
     benchmark = find_benchmark(found, bench)
@@ -63,16 +73,27 @@ def score(
     for entry in judges.items():
         read, progress = judge_run(found, benchmark, scorer, entry, watching)
         note(f"{entry[0]} read {read:,} of {progress.to_ask + progress.stored:,} replies that the rules could not")
-    answers, scores = answers_frame(found.path), pl.scan_parquet(place, glob=False)
+    answers, scores = answers_of(found, benchmark), pl.scan_parquet(place, glob=False)
     axes = varied(scores)
     groups = summarise(scores, corpus_table(answers, benchmark, scores), axes).to_dicts()
-    left_out = answers.select(pl.len()).collect().item() - scores.select(pl.len()).collect().item()
+    rows, given = scores.select(pl.len(), (pl.col("rule") == GIVEN).sum().alias(GIVEN)).collect().row(0)
+    made = read_provenance(place)
+    assert made is not None
+    left_out = made.answered - made.reworded - rows
     if as_json:
-        print_json({"scores": str(place), "groups": groups, "left_out": left_out})
+        told = {"scores": str(place), "groups": groups, "left_out": left_out, "unanswered": made.unanswered}
+        print_json(told | {"reworded": made.reworded, "given": given})
         return
     print_table(_table(groups, axes))
     if left_out:
         note(f"{left_out:,} answers are about items that {benchmark.manifest.name} does not have, and have no score")
+    if made.reworded:
+        note(f"{made.reworded:,} answers are to a wording that people have changed since, and have no score")
+    if made.unanswered:
+        note(f"{made.unanswered:,} of {made.planned:,} planned calls have no answer")
+    if given:
+        why = "no words or no gold to score by" if rescore_given else "--rescore-given scores their words"
+        note(f"{counted(given, 'answer')} with the score that others gave; {why}")
     out.print(Text(f"{scorer.rules.version} → {safe(str(place))}", "dim"), soft_wrap=True)
 
 

@@ -77,6 +77,8 @@ def subset(
     small = None
     if answers:
         found = results_of([Run(run) for run in answers], Scorer())
+        for line in found.notes:
+            note(line)
         small = draw_small(found, [item.id for item in items], sight, share, seed)
         items = [item for item in items if item.id in small.drawn]
         steps.append(f"{share:.1%} drawn by what tells {counted(len(small.models), 'model')} apart, seed {seed}")

@@ -18,7 +18,7 @@ def caveats(results: Results) -> tuple[str, ...]:
     scored = found.filter(pl.col("score") > 0)
     silent = sorted({*found.get_column("model")} - {*scored.get_column("model")})
     metrics = sorted({*scored.get_column("metric")})
-    notes = []
+    notes = [*results.notes]
     if silent:
         notes.append(f"{counted(len(silent), 'model')} without any score: {listed(silent)}")
     if len(metrics) > 1 and any(metric.startswith(CAPTION_METRICS) for metric in metrics):

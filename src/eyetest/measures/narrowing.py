@@ -1,6 +1,7 @@
 """Some of the scores: those of some models, under some settings, on items that have some tags."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -48,7 +49,7 @@ def narrowed(results: Results, where: Iterable[Wanted]) -> Results:
             known = nearest(wanted[0], {as_written(value) for value in there if value is not None})
             raise InputError(f"--where {column}={short(wanted[0])}: nothing is left; {known}")
         scores = kept
-    return Results(scores, items, results.models)
+    return replace(results, scores=scores, items=items)
 
 
 def under_one_sight(results: Results, said: str | None) -> tuple[Results, tuple[str, ...]]:

@@ -48,6 +48,8 @@ class Results:
     scores: pl.LazyFrame
     items: pl.DataFrame
     models: Mapping[str, ModelEntry] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """What has to be said beside whatever is made of them."""
 
     @property
     def tags(self) -> list[str]:

@@ -76,7 +76,7 @@ class Refining:
             for row in rows:
                 edited(self._items[name], row.edits)  # what makes no sense is told before anybody is asked
         refuse_hopeless(self.recipe, list(self._items.values()))
-        found = Refined()
+        found = Refined(notes=list(self.source.notes))
         alive = list(self._items.values())
         heard: list[_Heard] = []
         for stage in self.recipe.stages:
@@ -88,14 +88,22 @@ class Refining:
             found.stages.append((stage.title, verdicts))
             found.waiting += [verdict for verdict in verdicts if verdict.verdict == "review"]
             alive = self._after(stage, alive, verdicts, decisions)
+            if any(verdict.verdict == "fix" for verdict in verdicts):
+                self.source.mend(self._mended())
             if stage.review is not None and any(verdict.verdict == "review" for verdict in verdicts):
                 found.paused = stage.title
                 break
         found.kept = [] if found.paused else alive
-        found.residuals = _residuals(heard, alive)
+        self.source.mend(self._mended())
+        found.residuals = self._residuals(heard, alive)
         found.notes += _stopped_notes(found.residuals)
         self._write(found)
         return found
+
+    def _mended(self) -> list[Item]:
+        """The items that people have changed, as far as models and golds are concerned."""
+        now = {name: msgspec.structs.replace(item, tags=self._items[name].tags) for name, item in self._seen.items()}
+        return [item for name, item in now.items() if item != self._items[name]]
 
     def _stage(
         self,
@@ -179,6 +187,22 @@ class Refining:
                 left.append(now)
         return left
 
+    def _residuals(self, heard: Sequence["_Heard"], left: Sequence[Item]) -> list[Residual]:
+        """Blind accuracy on the items before the stage that heard it, and on those left at the end."""
+        found = []
+        for seated, evidence, before, stopped in heard:
+            if seated.panel.sight not in ("blind", "blind-guess", "grey", "nothing"):
+                continue
+            mended = {item.id for item in self._mended()}.intersection(item.id for item in left)
+            at_the_end = (
+                Evidence(self.source.scores(seated, left), evidence.seats, evidence.tests) if mended else evidence
+            )
+            for who, seats, rule in (("panel", seated.seats, stopped), ("held out", seated.held_out, None)):
+                for when, items, said in (("before", before, evidence), ("after", left, at_the_end)):
+                    if seats and items:
+                        found.append(residual((seated.name, who, when), said, seats, items, rule))
+        return found
+
     def _write(self, found: Refined) -> None:
         self.to.mkdir(parents=True, exist_ok=True)
         write_records(found.verdicts, Verdict, self.to / VERDICTS, overwrite=True)
@@ -249,19 +273,6 @@ class _Heard(NamedTuple):
     evidence: Evidence
     items: list[Item]
     stopped: StoppingRule | None
-
-
-def _residuals(heard: Sequence[_Heard], left: Sequence[Item]) -> list[Residual]:
-    """Blind accuracy on the items before the stage that heard it, and on those left at the end."""
-    found = []
-    for seated, evidence, before, stopped in heard:
-        if seated.panel.sight not in ("blind", "blind-guess", "grey", "nothing"):
-            continue
-        for who, seats, rule in (("panel", seated.seats, stopped), ("held out", seated.held_out, None)):
-            for when, items in (("before", before), ("after", left)):
-                if seats and items:
-                    found.append(residual((seated.name, who, when), evidence, seats, items, rule))
-    return found
 
 
 def _stopped_notes(residuals: Sequence[Residual]) -> list[str]:

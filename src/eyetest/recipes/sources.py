@@ -1,7 +1,7 @@
 """Where a panel's answers come from: models that are asked now, or answers that were recorded before."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -14,10 +14,13 @@ from eyetest.errors import EyetestError
 from eyetest.measures import Results
 from eyetest.models import Surroundings
 from eyetest.recipes.panels import Seated, recorded
-from eyetest.records import Condition, Item, ModelEntry, Prompt, Response, Score, Stage, StoppingRule, columns
+from eyetest.records import Asked, Condition, Item, ModelEntry, Prompt, Response, Score, Stage, StoppingRule, columns
 from eyetest.running import Asking, Estimate, Hit, Limits, Progress, Session
+from eyetest.running.mended import Mend, MendedBenchmark, about_the_wording, read_mends, wording, write_mends
 from eyetest.running.questions import Questions
+from eyetest.running.scored import answers_of, benchmark_of
 from eyetest.running.session import Watch
+from eyetest.runs import Run, is_run
 from eyetest.runs.frames import answers_frame, one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import Said as SaidText
@@ -34,18 +37,6 @@ class StoppedEarly(EyetestError):  # noqa: N818 (nothing went wrong: the same co
         self.progress = progress
 
 
-class _Mended(Benchmark):
-    """A benchmark some of whose items people have mended since."""
-
-    def __init__(self, path: Path, items: Mapping[str, Item]) -> None:
-        super().__init__(path)
-        self._mended = items
-
-    def take(self, positions: Sequence[int]) -> list[Item]:
-        """The items at some positions, as they are now."""
-        return [self._mended.get(item.id, item) for item in super().take(positions)]
-
-
 class Source(Protocol):
     """Something that knows what panels say."""
 
@@ -56,8 +47,21 @@ class Source(Protocol):
         """Whether calls that cannot change a verdict are left out, so that answers are not a fair sample."""
         ...
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What has to be said of the answers, whatever is made of them."""
+        ...
+
     def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
         """The scores of everybody on a panel about some items."""
+        ...
+
+    def scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
+        """What was heard of a panel before, by the golds that the items have now."""
+        ...
+
+    def mend(self, items: Sequence[Item]) -> None:
+        """Hear that people have changed these items, and no others: from now on they count as they are now."""
         ...
 
     def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Sequence[Response | None]:
@@ -65,18 +69,57 @@ class Source(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass
 class Recorded:
-    """Answers that are there already; nothing is asked."""
+    """Answers that are there already; nothing is asked.
+
+    ``runs`` and ``scorer`` are what the results were made from: by them, answers to items that people have mended are
+    scored again. The runs themselves stay as they are.
+    """
 
     results: Results
+    runs: Sequence[Run] = ()
+    scorer: Scorer = field(default_factory=Scorer)
     is_recorded = True
     stops_early = False
 
+    def __post_init__(self) -> None:
+        self._as_recorded = self.results
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What has to be said of the results."""
+        return self.results.notes
+
     def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
         """What was recorded of them."""
+        return self.scores(seated, items)
+
+    def scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
+        """What was recorded, by the golds that count now."""
         ids = pl.Series("item", [item.id for item in items], pl.String)
         return recorded(self.results, seated).filter(pl.col("item").is_in(ids.implode()))
+
+    def mend(self, items: Sequence[Item]) -> None:
+        """Score answers to these items by their new golds; to a new wording, nobody has answered."""
+        self.results = self._as_recorded
+        if not items or not self.runs:
+            return
+        by_name = {item.id: item for item in items}
+        names = pl.Series([*by_name], dtype=pl.String).implode()
+        key = [*columns(Asked), "request"]
+        is_mended, old = pl.col("item").is_in(names), self._as_recorded.scores
+        parts = [old.filter(~is_mended)]
+        scorer = Scorer(self.scorer.rules.name, self.scorer.metric, rescore_given=True)
+        for run in self.runs:
+            asked = benchmark_of(run)
+            was = asked.take(asked.positions(name for name in by_name if name in asked))
+            same = [by_name[item.id] for item in was if wording(item) == wording(by_name[item.id])]
+            with one_line_if_damaged(run.path):
+                new = score_table(answers_of(run, asked).filter(is_mended), same, scorer).collect().lazy()
+            places = old.select("benchmark", *key)
+            parts.append(places.join(new, on=key, how="inner").select("benchmark", *columns(Score)))
+        self.results = replace(self._as_recorded, scores=pl.concat(parts))
 
     def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Sequence[Response | None]:
         """Nobody is there."""
@@ -104,6 +147,10 @@ class Live:
     calls: int = 0
     money: float = 0.0
     is_recorded = False
+    notes: Sequence[str] = ()
+    _mended: dict[str, Item] = field(default_factory=dict)
+    _showed: dict[str, set[str]] = field(default_factory=dict)
+    """By item that people have reworded: the requests that showed the new wording."""
 
     @property
     def stops_early(self) -> bool:
@@ -118,7 +165,33 @@ class Live:
                 told = partial(self.planned, stage.title) if self.planned else None
                 progress = session.run(self.to, watch=self.watch, planned=told)
                 self._count(progress)
-        return self._scores(seated, items)
+                self._note_reworded(seated, [seat.model for seat in members], items, stage)
+        return self.scores(seated, items)
+
+    def mend(self, items: Sequence[Item]) -> None:
+        """Write down beside the answers what people have changed, so that whoever measures the run counts alike."""
+        was = {item.id: item for item in self.benchmark.take(self.benchmark.positions(item.id for item in items))}
+        self._mended = {item.id: item for item in items}
+        reworded = [item.id for item in items if wording(item) != wording(was[item.id])]
+        self._showed = {name: self._showed.get(name, set()) for name in reworded}
+        self._write_mends()
+
+    def _note_reworded(self, seated: Seated, models: Sequence[str], items: Sequence[Item], stage: Stage) -> None:
+        """Remember which requests showed what people have reworded."""
+        reworded = [item for item in items if item.id in self._showed]
+        if reworded:
+            plan = self.session(seated, models, reworded, stage, None).plan
+            plan.recorded = Run(self.to).recorded()
+            plan.estimate({}, write=lambda asked, request: self._showed[asked.item].add(request))
+            self._write_mends()
+
+    def _write_mends(self) -> None:
+        if is_run(self.to):
+            mends = [
+                Mend(item=item, requests=tuple(sorted(self._showed[name])) if name in self._showed else None)
+                for name, item in self._mended.items()
+            ]
+            write_mends(self.to, mends)
 
     def _count(self, progress: Progress) -> None:
         """Add up what was spent. Verdicts rest on everything that was to be asked, so nothing goes on without it."""
@@ -163,7 +236,7 @@ class Live:
             stop=early or "",
             own=own,
         )
-        benchmark = _Mended(self.benchmark.path, {item.id: item for item in items})
+        benchmark = MendedBenchmark(self.benchmark.path, {item.id: item for item in items})
         return Session(benchmark, {model: self.entries[model] for model in models}, asking, hit=self._hit(stage))
 
     def _hit(self, stage: Stage) -> Hit:
@@ -174,7 +247,8 @@ class Live:
 
         return hit
 
-    def _scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
+    def scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
+        """What the panel said in the run, as far as it is about the items as they are worded now."""
         ids = pl.Series("item", [item.id for item in items], pl.String)
         parts = []
         for member in seated.everybody:
@@ -186,6 +260,7 @@ class Live:
         orders = pl.col("order").is_between(0, seated.panel.orders - 1) & (pl.col("trial") < seated.panel.trials)
         with one_line_if_damaged(self.to):
             answers = answers_frame(self.to).filter(wanted & orders & pl.col("item").is_in(ids.implode()))
+            answers = answers.filter(about_the_wording(read_mends(self.to), items))
             return score_table(answers, items, self.scorer).select(columns(Score)).collect()
 
     def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Sequence[Response | None]:

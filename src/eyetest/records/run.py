@@ -49,4 +49,6 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     benchmark: RunBenchmark | None = None
     models: dict[str, ModelEntry] = {}
     steps: tuple[RunStep, ...] = ()
+    parts: dict[int, int] = {}
+    """The parts in which answers lay when the last writer left, and how many each held; those that go are missed."""
     run_version: int = RUN_VERSION

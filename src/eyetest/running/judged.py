@@ -1,7 +1,7 @@
 """What the rules could not read is put to a judge model; its readings are marked as such.
 
-In: a scored run, a judge. Out: the same table, in which answers that were unparsed have the judge's reading. It is
-asked through the run's own journal, once; scoring again without it takes its readings back.
+In: a scored run, a judge. Out: the same table, in which answers that were unparsed have the judge's reading, and
+which says whose. It is asked through the run's own journal, once; scoring again without it takes its readings back.
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from eyetest.benchmarks import Benchmark
 from eyetest.records import Condition, Item, Message, ModelEntry, Prompt, Score, Words, columns, shown_order
 from eyetest.replacing import replacing_file
 from eyetest.running.progress import Progress
+from eyetest.running.provenance import read_provenance
 from eyetest.running.questions import Questions
-from eyetest.running.scored import scores_path
+from eyetest.running.scored import answers_of, table_path
 from eyetest.running.session import Watch
 from eyetest.runs import Run
-from eyetest.runs.frames import answers_frame
 from eyetest.scoring import Scorer
 from eyetest.scoring.answer_part import answer_part
 from eyetest.scoring.rules.judge import judge_prompt, judged
@@ -29,10 +29,11 @@ def judge_run(
     run: Run, benchmark: Benchmark, scorer: Scorer, judge: tuple[str, ModelEntry], watch: Watch | None = None
 ) -> tuple[int, Progress]:
     """Have a judge read what stayed unparsed; says how many answers it could read, and how asking went."""
-    place = scores_path(run, scorer.rules.name)
-    scores = pl.read_parquet(place, glob=False)
+    place = table_path(run, benchmark, scorer)
+    scores, made = pl.read_parquet(place, glob=False), read_provenance(place)
+    assert made is not None, "a run is scored by the rules first"
     open_ = scores.filter((pl.col("reading") == "unparsed") & (pl.col("metric") == "accuracy"))
-    texts = answers_frame(run.path).select(_KEY, "text").filter(pl.col("text").str.len_chars() > 0).unique(_KEY)
+    texts = answers_of(run, benchmark).select(_KEY, "text").filter(pl.col("text").str.len_chars() > 0).unique(_KEY)
     rows = open_.join(texts.collect().cast({_KEY: pl.String}), on=_KEY, maintain_order="left").to_dicts()
     items = {item.id: item for item in benchmark.take(benchmark.positions({row["item"]: None for row in rows}))}
     prompts = [(items[row["item"]], _prompt(items[row["item"]], row)) for row in rows]
@@ -47,8 +48,10 @@ def judge_run(
         if found.reading != "unparsed":
             values = {"reading": found.reading, "choice": found.choice, "rule": found.rule, "score": found.score}
             new.append(row | values)
+    judges = ", ".join(filter(None, (made.judge, name)))
     with replacing_file(place) as file:
-        _replaced(scores, new).write_parquet(file, compression="zstd")
+        metadata = msgspec.structs.replace(made, judge=judges).metadata()
+        _replaced(scores, new).write_parquet(file, compression="zstd", metadata=metadata)
     return len(new), progress
 
 

@@ -1,11 +1,10 @@
 """Runs become what measures are made of: scores, what is known of the items, what is known of the models.
 
-A run that was not scored yet, or was asked more since, is scored on the way. Verdicts that were brought in without a
-benchmark are measured as they are.
+A run that was not scored yet, or whose scores are of something else than it holds now, is scored on the way.
+Verdicts that were brought in without a benchmark are measured as they are.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -16,14 +15,13 @@ from eyetest.measures import Results
 from eyetest.measures.results import ITEM_TYPES, TAG
 from eyetest.measures.stats.consensus import recurring
 from eyetest.records import Asked, Item, ModelEntry, Score, columns, letter, tag_word
-from eyetest.running.scored import benchmark_of, score_run, scores_path
+from eyetest.running.provenance import Provenance
+from eyetest.running.scored import benchmark_of, refuse_gaps, scores_of
 from eyetest.runs import Run
-from eyetest.runs.folder import SCORES
-from eyetest.runs.frames import answers_frame, one_line_if_damaged
+from eyetest.runs.frames import one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import GIVEN
-from eyetest.scoring.table import score_table
-from eyetest.wording import listed
+from eyetest.wording import counted, listed
 
 CLUSTERS = ("auto", "image", "group", "passage", "none")
 """What makes items depend on each other; the name of a tag will do as well. ``auto`` is pictures and groups."""
@@ -47,12 +45,12 @@ def results_of(
     ``tell`` hears of work that takes a while.
     """
     names = _names(runs)
-    tables, items = [], {}
+    tables, items, notes = [], {}, list[str]()
     for run, name in zip(runs, names, strict=True):
-        about = _benchmark(run, bench)
-        tables.append(
-            _scores(run, about, scorer, bench is not None, tell).with_columns(pl.lit(name).alias("benchmark"))
-        )
+        about = _benchmark(run, bench, rescore=scorer.rescore_given)
+        table, said = _scores(run, about, scorer, tell)
+        tables.append(table.with_columns(pl.lit(name).alias("benchmark")))
+        notes += said
         if about is not None and name not in items:
             items[name] = items_table(name, about, cluster)
     if not items and cluster not in _NEED_NO_ITEMS:
@@ -62,7 +60,7 @@ def results_of(
         _refuse_twice(scores)
     known = {name: entry for run in runs for name, entry in run.manifest.models.items()}
     table = pl.concat(items.values(), how="diagonal") if items else pl.DataFrame(schema=ITEM_TYPES)
-    return Results(scores.select("benchmark", *columns(Score)), table, known | dict(models or {}))
+    return Results(scores.select("benchmark", *columns(Score)), table, known | dict(models or {}), tuple(notes))
 
 
 def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.DataFrame:
@@ -137,46 +135,63 @@ def _names(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _benchmark(run: Run, named: Benchmark | None) -> Benchmark | None:
-    """The benchmark, or None where nobody needs one: every answer is a verdict."""
-    if named is not None or run.manifest.benchmark is not None:
+def _benchmark(run: Run, named: Benchmark | None, *, rescore: bool) -> Benchmark | None:
+    """The benchmark, or None where nobody needs one: every answer is a verdict, and is to stay one."""
+    if named is not None or run.manifest.benchmark is not None or rescore:
         return benchmark_of(run, named)
     with one_line_if_damaged(run.path):
-        unread = answers_frame(run.path).filter(pl.col("given").is_null() & (pl.col("outcome") != "failed"))
+        unread = refuse_gaps(run).filter(pl.col("given").is_null() & (pl.col("outcome") != "failed"))
         some = unread.select(pl.len()).collect().item()
     return benchmark_of(run) if some else None
 
 
-def _is_scored(run: Run, scorer: Scorer) -> bool:
-    """Whether the scores are those of all that was asked, by the rules as they are now."""
-    place = scores_path(run, scorer.rules.name)
-    if not place.exists() or place.stat().st_mtime < _last_change(run.path):
-        return False
-    with one_line_if_damaged(place):
-        theirs = pl.col("rule").str.starts_with(f"{scorer.rules.name}/")
-        read = pl.scan_parquet(place, glob=False).filter(theirs).select("rule").head(1).collect()
-    return not len(read) or read.item().startswith(f"{scorer.rules.version} ")
-
-
 def _scores(
-    run: Run, benchmark: Benchmark | None, scorer: Scorer, for_once: bool, tell: Callable[[str], None]
-) -> pl.LazyFrame:
-    """A run's scores. By other golds or another metric they are made for once, and those on disk stay as they are."""
+    run: Run, benchmark: Benchmark | None, scorer: Scorer, tell: Callable[[str], None]
+) -> tuple[pl.LazyFrame, list[str]]:
+    """A run's scores, and what has to be said of them."""
     if benchmark is None:
-        return _verdicts(run)
-    if for_once or scorer.metric is not None:
-        tell(f"scoring {run.path}")
-        with one_line_if_damaged(run.path):
-            return score_table(answers_frame(run.path), benchmark, scorer).collect(engine="streaming").lazy()
-    if not _is_scored(run, scorer):
-        tell(f"scoring {run.path}")
-        score_run(run, benchmark, scorer)
-    return pl.scan_parquet(scores_path(run, scorer.rules.name), glob=False).select(columns(Score))
+        frame = _verdicts(run)
+        answered = frame.select(pl.len()).collect(engine="streaming").item()
+        return frame, _incomplete(run, len(run.plan()), answered)
+    frame, made = scores_of(run, benchmark, scorer, tell)
+    return frame, [*_incomplete(run, made.planned, made.answered), *_about(run, frame, made)]
+
+
+def _incomplete(run: Run, planned: int, answered: int) -> list[str]:
+    """Planned calls without an answer: of a run that is going on, was stopped, or needed no more of them."""
+    if answered >= planned:
+        return []
+    spared = any(step.saved for step in run.manifest.steps)
+    why = f"; process {run.writer} is at it" if run.writer else "; a stopping rule spared some of them" * spared
+    return [f"{run.path}: {planned - answered:,} of {planned:,} planned calls have no answer{why}"]
+
+
+def _about(run: Run, frame: pl.LazyFrame, made: Provenance) -> list[str]:
+    """Who else had a say in the scores, and which answers have none."""
+    notes = []
+    if made.reworded:
+        notes.append(
+            f"{run.path}: {counted(made.reworded, 'answer')} to a wording that people have changed since left out"
+        )
+    if made.judge:
+        notes.append(f"{run.path}: {made.judge} read what the rules could not")
+    if made.dropped_judge:
+        again = f"eyetest score {run.path} --judge … has it read again, and asks nothing twice"
+        notes.append(
+            f"{run.path}: without the readings of {made.dropped_judge}, made before the run changed; {again}"
+        )
+    if made.rescored:
+        kept = frame.filter(pl.col("rule") == GIVEN).select(pl.len()).collect(engine="streaming").item()
+        if kept:
+            notes.append(
+                f"{run.path}: {counted(kept, 'answer')} with the score that others gave: no words or no gold"
+            )
+    return notes
 
 
 def _verdicts(run: Run) -> pl.LazyFrame:
     """Scores that were given, of items of which nothing is known."""
-    frame = answers_frame(run.path).with_columns(pl.col(pl.Categorical).cast(pl.String))
+    frame = refuse_gaps(run).with_columns(pl.col(pl.Categorical).cast(pl.String))
     return frame.with_columns(
         pl.lit(None, pl.String).alias("reading"),
         pl.lit(None, pl.String).alias("choice"),
@@ -184,12 +199,6 @@ def _verdicts(run: Run) -> pl.LazyFrame:
         pl.lit(GIVEN).alias("metric"),
         pl.col("given").alias("score"),
     ).select(columns(Score))
-
-
-def _last_change(folder: Path) -> float:
-    """When something was last asked."""
-    ours = (place for place in folder.rglob("*.*") if SCORES not in place.relative_to(folder).parts)
-    return max((place.stat().st_mtime for place in ours if place.name != "lock"), default=0.0)
 
 
 def _refuse_twice(scores: pl.LazyFrame) -> None:

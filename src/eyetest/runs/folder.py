@@ -16,10 +16,11 @@ from types import TracebackType
 import msgspec
 import pyarrow as pa
 
-from eyetest.errors import InputError
+from eyetest.errors import EyetestError, InputError
 from eyetest.records import RUN_VERSION, ModelEntry, RunBenchmark, RunManifest, RunStep
 from eyetest.replacing import replacing_file
 from eyetest.runs.journal import JOURNAL, RESPONSES, Journal
+from eyetest.runs.parts import count_rows
 from eyetest.runs.plan import PLAN, PlanWriter, plan_table, read_plan
 from eyetest.runs.stored import responses_table, stored_outcomes, torn_lines
 from eyetest.version import __version__
@@ -28,6 +29,8 @@ MANIFEST = "run.json"
 SCORES = "scores"
 BENCHMARK = "benchmark"
 """The items that were asked about, without their pictures."""
+MENDED = "mended.json"
+"""What people have changed of the items since they were asked."""
 RECORDED = "recorded"
 """How a response ends that was not asked for here but brought in."""
 _LOCK = "lock"
@@ -35,7 +38,7 @@ _INSIDE = "run"
 """Where a refinement keeps the answers that it asked for."""
 _LOOKS = 40
 _SECONDS_BETWEEN_LOOKS = 0.01
-_OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, BENCHMARK, _LOCK}
+_OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, BENCHMARK, MENDED, _LOCK}
 
 
 class Run:
@@ -131,10 +134,19 @@ class RunWriter(Run):
         try:
             self.journal.close()
         finally:
-            if not is_run(self.path):
+            if is_run(self.path):
+                with suppress(EyetestError, OSError):  # a full disk has been told of by then
+                    self._note_parts()
+            else:
                 self._vanish()
             os.ftruncate(self._lock, 0)
             os.close(self._lock)
+
+    def _note_parts(self) -> None:
+        """Write down where answers lie now, so that a part that goes is missed."""
+        parts = count_rows(self.path, self.manifest.parts)
+        if parts != self.manifest.parts:
+            self._write(msgspec.structs.replace(self.manifest, parts=parts))
 
     def _vanish(self) -> None:
         """Leave nothing behind of a run that never began."""
@@ -157,6 +169,7 @@ class RunWriter(Run):
             benchmark=benchmark or self.manifest.benchmark,
             models=self.manifest.models | models,
             steps=(*self.manifest.steps, step),
+            parts=self.manifest.parts,
         )
         self._write(manifest)
 

@@ -31,7 +31,7 @@ def answers_frame(folder: Path) -> pl.LazyFrame:
 
 def responses_frame(folder: Path) -> pl.LazyFrame:
     """The responses that count, one row a request: of a request that was asked again, the last."""
-    parts = [part for number in sorted(segment_numbers(folder)) if (part := _part(folder, number)) is not None]
+    parts = [part for number in sorted(segment_numbers(folder)) if (part := part_frame(folder, number)) is not None]
     if not parts:
         return _frame(responsetable.SCHEMA.empty_table()).select(_SAID)
     frame = pl.concat(parts)
@@ -50,7 +50,7 @@ def one_line_if_damaged(place: Path) -> Iterator[None]:
         raise InputError(f"{place} is damaged: {(str(error).splitlines() or ['?'])[0]}") from None
 
 
-def _part(folder: Path, number: int) -> pl.LazyFrame | None:
+def part_frame(folder: Path, number: int) -> pl.LazyFrame | None:
     """One segment. It may be sealed between looking for it and opening it; then its Parquet file is there instead."""
     if not sealed(folder, number).exists():
         try:

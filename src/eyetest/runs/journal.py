@@ -45,6 +45,9 @@ class Journal:
         self._rows = self._bytes = 0
         for part in (JOURNAL, RESPONSES):
             (folder / part).mkdir(exist_ok=True)
+        for path in (folder / JOURNAL).glob("*.jsonl"):
+            if not path.stat().st_size:  # begun and never written: its number is free, and leaves no gap
+                path.unlink()
         numbers = segment_numbers(folder)
         self._next = max(numbers, default=0) + 1
         for number in sorted(numbers):

@@ -53,11 +53,15 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Scorer:
-    """Reads and scores by one rule set, and one metric for text items."""
+    """Reads and scores by one rule set, and one metric for text items.
 
-    def __init__(self, rules: str = "eyetest", metric: str | None = None) -> None:
+    ``rescore_given``: a score that somebody else gave is not used where the words are there to score.
+    """
+
+    def __init__(self, rules: str = "eyetest", metric: str | None = None, *, rescore_given: bool = False) -> None:
         self.rules = RULE_SETS[rules]
         self.metric = metric
+        self.rescore_given = rescore_given
         if metric is not None:
             METRICS[metric]
 
@@ -65,12 +69,13 @@ class Scorer:
         """What an answer is worth. A failed call is worth nothing that could be counted: its score is None.
 
         Refusals, ambiguous and unreadable answers and blocked questions are answers, and score 0. Where nobody said
-        what is right, they are read and have no score. A score that somebody else gave is used as it is.
+        what is right, they are read and have no score. A score that somebody else gave is used as it is, unless it is
+        to be given anew and there are words and a gold to do it by.
         """
         if said.outcome == "failed":
             return Scored(None, None, None, self._metric_of(item), None)
         scored = self._read(item, condition, said)
-        if said.given is None:
+        if said.given is None or (self.rescore_given and item.has_gold and _has_words(said)):
             return scored if item.has_gold else msgspec.structs.replace(scored, score=None)
         return Scored(scored.reading, scored.choice, GIVEN, GIVEN, said.given, scored.why, scored.span)
 
@@ -123,6 +128,10 @@ class Scorer:
         if not score and (found := ours.read(Reply(text, ()))).kind == "refused":
             return Scored("refused", None, _rule(ours, found), name, 0.0, found.why, found.span)
         return Scored("text", None, None, name, score, "" if isinstance(metric, ItemMetric) else _TOGETHER)
+
+
+def _has_words(said: Said) -> bool:
+    return said.text is not None or bool(said.candidates)
 
 
 def _is_mark(text: str, found: Reading, condition: Condition) -> bool:

@@ -81,7 +81,7 @@ def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Ey
     ]
     text = eyetest("score", "r").fine()
     header, accuracy, given, texts, where, others = text.strip().splitlines()
-    assert others == "1 answer with the score that others gave; --rescore-given scores their words"
+    assert others == "note: 1 answer with the score that others gave; --rescore-given scores their words"
     assert header.split() == [
         *("model", "sight", "ask", "metric", "mean", "scored"),
         *("refused", "ambiguous", "unparsed", "blocked", "failed"),

@@ -151,6 +151,101 @@ def test_later_panels_are_asked_about_the_mended_item(here: Path, endpoint: Endp
     assert by_item(here / "d", "later")["q0"] == "drop"
 
 
+def measured(eyetest: Eyetest, *words: str) -> list[dict[str, Any]]:
+    return list(json.loads(eyetest("measure", "accuracy", *words, "--json").fine())["rows"])
+
+
+def blind(folder: Path) -> dict[tuple[str, str], float]:
+    found = json.loads((folder / "refine.json").read_text())["residual_blind"]
+    return {(one["who"], one["when"]): one["accuracy"]["value"] for one in found}
+
+
+def test_measures_of_the_run_count_with_the_golds_that_people_mended(
+    here: Path, endpoint: Endpoint, eyetest: Eyetest
+) -> None:
+    """As the refinement does, on all that it says."""
+    endpoint.answer = lambda attempt: "D"
+    write_yaml(here / "models.yaml", {"eye": f"openai:m@{endpoint.url}"})
+    strict = {"screen": "blind-hits", "panel": "eyes", "keep": {"hits": {"op": "<", "value": 1}}}
+    recipe = {"panels": {"eyes": {"size": 1, "sight": "blind"}}, "stages": [strict, {"review": {"reviewers": 1}}]}
+    write_yaml(here / "recipe.yaml", recipe)
+    eyetest(*USUAL).fine()
+    waiting = [row["item"] for row in queue(here / "d")]
+    (before,) = measured(eyetest, "d/run")
+    assert (before["n"], before["accuracy"], len(waiting)) == (12, 0.25, 9)
+    edits = json.dumps({"answer": "D"})
+    decide(here / "d", *alike(waiting, reviewer="ann", decision="fix", edits=edits))
+    asked = len(endpoint.attempts)
+    eyetest(*USUAL).fine()
+    assert len(endpoint.attempts) == asked, "a gold that changed is no reason to ask"
+    assert {item.gold for item in kept(here / "d")} == {(3,)}
+    (after,) = measured(eyetest, "d/run")
+    assert (after["accuracy"], after["n"]) == (1.0, 12)
+    assert blind(here / "d") == {("panel", "before"): before["accuracy"], ("panel", "after"): 1.0}
+    (old,) = measured(eyetest, "d/run", "--bench", "b")
+    assert old["accuracy"] == before["accuracy"], "the benchmark that one names is the one that counts"
+    (here / "d/review/decisions.csv").unlink()
+    eyetest(*USUAL).fine()
+    assert measured(eyetest, "d/run") == [before], "what people take back is taken back"
+
+
+def test_an_answer_counts_for_the_wording_that_it_was_given_to(
+    here: Path, endpoint: Endpoint, eyetest: Eyetest
+) -> None:
+    endpoint.answer = lambda attempt: "D"
+    write_yaml(here / "models.yaml", {"one": f"openai:m@{endpoint.url}", "two": f"openai:n@{endpoint.url}"})
+    panels: dict[str, Any] = {"first": {"size": 1}, "second": {"size": 1}}
+    few = {"op": "<", "value": 1}
+    stages = [
+        {"screen": "blind-hits", "name": "before", "panel": "first", "keep": {"hits": few}},
+        {"review": {}},
+        {"screen": "blind-hits", "name": "after", "panel": "second", "keep": {"hits": few}},
+    ]
+    write_yaml(here / "recipe.yaml", {"panels": panels, "stages": stages})
+    command = (*USUAL, "--skip-review", "--panel", "first=one", "--panel", "second=two")
+    eyetest(*command).fine()
+    whole = {row["model"]: row["n"] for row in measured(eyetest, "d/run")}
+    edits = json.dumps({"question": "Which is zero?", "answer": "C"})
+    decide(here / "d", {"item": "q0", "reviewer": "ann", "decision": "fix", "edits": edits})
+    eyetest(*command).fine()
+    found = {row["model"]: row for row in measured(eyetest, "d/run", "--where", "item=q0")}
+    assert {name: row["accuracy"] for name, row in found.items()} == {"two": 0.0}
+    rest = {row["model"]: row["n"] for row in measured(eyetest, "d/run")}
+    assert rest == {"one": whole["one"] - 1, "two": whole["two"]}
+    assert (
+        "1 answer to a wording that people have changed since left out" in eyetest("measure", "accuracy", "d/run").err
+    )
+    assert "1 answers are to a wording that people have changed since" in eyetest("score", "d/run").err
+    (old,) = measured(eyetest, "d/run", "--bench", "b", "--where", "item=q0")
+    assert (old["model"], old["accuracy"]) == ("one", 0.0)
+    (new,) = measured(eyetest, "d/run", "--bench", "d/benchmark", "--where", "item=q0")
+    assert (new["model"], new["accuracy"]) == ("two", 0.0)
+
+
+def test_recorded_answers_are_judged_by_the_mended_gold_too(here: Path, endpoint: Endpoint, eyetest: Eyetest) -> None:
+    endpoint.answer = lambda attempt: "D"
+    eyetest("run", "b", "--model", f"eye=openai:m@{endpoint.url}", "--to", "run").fine()
+    one = {"eyes": {"size": 1}}
+    strict = {"screen": "blind-hits", "name": "later", "panel": "eyes", "keep": {"hits": {"op": "<", "value": 1}}}
+    write_yaml(here / "recipe.yaml", {"panels": one, "stages": [{"review": {}}, strict]})
+    command = ("refine", "b", "--recipe", "recipe.yaml", "--answers", "run", "--to", "d", "--skip-review")
+    eyetest(*command).fine()
+    wrong = [name for name, verdict in by_item(here / "d", "later").items() if verdict == "keep"]
+    reworded = json.dumps({"question": "Which is it?", "answer": "D"})
+    decide(
+        here / "d",
+        {"item": wrong[0], "reviewer": "ann", "decision": "fix", "edits": json.dumps({"answer": "D"})},
+        {"item": wrong[1], "reviewer": "ann", "decision": "fix", "edits": reworded},
+    )
+    eyetest(*command).fine()
+    later = by_item(here / "d", "later")
+    assert later[wrong[0]] == "drop"
+    assert later[wrong[1]] == "fix", "nobody was asked what it asks now, so people had to say"
+    assert [row["accuracy"] for row in measured(eyetest, "run")] == [pytest.approx(1 - len(wrong) / len(later))], (
+        "the run is somebody else's"
+    )
+
+
 def test_what_a_screen_left_to_people_is_taken_from_them(here: Path, eyetest: Eyetest) -> None:
     write_yaml(here / "models.yaml", {"a": "scripted:blind=0.9", "b": "scripted:blind=0.5,dead=0.5"})
     write_yaml(here / "recipe.yaml", {"panels": TWO, "stages": [HITS]})

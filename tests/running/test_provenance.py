@@ -14,12 +14,14 @@ from eyetest.errors import InputError
 from eyetest.measures import Results
 from eyetest.models import parse_models
 from eyetest.records import Asked, Item, Response
+from eyetest.running import scored
 from eyetest.running.judged import judge_run
 from eyetest.running.measured import results_of
 from eyetest.running.provenance import read_provenance
 from eyetest.running.scored import score_run, scores_path
 from eyetest.runs import BENCHMARK, Run, RunWriter
 from eyetest.scoring import Scorer
+from eyetest.scoring.table import score_table
 from tests.scoring.test_table import animals, make_bench, make_run, request
 
 ITEMS = 10
@@ -62,7 +64,7 @@ def results(run: Run, bench: Benchmark | None = None, **scorer: Any) -> Results:
     return results_of([Run(run.path)], Scorer(**scorer), bench=bench)
 
 
-def accuracy(run: Run, bench: Benchmark | None = None, **scorer: Any) -> tuple[float, int]:
+def accuracy(run: Run, bench: Benchmark | None = None, **scorer: Any) -> tuple[Any, int]:
     found = results(run, bench, **scorer).scores.select(pl.col("score").mean(), pl.len().alias("n")).collect()
     return found.item(0, "score"), found.item(0, "n")
 
@@ -150,18 +152,15 @@ def test_copies_whose_clocks_are_scrambled(run: Run, bench: Benchmark, tmp_path:
 
 def test_a_run_that_grows_while_it_is_scored(run: Run, bench: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was answered meanwhile is not in the table, which is younger than all answers."""
-    from eyetest.running import scored
-
-    make = scored.score_table
 
     def slow(*args: Any) -> pl.LazyFrame:
-        frame = make(*args).collect().lazy()
+        frame = score_table(*args).collect().lazy()
         add(run, (Asked(item="q0", model="late"), said(99, "A")))
         return frame
 
     monkeypatch.setattr(scored, "score_table", slow)
     score_run(run, bench, Scorer())
-    monkeypatch.setattr(scored, "score_table", make)
+    monkeypatch.setattr(scored, "score_table", score_table)
     age(run.path, 1e9)
     assert accuracy(run)[1] == ITEMS + 3
 
@@ -191,8 +190,6 @@ def test_what_others_were_asked_makes_nothing_stale(run: Run, bench: Benchmark) 
 
 
 def test_checking_reads_no_texts(run: Run, bench: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eyetest.running import scored
-
     score_run(run, bench, Scorer())
     monkeypatch.setattr(scored, "score_table", lambda *args: pytest.fail("scored again"))
     monkeypatch.setattr(pq.ParquetFile, "read", lambda *args, **more: pytest.fail("read"))

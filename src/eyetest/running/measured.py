@@ -48,8 +48,8 @@ def results_of(
     tables, items, notes = [], {}, list[str]()
     for run, name in zip(runs, names, strict=True):
         about = _benchmark(run, bench, rescore=scorer.rescore_given)
-        table, said = _scores(run, about, scorer, tell)
-        tables.append(table.with_columns(pl.lit(name).alias("benchmark")))
+        found, said = _scores(run, about, scorer, tell)
+        tables.append(found.with_columns(pl.lit(name).alias("benchmark")))
         notes += said
         if about is not None and name not in items:
             items[name] = items_table(name, about, cluster)

@@ -18,7 +18,7 @@ from eyetest.records import Asked, Item, ModelEntry, Score, columns, letter, tag
 from eyetest.running.provenance import Provenance
 from eyetest.running.scored import benchmark_of, refuse_gaps, scores_of
 from eyetest.runs import Run
-from eyetest.runs.frames import one_line_if_damaged
+from eyetest.runs.frames import answers_frame, one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import GIVEN
 from eyetest.wording import counted, listed
@@ -139,8 +139,9 @@ def _benchmark(run: Run, named: Benchmark | None, *, rescore: bool) -> Benchmark
     """The benchmark, or None where nobody needs one: every answer is a verdict, and is to stay one."""
     if named is not None or run.manifest.benchmark is not None or rescore:
         return benchmark_of(run, named)
+    refuse_gaps(run)
     with one_line_if_damaged(run.path):
-        unread = refuse_gaps(run).filter(pl.col("given").is_null() & (pl.col("outcome") != "failed"))
+        unread = answers_frame(run.path).filter(pl.col("given").is_null() & (pl.col("outcome") != "failed"))
         some = unread.select(pl.len()).collect().item()
     return benchmark_of(run) if some else None
 
@@ -191,7 +192,7 @@ def _about(run: Run, frame: pl.LazyFrame, made: Provenance) -> list[str]:
 
 def _verdicts(run: Run) -> pl.LazyFrame:
     """Scores that were given, of items of which nothing is known."""
-    frame = refuse_gaps(run).with_columns(pl.col(pl.Categorical).cast(pl.String))
+    frame = answers_frame(run.path).with_columns(pl.col(pl.Categorical).cast(pl.String))
     return frame.with_columns(
         pl.lit(None, pl.String).alias("reading"),
         pl.lit(None, pl.String).alias("choice"),

@@ -78,15 +78,15 @@ def _refuse_other_questions(run: Run, named: Benchmark) -> None:
 
 def answers_of(run: Run, benchmark: Benchmark) -> pl.LazyFrame:
     """The answers of a run that are about a benchmark's items as they are worded there."""
-    return refuse_gaps(run).filter(about_the_wording(read_mends(run.path), benchmark))
+    refuse_gaps(run)
+    return answers_frame(run.path).filter(about_the_wording(read_mends(run.path), benchmark))
 
 
-def refuse_gaps(run: Run, covered: Provenance | None = None) -> pl.LazyFrame:
-    """All answers of a run, unless some that were stored are gone: what is left would pass for all there is."""
+def refuse_gaps(run: Run, covered: Provenance | None = None) -> None:
+    """Stop where answers that were stored are gone: what is left would pass for all there is."""
     if not (run.path / PLAN).exists():
         raise InputError(f"{run.path} has no {PLAN}, so nobody knows what its answers are about; bring it back")
     refuse_lost(run.path, run.manifest.parts, covered.parts if covered else ())
-    return answers_frame(run.path)
 
 
 def score_run(run: Run, benchmark: Benchmark, scorer: Scorer) -> Path:

@@ -117,7 +117,7 @@ def test_lmms_eval_samples(tmp_path: Path, eyetest: Eyetest) -> None:
     assert [(answer.item, answer.text, answer.outcome, answer.given) for answer in answers(tmp_path / "run")] == [
         ("0", "The answer is B", "answered", 1.0),
         ("1", "C", "answered", 0.0),
-        ("2", None, "failed", 0.0),
+        ("2", None, "failed", None),
         ("3", "A", "answered", None),
         ("4", "", "answered", 0.0),
         ("5", None, "answered", 0.0),

@@ -161,7 +161,7 @@ def test_matrix_of_items(tmp_path: Path, eyetest: Eyetest) -> None:
         tmp_path / "m.csv", ["sha", "cat", "dog"], ["q1", "1", "0"], ["q2", "", "nan"], ["q3", "0.0", "1.0"]
     )
     said = eyetest("import-answers", path, "--to", tmp_path / "run", "--matrix", "item").fine()
-    assert "4 answers of 2 models (4 answered, 4 of them verdicts only)" in said
+    assert "4 answers of 2 models (4 answered, 4 scored by others, 4 of them verdicts only)" in said
     assert {(a.item, a.model): (a.given, a.text) for a in answers(tmp_path / "run")} == {
         ("q1", "cat"): (1.0, None),
         ("q1", "dog"): (0.0, None),

@@ -135,7 +135,10 @@ def test_the_whole_of_ai2d(shared: Path, tmp_path: Path, eyetest: Eyetest) -> No
     path = shared / "data/vlm_matrices/aj_AI2D_TEST.csv"
     header, rows = grid(path)
     told = eyetest("import-answers", path, "--to", tmp_path / "run", "--matrix", "item").fine()
-    assert "521,872 answers of 169 models (521,872 answered, 521,872 of them verdicts only)" in told
+    assert (
+        "521,872 answers of 169 models (521,872 answered, 521,872 scored by others, 521,872 of them verdicts only)"
+        in told
+    )
     eyetest("export-answers", tmp_path / "run", "--to", tmp_path / "out.parquet").fine()
     table: Any = pq.read_table(tmp_path / "out.parquet")
     assert len(table) == len(rows) * (len(header) - 1) == 521_872

@@ -37,7 +37,7 @@ def bring(path: Path, to: Path, bench: Benchmark, maps: Sequence[str] = (), **wo
     about = RunBenchmark(
         name=bench.manifest.name, path=str(bench.path), fingerprint=bench.manifest.fingerprint, items=len(bench)
     )
-    import_answers(Source(path=path, fields=fields), to, benchmark=about, known=[item.id for item in bench])
+    import_answers(Source(path=path, fields=fields), to, benchmark=about, known={item.id: () for item in bench})
     return Run(to)
 
 

@@ -52,8 +52,9 @@ def import_answers(
             Source(path=file if isinstance(answers, pl.DataFrame) else Path(answers), fields=fields),
             Path(to),
             benchmark=RunBenchmark.of(benchmark.manifest, benchmark.path) if benchmark else None,
-            known=[item.id for item in benchmark] if benchmark else None,
+            known={i.id: tuple(choice.text for choice in i.choices) for i in benchmark} if benchmark else None,
             overwrite=overwrite,
+            tell=lambda line: warnings.warn(line, stacklevel=2),
         )
     if benchmark:
         copy_without_pictures(benchmark, Path(to) / BENCHMARK)

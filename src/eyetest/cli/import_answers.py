@@ -13,6 +13,7 @@ from eyetest.errors import InputError, nearest, short
 from eyetest.records import RunBenchmark
 from eyetest.runs import BENCHMARK
 from eyetest.runs.importing import FieldMap, Source, import_answers, parse_field_map
+from eyetest.wording import listed
 
 _ROWS = ("item", "model")
 _READING = "How the file is read"
@@ -96,17 +97,22 @@ def import_answers_(
         Source(path=file, fields=mapping, matrix=matrix, header=header, number_trials=number_trials),
         to,
         benchmark=RunBenchmark.of(benchmark.manifest, benchmark.path) if benchmark else None,
-        known=[item.id for item in benchmark] if benchmark else None,
+        known={item.id: tuple(choice.text for choice in item.choices) for item in benchmark} if benchmark else None,
         overwrite=overwrite,
+        tell=note,
     )
     if benchmark:
         copy_without_pictures(benchmark, to / BENCHMARK)
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in brought.outcomes.most_common())
-    verdicts = f", {brought.given:,} of them verdicts only" if brought.given else ""
+    given = f", {brought.given:,} scored by others" if brought.given else ""
+    verdicts = f", {brought.verdicts:,} of them verdicts only" if brought.verdicts else ""
     out.print(
-        safe(f"{brought.answers:,} answers of {len(brought.models):,} models ({kinds}{verdicts}) → {to}"),
+        safe(f"{brought.answers:,} answers of {len(brought.models):,} models ({kinds}{given}{verdicts}) → {to}"),
         soft_wrap=True,
     )
+    if brought.notices:
+        some = listed([short(text) for text, _ in brought.notices.most_common()])
+        note(f"{brought.notices.total():,} texts only say that a call failed, and count as failed, not wrong: {some}")
     if brought.there:
         note(f"{brought.there:,} of them were there already")
     if brought.replaced:

@@ -19,6 +19,7 @@ from eyetest.records.item import (
 )
 from eyetest.records.manifest import FOLDER_VERSION, Counts, Manifest, Origin
 from eyetest.records.marking import identity, mark, shown_order
+from eyetest.records.order import REVERSED, order_shown, order_word, positions_shown, read_order
 from eyetest.records.recipe import Panel, Recipe, Review, Select, Stage
 from eyetest.records.request import (
     GreyPicture,
@@ -53,6 +54,7 @@ __all__ = [
     "FOLDER_VERSION",
     "IMAGE_FORMATS",
     "MAX_CHOICES",
+    "REVERSED",
     "RUN_VERSION",
     "TABLES",
     "Answer",
@@ -106,8 +108,12 @@ __all__ = [
     "image_numbers",
     "letter",
     "mark",
+    "order_shown",
+    "order_word",
     "parse_rule",
+    "positions_shown",
     "problems",
+    "read_order",
     "shown_order",
     "sorting_tags",
     "tag_word",

@@ -16,7 +16,8 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     ``blind`` leaves the picture out silently, ``blind-guess`` says that it is missing and asks for a guess.
     ``template`` is an index into the task's list of equivalent instructions. ``order`` is the seed of the
-    option order, 0 being the order as written.
+    option order, 0 being the order as written; a number that is no seed says itself what was shown
+    (see ``eyetest.records.order``).
     """
 
     sight: Sight = "image"

@@ -7,6 +7,7 @@ because an answer's id is made of who was asked what and how.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 
@@ -15,12 +16,15 @@ import msgspec
 from eyetest.errors import InputError, short
 from eyetest.records import Answer, Asked, ModelEntry, RunBenchmark, RunStep, columns
 from eyetest.runs.folder import RunWriter
+from eyetest.runs.importing.conditions import Unmapped, suggestion, told
 from eyetest.runs.importing.files import is_excel, is_sheet, read_rows
-from eyetest.runs.importing.layouts import ItemAt, Place, Placed, as_rows, at, unfold
-from eyetest.runs.importing.mapping import RowReader
+from eyetest.runs.importing.layouts import TOOL_COLUMNS, ItemAt, Place, Placed, as_rows, at, unfold
+from eyetest.runs.importing.mapping import Options, RowReader
 from eyetest.runs.importing.merging import Merge, answer_id, compare, write
 from eyetest.runs.importing.source import Source
 from eyetest.runs.importing.staging import Staging
+from eyetest.runs.importing.values import FIELDS
+from eyetest.wording import listed
 
 _key: Callable[[Answer], tuple[object, ...]] = attrgetter(*columns(Asked))
 
@@ -35,7 +39,11 @@ class Brought(msgspec.Struct, kw_only=True):
     replaced: int = 0
     """Those that took the place of another answer in the run."""
     given: int = 0
-    """Answers that are only somebody's verdict."""
+    """Answers that somebody else scored."""
+    verdicts: int = 0
+    """Those of them of which nobody knows what was said."""
+    notices: Counter[str] = msgspec.field(default_factory=Counter)
+    """Texts that only say that a call had failed, which came in as failed calls."""
     models: Counter[str] = msgspec.field(default_factory=Counter)
     outcomes: Counter[str] = msgspec.field(default_factory=Counter)
     left_out: int = 0
@@ -49,12 +57,14 @@ def import_answers(
     to: Path,
     *,
     benchmark: RunBenchmark | None = None,
-    known: list[str] | None = None,
+    known: Options | None = None,
     overwrite: bool = False,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Brought:
-    """Bring answers in; ``known`` are the benchmark's item ids in order, where there is one.
+    """Bring answers in; ``known`` are the benchmark's items in order, with the texts of their options.
 
-    An answer that differs from one that the run holds is refused, unless it is to ``overwrite`` it.
+    An answer that differs from one that the run holds is refused, unless it is to ``overwrite`` it. ``tell`` hears
+    before anything is written what looks as if it had been forgotten.
     """
     run = RunWriter(to)
     if benchmark:
@@ -67,6 +77,8 @@ def import_answers(
         brought = reading.brought
         if not brought.answers:
             raise InputError(_nothing(source, brought))
+        if forgotten := reading.forgotten():
+            tell(forgotten)
         with run:
             if benchmark:
                 run.check_benchmark(benchmark)
@@ -94,28 +106,33 @@ def _record(run: RunWriter, source: Source, new: int, brought: Brought, benchmar
 class _Reading:
     """Goes through a file once and remembers what was seen."""
 
-    def __init__(self, source: Source, known: list[str] | None) -> None:
+    def __init__(self, source: Source, known: Options | None) -> None:
         self._source, self._known = source, known
-        self._ids = set(known) if known is not None else None
+        self._fields = source.cell_fields if source.matrix else source.fields
+        self._unmapped = self._new_unmapped()
         self._next_trial: dict[bytes, int] = {}
         self.brought = Brought()
         self.seen: dict[bytes, Place] = {}
         self.id_ = ""
         """Of the answer that was given last."""
+        self._place: Place = 0
 
     def __iter__(self) -> Iterator[Answer]:
-        source, brought = self._source, self.brought
-        fields = source.cell_fields if source.matrix else source.fields
-        reader = RowReader(fields, sheet=is_sheet(source.path), excel=is_excel(source.path))
+        source, brought, known = self._source, self.brought, self._known
+        reader = RowReader(self._fields, known, sheet=is_sheet(source.path), excel=is_excel(source.path))
         checked = False
         for place, row in self._rows():
+            self._place = place
             try:
                 if not checked:
-                    fields.check(row)
+                    self._fields.check(row)
                     checked = True
                 answer = reader.answer(row)
-                if answer is not None and (self._ids is None or answer.item in self._ids):
+                if answer is not None and (known is None or answer.item in known):
                     answer = self._counted(answer, place)
+                    self._unmapped.see(row)
+                    if reader.notice:
+                        brought.notices[reader.notice] += 1
                 elif answer is not None:
                     brought.unknown[answer.item] += 1
                     continue
@@ -138,7 +155,8 @@ class _Reading:
             answer, key = self._again(answer, key)
         self.seen[key] = place
         brought.answers += 1
-        brought.given += answer.text is None and answer.given is not None
+        brought.given += answer.given is not None
+        brought.verdicts += answer.text is None and answer.given is not None
         brought.models[answer.model] += 1
         brought.outcomes[answer.outcome] += 1
         return answer
@@ -147,8 +165,8 @@ class _Reading:
         """A second answer under the same key: another trial if the user says so, and a mistake otherwise."""
         if not self._source.number_trials:
             raise InputError(
-                f"item {short(answer.item)} was answered by {short(answer.model)} under the same condition in "
-                f"{at(self.seen[first])} already; map what tells them apart, or add --number-trials"
+                f"item {short(answer.item, 40)} was answered by {short(answer.model, 40)} under the same condition "
+                f"in {at(self.seen[first])} already; {self._told_apart(self.seen[first])}"
             )
         key = first
         while key in self.seen:
@@ -159,6 +177,42 @@ class _Reading:
             key = bytes.fromhex(self.id_)
         return answer, key
 
+    def forgotten(self) -> str:
+        """The columns that look like conditions and are not mapped, in words; empty where there is none."""
+        found = self._unmapped.conditions()
+        if not found:
+            return ""
+        mends = [suggestion(name, values, self._models_column) for name, values in found.items()]
+        looks = "columns look like conditions and are" if len(found) > 1 else "column looks like a condition and is"
+        return (
+            f"{len(found)} {looks} not mapped: {told(found)}. What differs only there came in as one condition; "
+            f"map it, such as {listed(mends)}, or keep to some rows with --where"
+        )
+
+    def _told_apart(self, first: Place) -> str:
+        """What a user may do about two answers to the same question, who goes on reading to see what differs."""
+        unmapped, rows = self._new_unmapped(), {}
+        for place, row in self._rows():
+            if self._fields.only and not self._fields.wants(row):
+                continue
+            unmapped.see(row)
+            if place in (first, self._place):
+                rows[place] = row
+        found = unmapped.telling_apart(rows[first], rows[self._place])
+        if not found:
+            return "map what tells them apart, or add --number-trials"
+        mends = [suggestion(name, values, self._models_column) for name, values in found.items()]
+        return f"they differ in {told(dict(islice(found.items(), 3)))}: say {mends[0]}, or add --number-trials"
+
+    @property
+    def _models_column(self) -> str | None:
+        named = self._fields.columns.get("model", () if "model" in self._fields.constants else ("model",))
+        return "+".join(named) or None
+
+    def _new_unmapped(self) -> Unmapped:
+        mapped = (name for names in self._fields.columns.values() for name in names)
+        return Unmapped({*FIELDS, *TOOL_COLUMNS, *self._fields.only, *mapped})
+
     def _rows(self) -> Iterator[Placed]:
         source = self._source
         rows = read_rows(source.path)
@@ -167,14 +221,15 @@ class _Reading:
         return as_rows(rows, source, _item_at(self._known))
 
 
-def _item_at(known: list[str] | None) -> ItemAt | None:
+def _item_at(known: Options | None) -> ItemAt | None:
     if known is None:
         return None
+    ids = list(known)
 
     def item_at(position: int) -> str:
-        if position < len(known):
-            return known[position]
-        raise InputError(f"doc_id {position} is past the end of the benchmark ({len(known):,} items)")
+        if position < len(ids):
+            return ids[position]
+        raise InputError(f"doc_id {position} is past the end of the benchmark ({len(ids):,} items)")
 
     return item_at
 

@@ -14,6 +14,8 @@ ItemAt = Callable[[int], str]
 Place = int | tuple[int, str]
 """A row's number, or that and a column's name."""
 Placed = tuple[Place, Row]
+TOOL_COLUMNS = frozenset({"doc_id", "resps", "filtered_resps", "index", "prediction"})
+"""Columns by which a tool's layout is known; what they say is in ours."""
 
 
 def at(place: Place) -> str:

@@ -5,7 +5,7 @@
 is mapped to nothing (``pot>``) leaves its rows out. A value that is not mentioned stays as it is.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,11 +13,15 @@ import msgspec
 from eyetest.errors import InputError, nearest, short
 from eyetest.records import Answer
 from eyetest.runs.importing.files import Row
-from eyetest.runs.importing.values import FIELDS, WORDS, assemble, is_absent, plain, typed
+from eyetest.runs.importing.orders import read_shown
+from eyetest.runs.importing.values import FIELDS, WORDS, assemble, is_absent, own_order, plain, typed
 
+Options = Mapping[str, Sequence[str]]
+"""The texts of each item's options, as written."""
 _JOINED_BY = " "
-_OWN = ("item", "text", "given")
+_OWN = ("item", "text", "given", "order")
 """Fields that differ from row to row; the others repeat, so that each combination of them is converted once."""
+_ALL = frozenset(FIELDS)
 _MOST_KEPT = 50_000
 
 
@@ -59,11 +63,14 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
 class RowReader:
     """A mapping put to work on the rows of one file."""
 
-    def __init__(self, fields: FieldMap, *, sheet: bool = False, excel: bool = False) -> None:
-        self._fields = fields
+    def __init__(self, fields: FieldMap, options: Options | None = None, *, sheet: bool, excel: bool) -> None:
+        self._fields, self._options = fields, options or {}
+        self._constants = {field: value for field, value in fields.constants.items() if field != "order"}
         self._sheet, self._excel = sheet, excel
         self._sources: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}
         self._known: dict[tuple[Any, ...], dict[str, Any] | None] = {}
+        self.notice = ""
+        """What the row that was read last says in place of an answer: some tool's notice that the call failed."""
 
     def answer(self, row: Row) -> Answer | None:
         """The answer in a row; None where the row is not wanted or one of its values was mapped to nothing."""
@@ -76,7 +83,7 @@ class RowReader:
         own: dict[str, Any] = {}
         repeated: list[Any] = [names]
         for field, from_ in sources:
-            value = row[from_[0]] if len(from_) == 1 else self._joined(row, from_)
+            value = row[from_[0]] if len(from_) == 1 else self._joined(field, row, from_)
             if field in _OWN:
                 own[field] = value
             else:
@@ -85,7 +92,20 @@ class RowReader:
         mine = self._renamed(own)
         if common is None or mine is None:
             return None
-        return assemble(common | typed(mine), sheet=self._sheet, excel=self._excel)
+        order = mine.pop("order", self._fields.constants.get("order"))
+        values = common | typed(mine)
+        if not is_absent(order):
+            values["order"] = self._order(order, values.get("item", ""), row)
+        found = assemble(dict(values), sheet=self._sheet, excel=self._excel)
+        self.notice = (values.get("text") or "").strip() if found.text is None and found.outcome == "failed" else ""
+        return found
+
+    def _order(self, value: Any, item: str, row: Row) -> int:
+        """What was shown; a table with all of our columns is our own, and a number there is a seed of ours."""
+        said = "order" in self._fields.columns or "order" in self._fields.constants
+        if not said and row.keys() >= _ALL:
+            return own_order(value)
+        return read_shown(value, self._options.get(item))
 
     def _find(self, row: Row) -> list[tuple[str, tuple[str, ...]]]:
         """For each field the columns that make it up, in rows with these columns."""
@@ -99,7 +119,10 @@ class RowReader:
                 found.append((field, names))
         return found
 
-    def _joined(self, row: Row, names: tuple[str, ...]) -> str:
+    def _joined(self, field: str, row: Row, names: tuple[str, ...]) -> str | list[Any]:
+        """One name out of several; of an order, the options as they were shown."""
+        if field == "order":
+            return [row[name] for name in names if not is_absent(row[name])]
         return _JOINED_BY.join(filter(None, (plain(row[name]) for name in names)))
 
     def _common(self, key: tuple[Any, ...], sources: list[tuple[str, tuple[str, ...]]]) -> dict[str, Any] | None:
@@ -111,7 +134,7 @@ class RowReader:
             self._known.clear()
         fields = [field for field, _ in sources if field not in _OWN]
         renamed = self._renamed(dict(zip(fields, key[1:], strict=True)))
-        common = None if renamed is None else typed(self._fields.constants | renamed)
+        common = None if renamed is None else typed(self._constants | renamed)
         if len(self._known) >= _MOST_KEPT:
             self._known.clear()
         self._known[key] = common
@@ -122,7 +145,8 @@ class RowReader:
             return found
         renamed = {}
         for field, value in found.items():
-            ours = self._fields.values.get(field, {}).get("" if is_absent(value) else plain(value))
+            renames = self._fields.values.get(field)
+            ours = renames.get("" if is_absent(value) else plain(value)) if renames else None
             if ours == "":
                 return None
             renamed[field] = value if ours is None else ours
@@ -190,6 +214,8 @@ def _once(found: dict[str, Any], field: str, value: Any, option: str) -> None:
 
 
 def _allowed(field: str, word: str, option: str) -> str:
+    if field == "order":
+        read_shown(word, None)
     if field in WORDS and word not in WORDS[field]:
         raise InputError(f'{option} {field}: no {field} "{word}"; {nearest(word, WORDS[field])}')
     return word

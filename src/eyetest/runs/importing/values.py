@@ -8,6 +8,8 @@ import msgspec
 from eyetest.errors import InputError, short
 from eyetest.records import Answer, columns
 from eyetest.runs.importing.excel import was_cut
+from eyetest.runs.importing.failures import is_failure_notice
+from eyetest.runs.importing.orders import read_shown
 
 FIELDS = columns(Answer)
 WORDS = {
@@ -20,8 +22,6 @@ _VERDICTS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0}
 _VERDICTS |= {"true": 1.0, "yes": 1.0, "right": 1.0, "correct": 1.0}
 _VERDICTS |= {"false": 0.0, "no": 0.0, "wrong": 0.0, "incorrect": 0.0}
 _ABSENT = ("", "none", "null", "nan", "na")
-_FAILURES = ("Failed to obtain answer via API", "[REQUEST_FAILED")
-"""What VLMEvalKit and lmms-eval write where an answer should be when the call failed."""
 _LARGEST = 2**63 - 1
 
 
@@ -97,11 +97,14 @@ def assemble(values: dict[str, Any], *, sheet: bool, excel: bool) -> Answer:
 
 
 def _outcome(text: str | None, given: float | None, *, excel: bool) -> dict[str, Any]:
-    """What became of a call, where the table does not say: a failure must not be counted as a wrong answer."""
+    """What became of a call, where the table does not say.
+
+    A failure must not be counted as a wrong answer, whatever somebody's scorer made of it.
+    """
     if text is None:
         return {} if given is not None else {"outcome": "failed"}
-    if text.lstrip()[:40].startswith(_FAILURES):
-        return {"outcome": "failed", "text": None}
+    if is_failure_notice(text):
+        return {"outcome": "failed", "text": None, "given": None}
     return {"outcome": "truncated"} if excel and was_cut(text) else {}
 
 
@@ -135,6 +138,15 @@ def _whole(field: str) -> Callable[[Any], int]:
     return whole
 
 
+_seed = _whole("order")
+
+
+def own_order(value: Any) -> int:
+    """An order in a table of our own, where a number is a seed."""
+    is_number = isinstance(value, int | float) or (isinstance(value, str) and value.strip().isdigit())
+    return _seed(value) if is_number else read_shown(value, None)
+
+
 def _word(field: str) -> Callable[[Any], str]:
     name = _named(field, plain)
 
@@ -151,7 +163,8 @@ def _word(field: str) -> Callable[[Any], str]:
 
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
-    **{field: _whole(field) for field in ("template", "order", "trial")},
+    **{field: _whole(field) for field in ("template", "trial")},
+    "order": own_order,
     **{field: _word(field) for field in WORDS},
     **{field: _named(field, plain) for field in ("item", "model")},
     "text": _named("text", said),

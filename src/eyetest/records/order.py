@@ -1,0 +1,94 @@
+"""An order of options as one number, so that the column ``order`` can say it.
+
+Small numbers are seeds of eyetest's own shuffling, 0 being the order as written. From ``SHOWN`` on a number says by
+itself which option stood where: that is how answers come in that somebody else asked for. Whoever writes an order in
+words lists the options as they were shown: ``BA``, ``B,A`` and ``1,0`` all put the second option first.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from math import factorial
+
+from eyetest.records.item import letter
+
+SHOWN = 2**62
+"""From here on an order is no seed; no seed that a user may name is as large."""
+REVERSED = SHOWN
+"""The last option first, however many there are."""
+LONGEST_ORDER = 20
+"""Orders of more options than this do not fit into the column."""
+_ORIGINAL_WORDS = ("", "0", "original", "as written")
+_REVERSED_WORDS = ("reversed", "reverse")
+_SEED = re.compile(r"seed\s?(\d{1,18})")
+_BETWEEN = re.compile(r"[\s,;|/>()\[\]'\"-]+")
+
+
+def order_shown(positions: Sequence[int]) -> int:
+    """The number of an order; ``positions`` are those of the options as written, in the order as shown."""
+    count = len(positions)
+    if sorted(positions) != list(range(count)):
+        raise ValueError("an order names every option once")
+    if count > LONGEST_ORDER:
+        raise ValueError(f"an order of more than {LONGEST_ORDER} options")
+    if list(positions) == sorted(positions):
+        return 0
+    if list(positions) == sorted(positions, reverse=True):
+        return REVERSED
+    left, rank = sorted(positions), 0
+    for position in positions:
+        rank = rank * len(left) + left.index(position)
+        left.remove(position)
+    return SHOWN + 1 + _orders_of_fewer(count) + rank
+
+
+@lru_cache(maxsize=4_096)
+def positions_shown(order: int) -> tuple[int, ...] | None:
+    """What an order says by itself; None for a seed and for what does not depend on how many options there are."""
+    number = order - SHOWN - 1
+    if number < 0:
+        return None
+    count = next((n for n in range(2, LONGEST_ORDER + 1) if number < _orders_of_fewer(n + 1)), 0)
+    rank = number - _orders_of_fewer(count)
+    digits: list[int] = []
+    for size in range(1, count + 1):
+        rank, digit = divmod(rank, size)
+        digits.append(digit)
+    left = list(range(count))
+    return tuple(left.pop(digit) for digit in reversed(digits)) or None
+
+
+def order_word(order: int) -> str:
+    """An order as people read it: a seed by its number, any other by what was shown."""
+    if order == REVERSED:
+        return _REVERSED_WORDS[0]
+    positions = positions_shown(order)
+    return str(order) if positions is None else "".join(map(letter, positions))
+
+
+@lru_cache(maxsize=4_096)
+def read_order(words: str) -> int:
+    """The order that somebody's words mean: ``original``, ``reversed``, ``BADC``, ``1,0,3,2``, ``seed 7``."""
+    said = " ".join(words.split()).lower()
+    if said in _ORIGINAL_WORDS:
+        return 0
+    if said in _REVERSED_WORDS:
+        return REVERSED
+    if seed := _SEED.fullmatch(said):
+        return int(seed[1])
+    parts = [part for part in _BETWEEN.split(said) if part]
+    if len(parts) == 1 and parts[0].isalpha():
+        parts = list(parts[0])
+    if len(parts) < 2:
+        raise ValueError("no order")
+    if all(len(part) == 1 and "a" <= part <= "z" for part in parts):
+        return order_shown([ord(part) - ord("a") for part in parts])
+    if not all(part.isascii() and part.isdigit() and len(part) <= 2 for part in parts):
+        raise ValueError("no order")
+    numbers = [int(part) for part in parts]
+    return order_shown([number - min(numbers) for number in numbers] if min(numbers) == 1 else numbers)
+
+
+def _orders_of_fewer(count: int) -> int:
+    """How many orders there are of two options, three, and so on up to one less than so many."""
+    return sum(factorial(n) for n in range(2, count))

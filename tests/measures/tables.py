@@ -27,12 +27,14 @@ _USUAL = {
     "rule": "eyetest/2 bare mark",
     "metric": "accuracy",
     "score": None,
+    "marked": None,
 }
 _TYPES: dict[str, type[pl.DataType]] = dict.fromkeys(_USUAL, pl.String) | {
     "template": pl.Int64,
     "order": pl.Int64,
     "trial": pl.Int64,
     "score": pl.Float64,
+    "marked": pl.Boolean,
 }
 
 

@@ -16,3 +16,25 @@ def test_captions_do_not_mix_with_other_scores_but_open_answers_do() -> None:
     assert of("accuracy", "open", "vqa") == of("cider") == ()
     assert "accuracy, cider" in of("accuracy", "cider")[0]
     assert "bleu-1, rouge-l" in of("rouge-l", "bleu-1")[0]
+
+
+def test_scores_of_others_are_counted() -> None:
+    theirs = {"metric": "given", "model": "theirs"}
+    rows = [
+        {"item": "1", "score": 1.0, "reading": "unparsed", **theirs},
+        {"item": "2", "score": 0.0, "reading": "refused", **theirs},
+        {"item": "3", "score": 1.0, **theirs},
+        {"item": "4", "score": None, "reading": None, "outcome": "failed", **theirs},
+    ]
+    unread = "1 of 2 refused, ambiguous or unreadable answers have more than 0, because others scored them"
+    assert caveats(results(rows)) == (
+        "all 3 scores were given by others: they came with the answers, and are not by our rules",
+        unread,
+    )
+    mixed = caveats(results([*rows, {"item": "1", "score": 0.0, "model": "ours", "reading": "refused"}]))
+    assert mixed == (
+        "3 of 4 scores were given by others (theirs), 1 are by our rules: the two may count differently; "
+        "--where metric=… keeps to one",
+        unread,
+    )
+    assert caveats(results([{"item": "1", "score": 0.0, "reading": "refused"}])) == ()

@@ -13,7 +13,7 @@ CONDITION = "sight ask shots template order marks method trial"
 COLUMNS = {
     "answers": f"item model {CONDITION} text outcome given",
     "plan": f"item model {CONDITION} request",
-    "scores": f"item model {CONDITION} request outcome reading choice rule metric score",
+    "scores": f"item model {CONDITION} request outcome reading choice rule metric score marked",
     "verdicts": "item stage verdict reason n hits p responses evidence seed",
     "decisions": "item round reviewer time decision reason edits comment",
 }

@@ -132,7 +132,7 @@ def test_rules_see_the_options_as_shown(monkeypatch: pytest.MonkeyPatch) -> None
         Reply("whatever", tuple(item.choices[place].text for place in shown_order(item, condition)), "digit")
     ]
     assert brief(found) == ("chosen", letter(first), "accuracy", float(first == 0))
-    assert (found.rule, found.span) == ("spy/1 first shown by text", (0, 1))
+    assert (found.rule, found.span) == ("spy/1 first shown", (0, 1))
 
 
 def test_any_of_several_golds_is_right() -> None:

@@ -36,7 +36,7 @@ from eyetest.scoring.table import corpus_table, score_table
 REFUSAL = "I'm sorry, but I cannot see an image."
 CONTRACT = [
     *("item", "model", "sight", "ask", "shots", "template", "order", "marks", "method", "trial"),
-    *("request", "outcome", "reading", "choice", "rule", "metric", "score"),
+    *("request", "outcome", "reading", "choice", "rule", "metric", "score", "marked"),
 ]
 
 
@@ -130,7 +130,8 @@ def test_columns_are_those_of_the_contract_in_order_and_plain(tmp_path: Path) ->
         found = score_table(frame, [animals("i", 1)], Scorer()).collect()
         assert found.columns == CONTRACT
         whole = {"template": pl.Int64, "order": pl.Int64, "trial": pl.Int64, "score": pl.Float64}
-        assert dict(found.schema) == {name: whole.get(name, pl.String()) for name in CONTRACT}
+        plain = whole | {"marked": pl.Boolean}
+        assert dict(found.schema) == {name: plain.get(name, pl.String()) for name in CONTRACT}
         assert [msgspec.convert(row, Score).score for row in found.iter_rows(named=True)] == [1.0]
     empty = score_table(answers_of([]), [animals("i", 1)], Scorer()).collect()
     assert (empty.columns, len(empty)) == (CONTRACT, 0)
@@ -311,7 +312,16 @@ def test_ten_thousand_random_rows_equal_the_plain_loop() -> None:
         expected.append(
             (
                 *msgspec.structs.astuple(asked),
-                *(request(number), row["outcome"], one.reading, one.choice, one.rule, one.metric, one.score),
+                *(
+                    request(number),
+                    row["outcome"],
+                    one.reading,
+                    one.choice,
+                    one.rule,
+                    one.metric,
+                    one.score,
+                    one.marked,
+                ),
             )
         )
     found = score_table(answers_of(rows), list(items.values()), scorer).collect()

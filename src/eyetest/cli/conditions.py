@@ -7,12 +7,14 @@ from typing import Annotated, Any, get_args
 import typer
 
 from eyetest.errors import InputError, nearest, short
-from eyetest.records import Condition
+from eyetest.records import REVERSED, Condition, order_word
 from eyetest.records.condition import Ask, Marks, Method, Shots, Sight
 
 Said = str | list[str] | None
 _PANEL = "How the question is put"
 _ALWAYS_TOLD = ("model", "sight", "ask")
+_MOST_TOLD = 30
+"""An axis of more values, such as an order for each item, would make a list and no summary."""
 _MAX_DIGITS = 18
 """Longer numbers do not fit the columns that hold templates and orders."""
 
@@ -29,7 +31,9 @@ ShotsOption = Annotated[
     list[str] | None, _option("shots", "Examples before the question: none, format (one) or two.", "NAME")
 ]
 TemplateOption = Annotated[list[str] | None, _option("template", "Which of the six instructions, from 0.", "N")]
-OrderOption = Annotated[list[str] | None, _option("order", "Seed of the option order; 0 is as written.", "SEED")]
+OrderOption = Annotated[
+    list[str] | None, _option("order", "Seed of the option order; 0 is as written. Or: reversed.", "SEED")
+]
 MarksOption = Annotated[list[str] | None, _option("marks", "How options are marked: upper, lower or digit.", "NAME")]
 MethodOption = Annotated[
     list[str] | None, _option("method", "generate, or likelihood (options are weighed, not shown).", "NAME")
@@ -73,9 +77,9 @@ def conditions(
 
 
 def telling_axes(different: Callable[[str], int]) -> list[str]:
-    """What tells groups of answers apart: model, sight, ask, and every other axis that takes more than one value."""
+    """What tells groups of answers apart: model, sight, ask, and every other axis that takes a few values."""
     others = [axis for axis in _READERS if axis not in _ALWAYS_TOLD]
-    return [*_ALWAYS_TOLD, *(axis for axis in others if different(axis) > 1)]
+    return [*_ALWAYS_TOLD, *(axis for axis in others if 1 < different(axis) <= _MOST_TOLD)]
 
 
 def _said(*words: Said) -> dict[str, str]:
@@ -100,6 +104,10 @@ def _seed(axis: str, word: str) -> int:
     return int(word)
 
 
+def _order(axis: str, word: str) -> int:
+    return REVERSED if word == order_word(REVERSED) else _seed(axis, word)
+
+
 def _index(axis: str, word: str) -> int:
     if word.startswith("-"):
         raise InputError(f"--{axis}: found {short(word)}, expected a number from 0")
@@ -111,7 +119,7 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "ask": _one_of(get_args(Ask)),
     "shots": _one_of(get_args(Shots)),
     "template": _index,
-    "order": _seed,
+    "order": _order,
     "marks": _one_of(get_args(Marks)),
     "method": _one_of(get_args(Method)),
 }

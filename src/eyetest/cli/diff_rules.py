@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from eyetest.cli.score import BenchOption, MetricOption, RunArgument, find_benchmark, varied
-from eyetest.cli.terminal import out, print_json, print_table, safe
+from eyetest.cli.terminal import note, out, print_json, print_table, safe
+from eyetest.measures.narrowing import as_written
 from eyetest.running.scored import answers_of
 from eyetest.runs import Run
 from eyetest.runs.frames import one_line_if_damaged
@@ -28,22 +29,33 @@ def diff_rules(
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="How many answers to list.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for another program, all of it.")] = False,
 ) -> None:
-    """List the answers that two rule sets read differently, and what it does to each model's score."""
+    """List the answers that two rule sets read differently, and what it does to each model's score.
+
+    Scores that others gave say nothing about either rule set: they stand apart, and only what the texts say counts.
+    """
     scorers = [Scorer(name, metric) for name in (a, b)]
     found = Run(run)
     benchmark = find_benchmark(found, bench)
     answers = answers_of(found, benchmark)
+    texts = answers.with_columns(pl.lit(None, pl.Float64).alias("given"))
     with one_line_if_damaged(found.path):
-        one, other = (score_table(answers, benchmark, scorer).collect() for scorer in scorers)
+        one, other = (score_table(texts, benchmark, scorer).collect() for scorer in scorers)
+        said = answers.select(*_KEY, "text", "given").collect().cast({pl.Categorical: pl.String})
     both = one.join(other.select(*_KEY, "reading", "choice", "rule", "score"), on=_KEY, suffix="_b")
+    both = both.join(said, on=_KEY, how="left", maintain_order="left")
     axes = varied(both.lazy())
     effect = by_model(both, axes)
-    text = answers.select(*_KEY, "text").collect().cast({pl.Categorical: pl.String})
-    different = both.filter(differs()).join(text, on=_KEY, how="left").sort(_KEY)
+    different = both.filter(differs()).sort(_KEY)
     if as_json:
         print_json({"a": a, "b": b, "models": effect.to_dicts(), "answers": different.to_dicts()})
         return
     print_table(_effects(effect.to_dicts(), axes, a, b))
+    if given := both.get_column("given").count():
+        silent = both.filter(pl.col("given").is_not_null() & pl.col("text").is_null()).height
+        note(
+            f"{given:,} answers have a score that others gave (given), which is no part of {a} or {b}"
+            + (f"; of {silent:,} of them nobody knows the text" if silent else "")
+        )
     out.print(Text(f"\n{len(different):,} of {len(both):,} answers are read differently"))
     if limit and len(different):
         print_table(_answers(different.head(limit).to_dicts(), a, b))
@@ -62,6 +74,7 @@ def by_model(both: pl.DataFrame, axes: list[str]) -> pl.DataFrame:
         .agg(
             pl.col("score").mean().alias("a"),
             pl.col("score_b").mean().alias("b"),
+            pl.col("given").mean(),
             differs().sum().alias("differ"),
             pl.len().alias("n"),
         )
@@ -74,12 +87,13 @@ def _effects(rows: list[dict[str, Any]], axes: list[str], a: str, b: str) -> Tab
     table = Table(box=None, header_style="dim", pad_edge=False)
     for name in axes:
         table.add_column(name)
-    for name in (a, b, "difference", "read differently", "of"):
+    given = ["given"] if any(row["given"] is not None for row in rows) else []
+    for name in (a, b, *given, "difference", "read differently", "of"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
-        means = (f"{row[name]:.3f}" if row[name] is not None else "–" for name in ("a", "b"))
+        means = (f"{row[name]:.3f}" if row[name] is not None else "–" for name in ("a", "b", *given))
         change = f"{row['difference']:+.3f}" if row["difference"] is not None else "–"
-        names = (Text(safe(str(row[name]))) for name in axes)
+        names = (Text(safe(as_written(row[name]))) for name in axes)
         table.add_row(*names, *means, change, f"{row['differ']:,}", f"{row['n']:,}")
     return table
 

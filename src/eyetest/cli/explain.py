@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+import msgspec
 import polars as pl
 import typer
 from rich.console import Group, RenderableType
@@ -10,12 +11,13 @@ from rich.text import Text
 
 from eyetest.cli.read import marked
 from eyetest.cli.score import BenchOption, MetricOption, RunArgument, find_benchmark
-from eyetest.cli.show import item_panel, sent
+from eyetest.cli.show import item_panel, meaning, sent
 from eyetest.cli.terminal import out, print_json, safe
 from eyetest.errors import InputError, nearest, short
 from eyetest.prompts import CannotApply, build
-from eyetest.records import Asked, Condition, Item
+from eyetest.records import Asked, Condition, Item, Response, order_word
 from eyetest.runs import Run, StoredResponses
+from eyetest.runs.folder import RECORDED
 from eyetest.scoring import Said, Scored, Scorer
 
 _SHOWN = 10
@@ -49,12 +51,16 @@ def explain(
         print_json([{"asked": asked, "response": answer, "scored": scored} for asked, answer, scored in cases])
         return
     out.print(item_panel(benchmark, item))
-    shown: set[Condition] = set()
+    shown: set[tuple[Condition, bool]] = set()
     for asked, response, scored in cases[:limit]:
-        if asked.condition not in shown:
-            shown.add(asked.condition)
-            out.print(_prompt(item, asked.condition), soft_wrap=True)
-        out.print(_case(asked, response.text, response.detail, scored))
+        put = (asked.condition, response.finish == RECORDED)
+        if put not in shown:
+            shown.add(put)
+            out.print(_prompt(item, *put), soft_wrap=True)
+        own = scored
+        if response.given is not None:
+            own = scorer.score(item, asked.condition, msgspec.structs.replace(Said.by(response), given=None))
+        out.print(_case(asked, response, own))
     if len(cases) > limit:
         out.print(Text(f"and {len(cases) - limit:,} more answers (--limit)", "dim"))
     if len(rows) > len(cases):
@@ -76,15 +82,21 @@ def _asked(run: Run, item_id: str, model: str | None, sight: str | None) -> list
     return rows.to_dicts()
 
 
-def _prompt(item: Item, condition: Condition) -> RenderableType:
+def _prompt(item: Item, condition: Condition, recorded: bool) -> RenderableType:
+    """What was sent; of answers that were recorded elsewhere nobody knows it, only what each mark stood for."""
+    if recorded:
+        return Text.assemble(("prompt not recorded: the answer was brought in\n", "yellow"), meaning(item, condition))
     try:
         return sent(item, condition, build(item, condition))
     except CannotApply as reason:
         return Text(f"this version would not ask it so: {reason}", "yellow")
 
 
-def _case(asked: Asked, text: str | None, detail: str, scored: Scored) -> Panel:
-    title = f"{asked.model} · {asked.sight}, {asked.ask}, trial {asked.trial}"
+def _case(asked: Asked, response: Response, scored: Scored) -> Panel:
+    """What was said, how our rules read it and what they make of it, and what others gave for it."""
+    text, detail = response.text, response.detail
+    order = f", order {order_word(asked.order)}" if asked.order else ""
+    title = f"{asked.model} · {asked.sight}, {asked.ask}{order}, trial {asked.trial}"
     parts: list[RenderableType] = []
     if text:
         parts.append(marked(text, scored.span))
@@ -94,6 +106,8 @@ def _case(asked: Asked, text: str | None, detail: str, scored: Scored) -> Panel:
     reading = f"{kind} {scored.choice or ''}".strip()
     by = safe(", ".join(filter(None, (scored.rule, scored.why))))
     worth = "no score" if scored.score is None else f"{scored.metric} {scored.score:g}"
+    if response.given is not None and response.outcome != "failed":
+        worth += f"; given {response.given:g} by others, which counts"
     parts.append(
         Text.assemble("→ ", (reading, _COLOURS.get(kind, "dim")), (f"  {by}", "dim") if by else "", f"  {worth}")
     )

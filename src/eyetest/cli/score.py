@@ -13,6 +13,8 @@ from eyetest.cli import options
 from eyetest.cli.conditions import telling_axes
 from eyetest.cli.live import watching
 from eyetest.cli.terminal import note, out, print_json, print_table, safe
+from eyetest.measures.caveats import score_counts, scored_by_others
+from eyetest.measures.narrowing import as_written
 from eyetest.models import parse_models
 from eyetest.records import Condition
 from eyetest.running.judged import judge_run
@@ -85,6 +87,8 @@ def score(
         print_json(told | {"reworded": made.reworded, "given": given})
         return
     print_table(_table(groups, axes))
+    for line in scored_by_others(score_counts(scores)):
+        note(line)
     if left_out:
         note(f"{left_out:,} answers are about items that {benchmark.manifest.name} does not have, and have no score")
     if made.reworded:
@@ -133,7 +137,7 @@ def _table(groups: list[dict[str, Any]], axes: list[str]) -> Table:
     for name in (*means, *counts):
         table.add_column(name, justify="right", no_wrap=True)
     for group in groups:
-        names = (Text(safe(str(group[name]))) for name in (*axes, "metric"))
+        names = (Text(safe(as_written(group[name]))) for name in (*axes, "metric"))
         values = ("–" if group[name] is None else f"{group[name]:.3f}" for name in means)
         table.add_row(*names, *values, *(f"{group[name]:,}" for name in counts))
     return table

@@ -182,7 +182,7 @@ def sent(item: Item, condition: Condition, prompt: Prompt) -> Text:
         shown.append("continuations to be weighed\n", "bold")
         shown.append("".join(f"{_indented(text)}\n" for text in prompt.candidates) + "\n")
     shown.append("── not sent (✔ right) ──\n", "dim")
-    return shown.append_text(_meaning(item, condition))
+    return shown.append_text(meaning(item, condition))
 
 
 def _said(message: Message, numbers: Iterator[int]) -> Text:
@@ -207,7 +207,7 @@ def _about(picture: Picture | GreyPicture) -> str:
     return f"{image.width} × {image.height} {image.format}, {size}, sha {image.sha256[:12]}"
 
 
-def _meaning(item: Item, condition: Condition) -> Text:
+def meaning(item: Item, condition: Condition) -> Text:
     """Which choice each mark stands for, and which of them is right."""
     rows: list[tuple[bool, str, str]] = []
     if condition.method == "likelihood":

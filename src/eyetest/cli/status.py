@@ -10,6 +10,7 @@ from rich.text import Text
 
 from eyetest.cli.conditions import telling_axes
 from eyetest.cli.terminal import note, out, print_json, print_table, safe
+from eyetest.measures.narrowing import as_written
 from eyetest.runs import Run
 
 _WORDS_SHOWN = 5
@@ -32,6 +33,8 @@ def status(
     print_table(_table(state["groups"], state["axes"]))
     for words, count in state["failures"][:_WORDS_SHOWN]:
         out.print(Text.assemble((f"{count:,} × ", "red"), safe(words)), soft_wrap=True)
+    if state["given"]:
+        note(f"{state['given']:,} answers came with scores that others gave, which count in place of our own")
     if state["not_needed"]:
         note(f"{state['not_needed']:,} calls were not needed: a stopping rule had its verdict without them")
     for reason, count in state["not_applicable"].items():
@@ -44,16 +47,19 @@ def survey(run: Run) -> dict[str, Any]:
     """The counts of a run, by model and sight."""
     plan, responses = run.plan(), run.responses()
     rows = {r: i for i, r in enumerate(responses.column("request").to_pylist())}
-    outcomes, errors, details = (responses.column(name).to_pylist() for name in ("outcome", "error", "detail"))
+    names = ("outcome", "error", "detail", "given")
+    outcomes, errors, details, scores = (responses.column(name).to_pylist() for name in names)
     groups: dict[tuple[str, ...], Counter[str]] = {}
     failures: Counter[str] = Counter()
     told: set[str] = set()
+    given = 0
     axes = telling_axes(lambda axis: len(plan.column(axis).unique()))
     keys = (plan.column(name).to_pylist() for name in (*axes, "request"))
     for *group, request in zip(*keys, strict=True):
         row = rows.get(request)
         outcome = outcomes[row] if row is not None else "open"
-        groups.setdefault(tuple(map(str, group)), Counter())[outcome] += 1
+        groups.setdefault(tuple(map(as_written, group)), Counter())[outcome] += 1
+        given += row is not None and outcome != "failed" and scores[row] is not None
         if row is not None and outcome in ("failed", "blocked") and request not in told:
             told.add(request)
             failures[f"{errors[row]}: {details[row]}"] += 1
@@ -65,6 +71,7 @@ def survey(run: Run) -> dict[str, Any]:
         "planned": len(plan),
         "axes": axes,
         "groups": [dict(zip(axes, key, strict=True), planned=c.total(), **c) for key, c in groups.items()],
+        "given": given,
         "failures": failures.most_common(),
         "not_needed": last.saved if last else 0,
         "not_applicable": last.not_applicable if last else {},

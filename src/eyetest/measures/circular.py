@@ -7,9 +7,10 @@ import polars as pl
 
 from eyetest.measures.means import is_verdict, mean_columns
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
+from eyetest.records import GIVEN
 from eyetest.wording import counted, listed
 
-_IS_CHOICE = pl.col("metric").is_in(["accuracy", "given"]) & (pl.col("reading") != "text").fill_null(True)
+_IS_CHOICE = pl.col("metric").is_in(["accuracy", GIVEN]) & (pl.col("reading") != "text").fill_null(True)
 _VALUES = ("circular", "plain", "difference")
 
 

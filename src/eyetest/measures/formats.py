@@ -7,13 +7,14 @@ import polars as pl
 
 from eyetest.measures.means import mean_columns
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
+from eyetest.records import GIVEN
 
-_WITHOUT_MARK = (" by text", " whole text", " option text", " own words")
-"""How the names of rules end that find a choice without its mark."""
+_WRITTEN = ("answered", "truncated")
+_READINGS = ("chosen", "refused", "ambiguous", "unparsed")
 
 
 class FormatHits:
-    """The share of answers that carry the mark of an option."""
+    """The share of answers that carry the mark of the option that they choose, as whoever read them says."""
 
     name = "format-hits"
     summary = "share of answers to choice items that carry an option mark, by model and protocol"
@@ -23,17 +24,22 @@ class FormatHits:
         """One row a series and tag value; tests of an item are averaged first."""
         tags = results.by_tags(settings.by)
         keys = [*results.keys(), *tags]
-        by_mark = ~pl.any_horizontal(pl.col("rule").cast(pl.String).str.ends_with(end) for end in _WITHOUT_MARK)
-        hit = (pl.col("reading") == "chosen").fill_null(False) & by_mark.fill_null(True)
+        is_chosen = pl.col("reading") == "chosen"
         rows = (
-            results.with_items("cluster", *tags)
+            results.with_items("cluster", "options", *tags)
             .filter(
-                pl.col("metric") == "accuracy",
+                (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & pl.col("options").is_not_null()),
                 pl.col("method") == "generate",
-                pl.col("outcome").is_in(["answered", "truncated"]),
+                pl.col("outcome").is_in(_WRITTEN),
+                pl.col("reading").is_in(_READINGS),
+                ~is_chosen | pl.col("marked").is_not_null(),
             )
             .group_by(*keys, "item", "cluster")
-            .agg(hit.mean().alias("format_hits"), pl.lit(True).alias("format_hits binary"), pl.len().alias("answers"))
+            .agg(
+                (is_chosen & pl.col("marked")).fill_null(False).mean().alias("format_hits"),
+                pl.lit(True).alias("format_hits binary"),
+                pl.len().alias("answers"),
+            )
         )
         found = mean_columns(rows, keys, ["format_hits"], ["answers"], level=settings.level)
         if not len(found):

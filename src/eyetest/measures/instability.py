@@ -9,13 +9,14 @@ from eyetest.measures.means import mean_columns
 from eyetest.measures.repeats import batches, sources
 from eyetest.measures.results import TESTS, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.stats.entropy import entropies
+from eyetest.records import GIVEN
 from eyetest.wording import counted
 
 _PAPERS_TESTS = 5
 _ENTROPIES = ("entropy", "corrected", "normalised")
 _VALUES = (*_ENTROPIES, "accuracy")
 _READINGS = ("chosen", "refused", "ambiguous", "unparsed")
-_IS_CHOICE = (pl.col("metric") == "accuracy") | ((pl.col("metric") == "given") & pl.col("reading").is_in(_READINGS))
+_IS_CHOICE = (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & pl.col("reading").is_in(_READINGS))
 _KNOWN = ("cluster", "options")
 
 

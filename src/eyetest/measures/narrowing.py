@@ -8,6 +8,7 @@ import polars as pl
 
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures.results import TAG, Results
+from eyetest.records.order import SHOWN, order_word
 from eyetest.wording import counted, listed
 
 Wanted = tuple[str, Sequence[str]]
@@ -83,5 +84,7 @@ def values_of(results: Results, column: str) -> list[str]:
 
 
 def as_written(value: Any) -> str:
-    """A value as a user writes it: the score 1.0 is 1."""
+    """A value as a user writes it: the score 1.0 is 1, an order that was shown is what was shown."""
+    if isinstance(value, int) and value >= SHOWN:
+        return order_word(value)
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -8,6 +8,7 @@ import polars as pl
 
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures.results import AXES, NotMeasurable, Results, Settings
+from eyetest.records import read_order
 from eyetest.wording import listed
 
 OWN: Mapping[str, tuple[Any, str]] = {
@@ -65,10 +66,19 @@ def _parsed(text: str, side: str) -> dict[str, str | int]:
             raise InputError(f"{side}: {short(word)} is not axis=value")
         if axis not in ("benchmark", *AXES):
             raise InputError(f"{side}: no axis {short(axis)}; {nearest(axis, ('benchmark', *AXES))}")
-        if axis in _WHOLE_NUMBERS and not value.isdecimal():
-            raise InputError(f"{side}: {axis} is a whole number; found {short(value)}")
-        found[axis] = int(value) if axis in _WHOLE_NUMBERS else value
+        found[axis] = _number(axis, value, side) if axis in _WHOLE_NUMBERS else value
     return found
+
+
+def _number(axis: str, value: str, side: str) -> int:
+    if value.isdecimal():
+        return int(value)
+    try:
+        if axis == "order":
+            return read_order(value)
+    except ValueError:
+        pass
+    raise InputError(f"{side}: {axis} is a whole number; found {short(value)}")
 
 
 def _told(side: Mapping[str, str | int]) -> str:

@@ -36,6 +36,7 @@ from eyetest.records.run import RUN_VERSION, RunBenchmark, RunManifest, RunStep
 from eyetest.records.settings import Cut, ModelEntry, Price
 from eyetest.records.stopping import StoppingRule, Tally, parse_rule
 from eyetest.records.tables import (
+    GIVEN,
     TABLES,
     Answer,
     Asked,
@@ -52,6 +53,7 @@ from eyetest.records.validation import Problem, check, problems
 
 __all__ = [
     "FOLDER_VERSION",
+    "GIVEN",
     "IMAGE_FORMATS",
     "MAX_CHOICES",
     "REVERSED",

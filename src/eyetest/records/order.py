@@ -76,17 +76,26 @@ def read_order(words: str) -> int:
         return REVERSED
     if seed := _SEED.fullmatch(said):
         return int(seed[1])
+    return order_shown(read_positions(words))
+
+
+@lru_cache(maxsize=4_096)
+def read_positions(words: str) -> tuple[int, ...]:
+    """The options as shown, by their positions, where somebody lists them: ``BADC``, ``1,0,3,2``, ``2,1,4,3``."""
+    said = words.lower()
     parts = [part for part in _BETWEEN.split(said) if part]
     if len(parts) == 1 and parts[0].isalpha():
         parts = list(parts[0])
-    if len(parts) < 2:
-        raise ValueError("no order")
     if all(len(part) == 1 and "a" <= part <= "z" for part in parts):
-        return order_shown([ord(part) - ord("a") for part in parts])
-    if not all(part.isascii() and part.isdigit() and len(part) <= 2 for part in parts):
-        raise ValueError("no order")
-    numbers = [int(part) for part in parts]
-    return order_shown([number - min(numbers) for number in numbers] if min(numbers) == 1 else numbers)
+        positions = [ord(part) - ord("a") for part in parts]
+    elif all(part.isascii() and part.isdigit() and len(part) <= 2 for part in parts):
+        first = min(map(int, parts))
+        positions = [int(part) - (first == 1) for part in parts]
+    else:
+        positions = []
+    if len(positions) < 2 or sorted(positions) != list(range(len(positions))):
+        raise ValueError("no list that names every option once")
+    return tuple(positions)
 
 
 def _orders_of_fewer(count: int) -> int:

@@ -13,6 +13,8 @@ from eyetest.records.condition import Ask, Condition, Marks, Method, Shots, Sigh
 
 OutcomeKind = Literal["answered", "truncated", "blocked", "failed"]
 ReadingKind = Literal["chosen", "text", "refused", "ambiguous", "unparsed"]
+GIVEN = "given"
+"""The metric and the rule of a score that somebody else decided."""
 VerdictKind = Literal["keep", "drop", "fix", "review"]
 
 
@@ -59,7 +61,12 @@ class Planned(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Score(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How an answer was read and what it was worth. ``choice`` says which choice it was, never only 0/1."""
+    """How an answer was read and what it was worth. ``choice`` says which choice it was, never only 0/1.
+
+    ``marked`` says whether its mark was there to read it by. Version 1 had no such column.
+    """
+
+    table_version: ClassVar[int] = 2
 
     request: str
     outcome: OutcomeKind
@@ -68,6 +75,7 @@ class Score(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rule: str | None = None
     metric: str
     score: float | None = None
+    marked: bool | None = None
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

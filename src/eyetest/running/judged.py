@@ -23,6 +23,8 @@ from eyetest.scoring.answer_part import answer_part
 from eyetest.scoring.rules.judge import judge_prompt, judged
 
 _KEY = "request"
+_READ = ("reading", "choice", "rule", "score", "marked")
+"""What a judge's reading takes the place of."""
 
 
 def judge_run(
@@ -46,8 +48,7 @@ def judge_run(
             continue
         found = scorer.rescore(item, condition, judged(response.text, len(item.choices), marks=condition.marks))
         if found.reading != "unparsed":
-            values = {"reading": found.reading, "choice": found.choice, "rule": found.rule, "score": found.score}
-            new.append(row | values)
+            new.append(row | {name: getattr(found, name) for name in _READ})
     judges = ", ".join(filter(None, (made.judge, name)))
     with replacing_file(place) as file:
         metadata = msgspec.structs.replace(made, judge=judges).metadata()
@@ -68,14 +69,13 @@ def _condition(row: Mapping[str, object]) -> Condition:
 
 def _replaced(scores: pl.DataFrame, rows: list[dict[str, object]]) -> pl.DataFrame:
     """The table with some rows read anew, in its order."""
-    key = [name for name in columns(Score) if name not in ("reading", "choice", "rule", "score")]
+    key = [name for name in columns(Score) if name not in _READ]
     if not rows:
         return scores
-    new = pl.DataFrame(rows, infer_schema_length=None).select(*key, "reading", "choice", "rule", "score")
+    new = pl.DataFrame(rows, infer_schema_length=None).select(*key, *_READ)
     new = new.cast({name: scores.schema[name] for name in new.columns})
     both = scores.join(new, on=key, how="left", suffix="_judge", nulls_equal=True, maintain_order="left")
     judged_ = pl.col("reading_judge").is_not_null()
     return both.with_columns(
-        pl.when(judged_).then(pl.col(f"{name}_judge")).otherwise(pl.col(name)).alias(name)
-        for name in ("reading", "choice", "rule", "score")
+        pl.when(judged_).then(pl.col(f"{name}_judge")).otherwise(pl.col(name)).alias(name) for name in _READ
     ).select(columns(Score))

@@ -14,13 +14,12 @@ from eyetest.errors import InputError, nearest, short
 from eyetest.measures import Results
 from eyetest.measures.results import ITEM_TYPES, TAG
 from eyetest.measures.stats.consensus import recurring
-from eyetest.records import Asked, Item, ModelEntry, Score, columns, letter, tag_word
+from eyetest.records import GIVEN, Asked, Item, ModelEntry, Score, columns, letter, tag_word
 from eyetest.running.provenance import Provenance
 from eyetest.running.scored import benchmark_of, refuse_gaps, scores_of
 from eyetest.runs import Run
 from eyetest.runs.frames import answers_frame, one_line_if_damaged
 from eyetest.scoring import Scorer
-from eyetest.scoring.scorer import GIVEN
 from eyetest.wording import counted, listed
 
 CLUSTERS = ("auto", "image", "group", "passage", "none")
@@ -198,7 +197,8 @@ def _verdicts(run: Run) -> pl.LazyFrame:
         pl.lit(None, pl.String).alias("choice"),
         pl.lit(GIVEN).alias("rule"),
         pl.lit(GIVEN).alias("metric"),
-        pl.col("given").alias("score"),
+        pl.when(pl.col("outcome") != "failed").then("given").alias("score"),
+        pl.lit(None, pl.Boolean).alias("marked"),
     ).select(columns(Score))
 
 

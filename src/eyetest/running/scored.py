@@ -15,7 +15,6 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.errors import InputError, short
-from eyetest.records import Score, columns
 from eyetest.replacing import replacing_file
 from eyetest.running.mended import MendedBenchmark, about_the_wording, mends_id, read_mends, wording
 from eyetest.running.provenance import Provenance, holds, provenance, read_provenance
@@ -25,7 +24,7 @@ from eyetest.runs.frames import answers_frame, one_line_if_damaged
 from eyetest.runs.parts import refuse_lost
 from eyetest.runs.plan import PLAN
 from eyetest.scoring.scorer import Scorer
-from eyetest.scoring.table import score_table
+from eyetest.scoring.table import score_table, stored_scores
 
 _LONGEST_NAME = 40
 
@@ -109,7 +108,7 @@ def scores_of(
         _write(run, benchmark, scorer, place, dropped)
         made = read_provenance(place)
         assert made is not None
-    return pl.scan_parquet(place, glob=False).select(columns(Score)), made
+    return stored_scores(place), made
 
 
 def _write(run: Run, benchmark: Benchmark, scorer: Scorer, place: Path, dropped_judge: str = "") -> Path:
@@ -184,4 +183,4 @@ def read_scores(run: Run, rules: str = "eyetest") -> pl.DataFrame:
     if not place.exists():
         raise InputError(f"{run.path} has not been scored by {rules}; run eyetest score {run.path} --rules {rules}")
     with one_line_if_damaged(place):
-        return pl.read_parquet(place, glob=False).select(columns(Score))
+        return stored_scores(place).collect()

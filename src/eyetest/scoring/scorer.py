@@ -2,20 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from unicodedata import normalize
 
 import msgspec
 
-from eyetest.records import Condition, Item, ReadingKind, Response, identity, letter, mark, shown_order
+from eyetest.records import GIVEN, Condition, Item, ReadingKind, Response, identity, letter, shown_order
 from eyetest.scoring.answer_part import answer_part
 from eyetest.scoring.metrics import METRICS, Context, ItemMetric
 from eyetest.scoring.rules import RULE_SETS, Reading, Reply, RuleSet
 
 ACCURACY = "accuracy"
-GIVEN = "given"
-BY_TEXT = " by text"
-"""How a rule ends that found an option by its words, not by its mark."""
-_LONGEST_MARK = 2
 _LIKELIHOOD = "likelihood"
 _TOGETHER = "scored over all answers together"
 _TEXT_METRIC = "open"
@@ -33,6 +28,8 @@ class Scored(msgspec.Struct, frozen=True):
     """The rule set's version and the rule that found it."""
     metric: str
     score: float | None
+    marked: bool | None = None
+    """Whether the choice was there to be read by its mark, and not only by its words."""
     why: str = ""
     span: tuple[int, int] | None = None
 
@@ -77,7 +74,7 @@ class Scorer:
         scored = self._read(item, condition, said)
         if said.given is None or (self.rescore_given and item.has_gold and _has_words(said)):
             return scored if item.has_gold else msgspec.structs.replace(scored, score=None)
-        return Scored(scored.reading, scored.choice, GIVEN, GIVEN, said.given, scored.why, scored.span)
+        return msgspec.structs.replace(scored, rule=GIVEN, metric=GIVEN, score=said.given)
 
     def rescore(self, item: Item, condition: Condition, found: Reading) -> Scored:
         """What a choice is worth that somebody else read out of an answer; it is marked as theirs."""
@@ -85,7 +82,7 @@ class Scorer:
         choice = identity(order, found.index) if found.index is not None else None
         right = found.index is not None and order[found.index] in item.gold
         score = float(right) if item.has_gold else None
-        return Scored(found.kind, choice, _rule(self.rules, found), ACCURACY, score, found.why)
+        return Scored(found.kind, choice, _rule(self.rules, found), ACCURACY, score, found.marked, found.why)
 
     def metric_for(self, item: Item) -> str:
         """The metric of a text item: the user's, the item's own tag, or what its references call for."""
@@ -116,8 +113,8 @@ class Scorer:
         choice = identity(order, found.index) if found.index is not None else None
         right = found.index is not None and order[found.index] in item.gold
         why = "would guess" if found.would_guess else found.why
-        rule = _rule(self.rules, found) + ("" if _is_mark(text, found, condition) else BY_TEXT)
-        return Scored(found.kind, choice, rule, ACCURACY, float(right), why, found.span)
+        rule = _rule(self.rules, found)
+        return Scored(found.kind, choice, rule, ACCURACY, float(right), found.marked, why, found.span)
 
     def _text(self, item: Item, text: str, name: str) -> Scored:
         metric = METRICS[name]
@@ -126,20 +123,12 @@ class Scorer:
             score = metric.score(text, item.references, Context(item.question, item.tags))
         ours = RULE_SETS["eyetest"]
         if not score and (found := ours.read(Reply(text, ()))).kind == "refused":
-            return Scored("refused", None, _rule(ours, found), name, 0.0, found.why, found.span)
-        return Scored("text", None, None, name, score, "" if isinstance(metric, ItemMetric) else _TOGETHER)
+            return Scored("refused", None, _rule(ours, found), name, 0.0, None, found.why, found.span)
+        return Scored("text", None, None, name, score, None, "" if isinstance(metric, ItemMetric) else _TOGETHER)
 
 
 def _has_words(said: Said) -> bool:
     return said.text is not None or bool(said.candidates)
-
-
-def _is_mark(text: str, found: Reading, condition: Condition) -> bool:
-    """Whether what decided is the option's mark; where nothing was chosen, there is nothing to say."""
-    if found.index is None or found.span is None:
-        return True
-    words = normalize("NFKC", text[slice(*found.span)]).strip()
-    return len(words) <= _LONGEST_MARK and words.casefold() == mark(condition.marks, found.index).casefold()
 
 
 def _rule(rules: RuleSet, found: Reading) -> str:
@@ -150,9 +139,9 @@ def _weighed(item: Item, candidates: Sequence[float]) -> Scored:
     """The likeliest choice. One that is no number, which JSON writes as nothing, is that of the impossible."""
     if len(candidates) != len(item.choices):
         why = f"{len(candidates)} likelihoods for {len(item.choices)} choices"
-        return Scored("unparsed", None, _LIKELIHOOD, ACCURACY, 0.0, why)
+        return Scored("unparsed", None, _LIKELIHOOD, ACCURACY, 0.0, None, why)
     weights = [-math.inf if math.isnan(weight) else weight for weight in candidates]
     best = max(range(len(weights)), key=weights.__getitem__)
     if weights.count(weights[best]) > 1:
-        return Scored("ambiguous", None, _LIKELIHOOD, ACCURACY, 0.0, "equal likelihoods")
+        return Scored("ambiguous", None, _LIKELIHOOD, ACCURACY, 0.0, None, "equal likelihoods")
     return Scored("chosen", letter(best), _LIKELIHOOD, ACCURACY, float(best in item.gold))

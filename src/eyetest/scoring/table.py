@@ -4,6 +4,7 @@ In: a lazy frame of answers and the items they are about. Out: the scores table,
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ _FOUND_TYPES = {
     "rule": pl.String,
     "metric": pl.String,
     "score": pl.Float64,
+    "marked": pl.Boolean,
 }
 _CORPUS = ("model", *_CONDITION, "trial", "metric")
 _IS_SAID = pl.col("reading").is_not_null() | (pl.col("outcome").cast(pl.String) == "blocked")
@@ -45,6 +47,14 @@ def score_table(answers: pl.LazyFrame, items: Iterable[Item], scorer: Scorer) ->
     if references:
         scored = _with_corpus_scores(scored, references)
     return scored.select(pl.col(pl.Categorical).cast(pl.String), ~cs.categorical()).select(columns(Score))
+
+
+def stored_scores(place: Path) -> pl.LazyFrame:
+    """A table of scores; a column that it was written without, by an older version, is empty."""
+    scores = pl.scan_parquet(place, glob=False)
+    there = scores.collect_schema().names()
+    new = [pl.lit(None, type_).alias(name) for name, type_ in _FOUND_TYPES.items() if name not in there]
+    return scores.with_columns(new).select(columns(Score))
 
 
 def corpus_table(answers: pl.LazyFrame, items: Iterable[Item], scores: pl.LazyFrame) -> pl.DataFrame:

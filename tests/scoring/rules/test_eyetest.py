@@ -282,8 +282,8 @@ def test_no_more_options_are_named_than_can_be(name: str) -> None:
 @pytest.mark.parametrize(
     ("said", "reading"),
     [
-        ("B", Reading("chosen", 1, "judge")),
-        ("**b**.", Reading("chosen", 1, "judge")),
+        ("B", Reading("chosen", 1, "judge", marked=False)),
+        ("**b**.", Reading("chosen", 1, "judge", marked=False)),
         ("REFUSED", Reading("refused", rule="judge", why="says the judge")),
         ("AMBIGUOUS", Reading("ambiguous", rule="judge", why="says the judge")),
         ("NONE", Reading("unparsed", rule="judge", why="judge found no commitment")),

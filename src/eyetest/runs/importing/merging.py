@@ -20,6 +20,7 @@ from eyetest.errors import InputError
 from eyetest.records import Asked, Response, columns
 from eyetest.replacing import replacing_file
 from eyetest.runs import responsetable
+from eyetest.runs.folder import RECORDED
 from eyetest.runs.importing.staging import Staging
 from eyetest.runs.journal import sealed, segment_numbers
 from eyetest.runs.plan import PlanWriter, plan_table
@@ -115,7 +116,7 @@ def _buffer(rows: npt.NDArray[Any]) -> pa.Buffer:
 
 def _responses(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The rows of ``responses/``: what an answer does not know is as in a response that says nothing about it."""
-    plain = responsetable.to_table([Response(request="", outcome="answered", finish="recorded")])
+    plain = responsetable.to_table([Response(request="", outcome="answered", finish=RECORDED)])
     failed = pc.equal(batch.column("outcome"), "failed")
     known = {name: batch.column(name) for name in ("request", *_SAID)} | {"error": pc.if_else(failed, "recorded", "")}
     arrays = [

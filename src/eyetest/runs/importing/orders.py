@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from eyetest.errors import InputError, short
-from eyetest.records import order_shown, order_word, positions_shown, read_order
+from eyetest.records import order_shown, read_order
+from eyetest.records.order import read_positions
 
 
 def read_shown(value: Any, options: Sequence[str] | None) -> int:
@@ -18,8 +19,9 @@ def read_shown(value: Any, options: Sequence[str] | None) -> int:
     ``options`` are the item's texts as written, where the benchmark is known.
     """
     parts = _parts(value)
+    words = _words(value) if parts is None else ",".join(map(_words, parts))
     try:
-        order = read_order(_words(value) if parts is None else ",".join(map(_words, parts)))
+        order = read_order(words)
     except ValueError:
         order = None
     by_text = _by_text([str(part) for part in parts], options) if parts and options else None
@@ -28,10 +30,18 @@ def read_shown(value: Any, options: Sequence[str] | None) -> int:
     order = by_text if order is None else order
     if order is None:
         raise InputError(_not_understood(value, parts, options))
-    shown = positions_shown(order)
-    if shown and options and len(shown) != len(options):
-        raise InputError(f"order: {order_word(order)} names {len(shown)} options, and the item has {len(options)}")
+    if options and by_text is None:
+        _refuse_other_number(words, options)
     return order
+
+
+def _refuse_other_number(words: str, options: Sequence[str]) -> None:
+    try:
+        listed = read_positions(words)
+    except ValueError:
+        return
+    if len(listed) != len(options):
+        raise InputError(f"order: {short(words, 30)} names {len(listed)} options, and the item has {len(options)}")
 
 
 def _parts(value: Any) -> list[Any] | None:

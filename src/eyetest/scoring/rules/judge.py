@@ -35,7 +35,7 @@ def judged(words: str, options: int, *, marks: Marks = "upper") -> Reading:
     shown = [mark(marks, place).upper() for place in range(options)]
     if word.upper() not in shown:
         return Reading("unparsed", rule="judge", why="judge named no option")
-    return Reading("chosen", shown.index(word.upper()), "judge")
+    return Reading("chosen", shown.index(word.upper()), "judge", marked=False)
 
 
 def judge_prompt(reply: str, options: Sequence[str], marks: Marks) -> str:

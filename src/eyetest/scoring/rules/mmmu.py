@@ -26,14 +26,14 @@ def read_loosely(text: str, options: tuple[str, ...]) -> Reading:
         if found:
             # several letters are ordered by where they stand between brackets or else between spaces
             ordered = [text.rfind(f"({marks[place]})" if before else f" {marks[place]} ") for place in found]
-            return Reading("chosen", found[ordered.index(max(ordered))], rule)
+            return Reading("chosen", found[ordered.index(max(ordered))], rule, marked=True)
     if len(text.split()) > _FEW_WORDS:
         lower = text.lower()
         texts = [option.lower() for option in options]
         found = [place for place, option in enumerate(texts) if place < len(marks) and option in lower]
         if found:
             ordered = [lower.rfind(texts[place]) for place in found]
-            return Reading("chosen", found[ordered.index(max(ordered))], "option text")
+            return Reading("chosen", found[ordered.index(max(ordered))], "option text", marked=False)
     return Reading("unparsed", rule="guess", why="no letter, no option text", would_guess=True)
 
 
@@ -48,7 +48,7 @@ class _Mmmu:
         if cue:
             found = [place for place, mark in enumerate(letters(reply.options)) if mark in behind]
             if len(found) == 1:
-                return Reading("chosen", found[0], "behind Answer:")
+                return Reading("chosen", found[0], "behind Answer:", marked=True)
         return read_loosely(reply.text, reply.options)
 
 

@@ -17,9 +17,8 @@ class _MmStar:
         for before in _BEFORE:
             mark = text[len(before) : len(before) + 1] if text.startswith(before) else ""
             if mark and mark in marks:
-                return Reading(
-                    "chosen", marks.index(mark), f"behind {before.strip()!r}" if before else "first letter"
-                )
+                rule = f"behind {before.strip()!r}" if before else "first letter"
+                return Reading("chosen", marks.index(mark), rule, marked=True)
         return Reading("unparsed", rule="none", why="no letter at a known place")
 
 

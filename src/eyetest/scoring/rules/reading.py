@@ -15,6 +15,7 @@ class Reading(msgspec.Struct, frozen=True):
 
     ``index`` is the place among the options as shown, ``span`` the deciding words in the raw reply. ``why`` is a
     short phrase that can be counted. ``would_guess``: the tool whose rules these are would draw at random here.
+    ``marked``: whether the option's mark was there to decide by, not only its words; None where the rules do not say.
     """
 
     kind: Kind
@@ -23,6 +24,7 @@ class Reading(msgspec.Struct, frozen=True):
     span: tuple[int, int] | None = None
     why: str = ""
     would_guess: bool = False
+    marked: bool | None = None
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -38,15 +38,15 @@ def _one_letter(reply: Reply) -> Reading | None:
     marks, words = letters(reply.options), reply.text.translate(_TO_SPACES).split()
     found = [place for place, mark in enumerate(marks) if mark in words]
     if len(found) == 1 and words.index(marks[found[0]]) >= len(words) - _LAST_WORDS:
-        return Reading("chosen", found[0], "one letter")
+        return Reading("chosen", found[0], "one letter", marked=True)
     return Reading("refused", rule="letter Z") if not found and "Z" in words else None
 
 
 def _answer_is(reply: Reply) -> Reading | None:
     found, marks = _STATED.search(reply.text), letters(reply.options)
-    return (
-        Reading("chosen", marks.index(found[1].upper()), "answer is") if found and found[1].upper() in marks else None
-    )
+    if not found or found[1].upper() not in marks:
+        return None
+    return Reading("chosen", marks.index(found[1].upper()), "answer is", marked=True)
 
 
 def _one_text(reply: Reply) -> Reading | None:
@@ -55,7 +55,7 @@ def _one_text(reply: Reply) -> Reading | None:
         return None
     lower = reply.text.lower()
     found = [place for place, option in enumerate(reply.options) if option.lower() in lower]
-    return Reading("chosen", found[0], "option text") if len(found) == 1 else None
+    return Reading("chosen", found[0], "option text", marked=False) if len(found) == 1 else None
 
 
 RULES = _VlmEvalKit()

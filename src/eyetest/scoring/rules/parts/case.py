@@ -7,6 +7,7 @@ from functools import cached_property
 from eyetest.scoring.rules.parts import gates
 from eyetest.scoring.rules.parts.cleaning import Body
 from eyetest.scoring.rules.parts.lowered import lower
+from eyetest.scoring.rules.parts.marks import carries
 from eyetest.scoring.rules.parts.matching import exactly
 from eyetest.scoring.rules.parts.naming import counts_options
 from eyetest.scoring.rules.parts.offer import Offer
@@ -192,7 +193,8 @@ class Case:
         """The reading that an option was chosen; a mark that is not on offer chooses nothing."""
         if place < 0:
             return Reading("unparsed", None, rule, self.body.span(start, end), "mark not on offer")
-        return Reading("chosen", place, rule, self.body.span(start, end))
+        marked = carries(self.text, start, end, place, self.offer)
+        return Reading("chosen", place, rule, self.body.span(start, end), marked=marked)
 
     def nothing(self, kind: Kind, rule: str, why: str, span: tuple[int, int] | None = None) -> Reading:
         """The reading that no single option was chosen."""

@@ -20,4 +20,4 @@ def read_bare(reply: Reply) -> Reading | None:
         return None
     at = found.start(found.lastindex or 1)
     place = ord(text[at].upper()) - ord("A")
-    return Reading("chosen", place, "bare mark", (at, at + 1)) if place < len(reply.options) else None
+    return Reading("chosen", place, "bare mark", (at, at + 1), marked=True) if place < len(reply.options) else None

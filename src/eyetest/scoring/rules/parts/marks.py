@@ -4,9 +4,13 @@ A single letter may be a word ("A dog", "I think") or a name ("vitamin C"), so t
 """
 
 import re
+from functools import lru_cache
 
 import msgspec
 
+from eyetest.records.condition import Marks
+from eyetest.records.marking import mark
+from eyetest.scoring.rules.parts.lowered import lower
 from eyetest.scoring.rules.parts.offer import Offer
 
 NOUN = (
@@ -62,6 +66,10 @@ _OF_ALL = re.compile(
     r"\b(?:none|neither|any|all|each|both|one)\s(?:of\s)?(?:the\s)?(?:options\s|choices\s)?[\"'(]?$", re.IGNORECASE
 )
 _AND = re.compile(r"[A-Za-z]")
+_BESIDE = 8
+"""How far from an option's words its mark may stand, in any dress."""
+_NO_WORD = re.compile(r"[\W_]")
+_OPENS = "([<\"'"
 _SMALL_WORDS = frozenset("aioyeuAIO")
 
 
@@ -94,6 +102,38 @@ def mark_at(text: str, at: int, end: int, offer: Offer) -> Found | None:
     if found["noun"] and not (opened and closed) and mark in "aI" and not _GOES_ON.match(text, after, end):
         return None
     return _listed(text, Found((place,), found.start("mark"), after, dressed), end, offer)
+
+
+def carries(text: str, start: int, end: int, place: int, offer: Offer) -> bool:
+    """Whether an option's mark is these words, or stands in them or beside them; not as a part of its own text."""
+    sign = mark(offer.marks, place).lower()
+    if end - start <= _BESIDE and _NO_WORD.sub("", text[start:end]).lower() == sign:
+        return True
+    first = max(text.rfind("\n", 0, start) + 1, start - _BESIDE)
+    own = lower(offer.texts[place])
+    for letter in _mark_of(offer.marks, place).finditer(text, first, min(len(text), end + _BESIDE)):
+        at = letter.start()
+        if _is_inside(text, at, own) and _NO_WORD.sub("", own) != sign:
+            continue
+        opened = at - 1 if at and text[at - 1] in _OPENS else at
+        stop = text.find("\n", letter.end())
+        found = mark_at(text, opened, stop if stop >= 0 else len(text), offer)
+        if found and place in found.places and (found.dressed or first <= at < end):
+            return True
+    return False
+
+
+@lru_cache
+def _mark_of(style: Marks, place: int) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){mark(style, place)}(?!\w)", re.IGNORECASE)
+
+
+def _is_inside(text: str, at: int, words: str) -> bool:
+    """Whether a place lies inside some words, wherever they are said."""
+    near = text[max(0, at - len(words)) : at + len(words)]
+    here = min(at, len(words))
+    first = lower(near).find(words, max(0, here - len(words) + 1))
+    return 0 <= first <= here
 
 
 def _stands_alone(text: str, found: re.Match[str], end: int, offer: Offer) -> bool:

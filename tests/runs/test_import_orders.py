@@ -1,0 +1,156 @@
+"""Which option a letter means depends on the order that was shown, which the file has to say."""
+
+import csv
+import json
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.records import REVERSED, Choice, Item, Manifest, order_shown
+from eyetest.running.scored import read_scores
+from eyetest.runs import Run
+from tests.runs.conftest import Eyetest
+from tests.runs.written import answers, jsonl, separated
+
+WORDS = ("cat", "dog", "bird", "fish")
+PASSES = [{"item": f"q{n}", "model": "m", "pass": i, "text": "AB"[(n % 2) ^ i]} for n in range(20) for i in (0, 1)]
+"""The same option in either pass, the second of which shows the two options the other way round."""
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    """Twenty items of two options, and one of four."""
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        for n in range(20):
+            choices = tuple(Choice(text=f"{word} {n}", correct=not i) for i, word in enumerate(WORDS[:2]))
+            writer.add(Item(id=f"q{n}", question="Which?", choices=choices))
+        choices = tuple(Choice(text=word, correct=word == "dog") for word in WORDS)
+        writer.add(Item(id="four", question="Which?", choices=choices))
+    return Benchmark(tmp_path / "b").path
+
+
+def choices(run: Path, item: str) -> list[str]:
+    return read_scores(Run(run)).filter(item=item).get_column("choice").to_list()
+
+
+def test_two_passes_of_two_options(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
+    path = jsonl(tmp_path / "a.jsonl", *PASSES)
+    run = tmp_path / "run"
+    eyetest(
+        "import-answers", path, "--to", run, "--bench", bench, "--map-values", "order=pass:0>original,1>reversed"
+    ).fine()
+    (row,) = json.loads(eyetest("measure", "instability", run, "--where", "model=m", "--json").fine())["rows"][:1]
+    assert row["entropy"] == 0
+    assert choices(run, "q3") == ["B", "B"]
+    (row,) = json.loads(eyetest("measure", "circular", run, "--json").fine())["rows"]
+    assert (row["circular"], row["plain"], row["n"]) == (0.5, 0.5, 20)
+    table = eyetest("status", run).fine()
+    assert "reversed" in table
+    assert str(REVERSED) not in table + eyetest("score", run).fine() + eyetest("diff-rules", run).fine()
+    kept = json.loads(eyetest("measure", "accuracy", run, "--where", "order=reversed", "--json").fine())["rows"]
+    assert kept[0]["n"] == 20
+    sides = ("--set", "from=order=0", "--set", "to=order=reversed")
+    assert json.loads(eyetest("measure", "flips", run, *sides, "--json").fine())["rows"] == []
+
+
+def test_a_number_is_no_order(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
+    path = jsonl(tmp_path / "a.jsonl", *({"order": row["pass"], **row} for row in PASSES))
+    refused = eyetest("import-answers", path, "--to", tmp_path / "run", "--bench", bench).refused()
+    assert "row 2: order: found 1 (int), which does not say what was shown" in refused
+    assert "--map-values 'order=1>reversed'" in refused
+    assert not (tmp_path / "run").exists()
+    assert "does not say" in eyetest("import-answers", path, "--to", tmp_path / "run", "--set", "order=1").refused()
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--map-values", "order=1>seed 1").fine()
+    assert {answer.order for answer in answers(tmp_path / "run")} == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("order", "meant"),
+    [
+        ("BADC", "BADC"),
+        ([1, 0, 3, 2], "BADC"),
+        ("2,1,4,3", "BADC"),
+        (["dog", "cat", "fish", "bird"], "BADC"),
+        ('["Fish", "bird ", "dog", "cat"]', "DCBA"),
+        ("reversed", "DCBA"),
+        (None, "ABCD"),
+        ("", "ABCD"),
+        (0, "ABCD"),
+    ],
+)
+def test_what_each_letter_means(tmp_path: Path, bench: Path, eyetest: Eyetest, order: object, meant: str) -> None:
+    rows = [{"item": "four", "model": f"m{mark}", "order": order, "text": mark} for mark in "ABCD"]
+    run = tmp_path / "run"
+    eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", run, "--bench", bench).fine()
+    eyetest("score", run).fine()
+    assert "".join(choices(run, "four")) == meant
+
+
+def test_columns_that_hold_the_options_as_shown(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
+    header = ("item", "model", "A", "B", "C", "D", "text")
+    path = separated(
+        tmp_path / "a.csv",
+        header,
+        ("four", "m", "fish", "cat", "dog", "bird", "C"),
+        ("q1", "m", "dog 1", "cat 1", "", "", "A"),
+    )
+    run = tmp_path / "run"
+    eyetest("import-answers", path, "--to", run, "--bench", bench, "--map", "order=A+B+C+D").fine()
+    eyetest("score", run).fine()
+    assert (choices(run, "four"), choices(run, "q1")) == (["B"], ["B"])
+
+
+@pytest.mark.parametrize(
+    ("order", "why"),
+    [
+        ("BAD", "does not say what was shown"),
+        (["dog", "cat", "fish", "cow"], "these are not the 4 options"),
+        ("BA", "'BA' names 2 options"),
+        ({"B": 1}, "does not say what was shown"),
+        (True, "does not say what was shown"),
+        (1.5, "does not say what was shown"),
+        (["a"] * 3_000, "these are not the 4 options"),
+        ("x" * 10_000, "does not say what was shown"),
+    ],
+)
+def test_what_cannot_be_understood_is_one_line(
+    tmp_path: Path, bench: Path, eyetest: Eyetest, order: object, why: str
+) -> None:
+    path = jsonl(tmp_path / "a.jsonl", {"item": "four", "model": "m", "order": order, "text": "A"})
+    refused = eyetest("import-answers", path, "--to", tmp_path / "run", "--bench", bench).refused()
+    assert why in refused
+
+
+def test_texts_need_the_benchmark(tmp_path: Path, eyetest: Eyetest) -> None:
+    path = jsonl(tmp_path / "a.jsonl", {"item": "four", "model": "m", "order": ["dog", "cat"], "text": "A"})
+    assert "name the benchmark with --bench" in eyetest("import-answers", path, "--to", tmp_path / "run").refused()
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
+def test_orders_come_back_from_an_export(tmp_path: Path, bench: Path, eyetest: Eyetest, suffix: str) -> None:
+    orders = ("original", "reversed", "BADC", "CABD", "seed 5")
+    path = jsonl(tmp_path / "a.jsonl", *({"item": "four", "model": "m", "order": o, "text": "A"} for o in orders))
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--bench", bench).fine()
+    out = tmp_path / f"out{suffix}"
+    eyetest("export-answers", tmp_path / "run", "--to", out).fine()
+    eyetest("import-answers", out, "--to", tmp_path / "again", "--bench", bench).fine()
+    assert answers(tmp_path / "again") == answers(tmp_path / "run")
+    expected = [0, REVERSED, order_shown((1, 0, 3, 2)), order_shown((2, 0, 1, 3)), 5]
+    assert [answer.order for answer in answers(tmp_path / "run")] == expected
+    if suffix == ".csv":
+        assert [int(row["order"]) for row in csv.DictReader(out.read_text().splitlines())] == expected
+
+
+def test_an_order_for_every_item_is_no_table_of_thousands(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
+    rows = [{"item": "four", "model": "m", "order": list(o), "text": "A"} for o in list(permutations(range(4)))]
+    rows += [{"item": "four", "model": "m", "order": f"seed {n}", "text": "A"} for n in range(1, 30)]
+    eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run", "--bench", bench).fine()
+    assert len(eyetest("score", tmp_path / "run").out.splitlines()) == 3
+    assert len(eyetest("status", tmp_path / "run").out.splitlines()) == 3
+
+
+def test_the_reverse_can_be_asked_for(bench: Path, eyetest: Eyetest) -> None:
+    shown = eyetest("show", bench, "four", "--order", "reversed").fine()
+    assert shown.index("fish") < shown.index("cat")

@@ -1,0 +1,180 @@
+"""Answers that others asked for, failed at and scored: nothing of that is mistaken for our own."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyetest.benchmarks import BenchmarkWriter
+from eyetest.records import Choice, Item, Manifest
+from eyetest.runs.importing.failures import FAILURE_NOTICES, is_failure_notice
+from tests.runs.conftest import Eyetest
+from tests.runs.written import API_FAILURE, REQUEST_FAILED, answers, jsonl, separated
+
+NOTICES = (
+    API_FAILURE,
+    "Failed to obtain answer via API",
+    "  Failed to obtain answer via API. \n",
+    "Failed to obtain answer via API.: Failed with all possible conversation turns.",
+    "Failed to obtain answer via API. Input string longer than context window. ",
+    REQUEST_FAILED,
+    "[LMMS_EVAL_REQUEST_FAILED after 3 retries] Error code: 429 - too many requests",
+)
+REPLIES = (
+    "Failed to obtain answer via API is what the terminal shows. The answer is B.",
+    "The screenshot says: Failed to obtain answer via API.",
+    "[REQUEST_FAILED after 5 retries] is printed, so B.",
+    "[REQUEST_FAILED] B",
+    "B",
+    "",
+    "x" * 100_000,
+)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        for n in range(12):
+            choices = tuple(Choice(text=word, correct=word == "dog") for word in ("cat", "dog", "bird"))
+            writer.add(Item(id=f"q{n}", question="Which?", choices=choices))
+    return tmp_path / "b"
+
+
+def rows_of(*texts: str | None, **more: Any) -> list[dict[str, Any]]:
+    return [{"item": f"q{n}", "model": "m", "text": text, **more} for n, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize("text", NOTICES)
+def test_a_notice_is_the_whole_reply(text: str) -> None:
+    assert is_failure_notice(text)
+    assert sum(bool(notice.fullmatch(text.strip())) for notice in FAILURE_NOTICES.values()) == 1
+
+
+@pytest.mark.parametrize("text", REPLIES)
+def test_a_reply_that_quotes_one_is_a_reply(text: str) -> None:
+    assert not is_failure_notice(text)
+
+
+def test_failed_calls_have_no_score_though_others_gave_one(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
+    path = jsonl(tmp_path / "a.jsonl", *rows_of("B", "B", API_FAILURE, REQUEST_FAILED, given=1))
+    for about in ((), ("--bench", bench)):
+        run = tmp_path / f"run{len(about)}"
+        said = eyetest("import-answers", path, "--to", run, *about).fine()
+        assert "(2 answered, 2 failed, 2 scored by others)" in said
+        assert "2 texts only say that a call failed, and count as failed, not wrong" in said
+        assert [answer.given for answer in answers(run)] == [1, 1, None, None]
+        (row,) = json.loads(eyetest("measure", "accuracy", run, "--json").fine())["rows"]
+        assert (row["accuracy"], row["n"]) == (1, 2)
+
+
+def test_a_table_that_says_failed_itself(tmp_path: Path, eyetest: Eyetest) -> None:
+    """Also without a benchmark, where verdicts are taken as they are."""
+    rows = [*rows_of("B", "B", given=1), {"item": "q9", "model": "m", "outcome": "failed", "given": 0}]
+    eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run", "--set", "sight=image")
+    (row,) = json.loads(eyetest("measure", "accuracy", tmp_path / "run", "--json").fine())["rows"]
+    assert (row["accuracy"], row["n"]) == (1, 2)
+
+
+def test_every_screen_says_who_scored(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
+    run = tmp_path / "run"
+    unread = rows_of("I cannot see any picture, sorry.", "Hm.", "B", given=1)
+    told = eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *unread), "--to", run, "--bench", bench).fine()
+    assert "(3 answered, 3 scored by others)" in told
+    assert "3 answers came with scores that others gave" in eyetest("status", run).fine()
+    for said in (eyetest("score", run).fine(), eyetest("measure", "accuracy", run).fine()):
+        assert "all 3 scores were given by others" in said
+        assert "2 of 2 refused, ambiguous or unreadable answers have more than 0" in said
+    own = [row | {"model": "ours"} for row in rows_of("B", "A", "Hm.")]
+    eyetest("import-answers", jsonl(tmp_path / "c.jsonl", *own), "--to", run, "--bench", bench).fine()
+    said = eyetest("measure", "accuracy", run).fine()
+    assert "3 of 6 scores were given by others (m), 3 are by our rules" in said
+    assert "given by others" not in eyetest("measure", "accuracy", run, "--where", "model=ours").fine()
+
+
+def test_diff_rules_compares_what_is_read(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
+    texts = ("A dog", "A dog", "B", "B")
+    run = tmp_path / "run"
+    rows = [*rows_of(*texts, given=0.5), {"item": "q9", "model": "m", "text": None, "given": 1}]
+    eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", run, "--bench", bench).fine()
+    told = json.loads(eyetest("diff-rules", run, "--a", "eyetest", "--b", "mmmu", "--json").fine())
+    (row,) = told["models"]
+    assert (row["a"], row["b"], row["given"]) == (1.0, 0.5, 0.6)
+    said = eyetest("diff-rules", run).fine()
+    assert "-0.500" in said
+    assert "5 answers have a score that others gave (given), which is no part of eyetest or mmmu" in said
+    assert "of 1 of them nobody knows the text" in said
+
+
+def test_explain_shows_no_prompt_that_nobody_sent(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:
+    run = tmp_path / "run"
+    path = jsonl(tmp_path / "a.jsonl", {"item": "q0", "model": "m", "order": "CAB", "text": "C", "given": 0})
+    eyetest("import-answers", path, "--to", run, "--bench", bench).fine()
+    said = eyetest("explain", run, "q0").fine()
+    assert "prompt not recorded" in said
+    assert "user\n" not in said
+    assert "order CAB" in said
+    assert "✔ C → B  dog" in said
+    assert "accuracy 1; given 0 by others, which counts" in said
+    eyetest("run", bench, "--model", "scripted:", "--items", "q0", "--to", run)
+    eyetest("run", bench, "--model", "mine=scripted:", "--to", run).fine()
+    asked = eyetest("explain", run, "q0", "--model", "mine").fine()
+    assert "prompt not recorded" not in asked
+    assert "user\n" in asked
+
+
+# Columns that nobody mapped.
+
+HEADER = ("item", "model", "condition", "latency", "text")
+
+
+def test_what_looks_like_a_condition_is_named_before_anything_is_written(tmp_path: Path, eyetest: Eyetest) -> None:
+    rows = [("q1", "m", "text", "1.2", "A"), ("q2", "m", "image", "3.4", "B")]
+    path = separated(tmp_path / "a.csv", HEADER, *rows)
+    said = eyetest("import-answers", path, "--to", tmp_path / "run")
+    assert "1 column looks like a condition and is not mapped: condition ('text', 'image')" in said.err
+    assert "--map-values 'sight=condition:text>" in said.err
+    mapped = ("--map-values", "sight=condition:text>blind")
+    assert eyetest("import-answers", path, "--to", tmp_path / "r", *mapped).err == ""
+    assert "looks" not in eyetest("import-answers", path, "--to", tmp_path / "s", "--where", "condition=text").err
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "mend"),
+    [
+        ("condition", ("text", "image"), "--map-values 'sight=condition:text>"),
+        ("sight_mode", ("blind", "image"), "--map sight=sight_mode"),
+        ("few_shot", ("0", "5"), "--map-values 'shots=few_shot:0>"),
+        ("optionShuffle", ("BA", "AB"), "--map order=optionShuffle"),
+        ("seed", ("1", "2"), "--map trial=seed"),
+        ("temperature", ("0.1", "0.7"), "--map model=model+temperature"),
+        ("whatever", ("x", "y"), "--map model=model+whatever"),
+    ],
+)
+def test_answers_that_would_be_one_are_refused(
+    tmp_path: Path, eyetest: Eyetest, column: str, values: tuple[str, str], mend: str
+) -> None:
+    header = ("item", "model", column, "ms", "text")
+    rows = [("q1", "m", values[0], "17", "A"), ("q2", "m", values[0], "18", "A"), ("q1", "m", values[1], "17", "B")]
+    refused = eyetest(
+        "import-answers", separated(tmp_path / "a.csv", header, *rows), "--to", tmp_path / "run"
+    ).refused()
+    assert f"they differ in {column} ('{values[0]}', '{values[1]}'): say {mend}" in refused
+    assert "row 3: item 'q1' was answered by 'm' under the same condition in row 1 already" in refused
+    assert not (tmp_path / "run").exists()
+
+
+def test_texts_are_no_conditions(tmp_path: Path, eyetest: Eyetest) -> None:
+    """A column with the prompts themselves, a list, an object."""
+    rows = [
+        {
+            "item": str(n),
+            "model": "m",
+            "prompt": f"Look at {n}. " * 20,
+            "settings": {"t": 1},
+            "mode": [1],
+            "text": "A",
+        }
+        for n in range(3)
+    ]
+    assert eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run").err == ""

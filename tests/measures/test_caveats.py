@@ -1,5 +1,7 @@
 """What has to be said whatever is measured."""
 
+from typing import Any
+
 from eyetest.measures.caveats import caveats
 from tests.measures.tables import grid, results
 
@@ -20,13 +22,13 @@ def test_captions_do_not_mix_with_other_scores_but_open_answers_do() -> None:
 
 def test_scores_of_others_are_counted() -> None:
     theirs = {"metric": "given", "model": "theirs"}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"item": "1", "score": 1.0, "reading": "unparsed", **theirs},
         {"item": "2", "score": 0.0, "reading": "refused", **theirs},
         {"item": "3", "score": 1.0, **theirs},
         {"item": "4", "score": None, "reading": None, "outcome": "failed", **theirs},
     ]
-    unread = "1 of 2 refused, ambiguous or unreadable answers have more than 0, because others scored them"
+    unread = "1 of the 2 refused, ambiguous or unreadable answers that others scored have more than 0"
     assert caveats(results(rows)) == (
         "all 3 scores were given by others: they came with the answers, and are not by our rules",
         unread,

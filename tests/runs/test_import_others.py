@@ -84,7 +84,7 @@ def test_every_screen_says_who_scored(tmp_path: Path, bench: Path, eyetest: Eyet
     assert "3 answers came with scores that others gave" in eyetest("status", run).fine()
     for said in (eyetest("score", run).fine(), eyetest("measure", "accuracy", run).fine()):
         assert "all 3 scores were given by others" in said
-        assert "2 of 2 refused, ambiguous or unreadable answers have more than 0" in said
+        assert "2 of the 2 refused, ambiguous or unreadable answers that others scored" in said
     own = [row | {"model": "ours"} for row in rows_of("B", "A", "Hm.")]
     eyetest("import-answers", jsonl(tmp_path / "c.jsonl", *own), "--to", run, "--bench", bench).fine()
     said = eyetest("measure", "accuracy", run).fine()

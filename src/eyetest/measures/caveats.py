@@ -60,7 +60,7 @@ def scored_by_others(counts: pl.DataFrame) -> list[str]:
     right, unread = (int(theirs.get_column(name).sum()) for name in ("unread_right", "unread"))
     if right:
         notes.append(
-            f"{right:,} of {unread:,} refused, ambiguous or unreadable answers have more than 0, because others "
-            "scored them"
+            f"{right:,} of the {unread:,} refused, ambiguous or unreadable answers that others scored have "
+            "more than 0"
         )
     return notes

@@ -10,9 +10,11 @@ from eyetest.scoring.rules import RULE_SETS, Reply
 from tests.conftest import ROOT
 
 ANIMALS = ("cat", "dog", "bird", "fish")
-CARRIED = ("B", "(B)", "b)", "**B**", "B. dog", "(B) dog", "(B) dog.", "B: dog", "The answer is (B).", "Answer: B")
-CARRIED += ("The answer is (B) dog.", "It is a dog, so option B.", r"\boxed{B}", "<answer>B</answer>", "Option B")
-CARRIED += ("I see it barking.\n\n(B) dog", "dog (B)", "The correct answer is B) dog because it barks.")
+CARRIED: tuple[str, ...] = (
+    *("B", "(B)", "b)", "**B**", "B. dog", "(B) dog", "(B) dog.", "B: dog", "The answer is (B).", "Answer: B"),
+    *("The answer is (B) dog.", "It is a dog, so option B.", r"\boxed{B}", "<answer>B</answer>", "Option B"),
+    *("I see it barking.\n\n(B) dog", "dog (B)", "The correct answer is B) dog because it barks."),
+)
 WORDS_ONLY = ("dog", "Dog.", "A dog", "It is a dog.", "The answer is: dog", "a dog, I think", "It must be the dog.")
 REPLIES = sorted((ROOT / "tests/scoring/replies").glob("written*.jsonl"))
 

@@ -81,7 +81,7 @@ def suggestion(name: str, values: Collection[str], model: str | None) -> str:
         return f"--map {field}={name}"
     if field in WORDS:
         theirs = next((value for value in values if value not in WORDS[field]), "")
-        return f"--map-values '{field}={name}:{theirs[:40]}>{WORDS[field][-1]}'"
+        return f"--map-values '{field}={name}:{theirs[:40]}>OURS,…'"
     return f"--map model={model}+{name}" if model else f"--where {name}={next(iter(values), '')[:40]}"
 
 

@@ -7,6 +7,7 @@ is named when they are refused.
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from shlex import quote
 from typing import Any
 
 from eyetest.errors import InputError, short
@@ -69,20 +70,25 @@ class Unmapped:
 
 def told(columns: Mapping[str, Iterable[str]]) -> str:
     """Columns and what stands in them, in words."""
-    return "; ".join(f"{name} ({listed([short(v, 30) for v in values], _SHOWN)})" for name, values in columns.items())
+    return "; ".join(
+        f"{name[:_LONGEST_WORD]} ({listed([short(v, 30) for v in values], _SHOWN)})"
+        for name, values in columns.items()
+    )
 
 
 def suggestion(name: str, values: Collection[str], model: str | None) -> str:
     """What a user may say of a column; ``model`` is the column that names the models, if one does."""
     field = _field(name)
     if field == "order" or (field in ("template", "trial") and all(value.isdigit() for value in values)):
-        return f"--map {field}={name}"
+        return f"--map {quote(f'{field}={name}')}"
     if field in WORDS and all(value in WORDS[field] for value in values):
-        return f"--map {field}={name}"
+        return f"--map {quote(f'{field}={name}')}"
     if field in WORDS:
         theirs = next((value for value in values if value not in WORDS[field]), "")
-        return f"--map-values '{field}={name}:{theirs[:40]}>OURS,…'"
-    return f"--map model={model}+{name}" if model else f"--where {name}={next(iter(values), '')[:40]}"
+        return f"--map-values {quote(f'{field}={name}:{theirs[:40]}>OURS,…')}"
+    if model:
+        return f"--map {quote(f'model={model}+{name}')}"
+    return f"--where {quote(f'{name}={next(iter(values), str())[:40]}')}"
 
 
 def _word(value: Any) -> str | None:

@@ -6,6 +6,7 @@ letter mean another option than the model meant.
 
 import json
 from collections.abc import Sequence
+from shlex import quote
 from typing import Any
 
 from eyetest.errors import InputError, short
@@ -85,6 +86,6 @@ def _not_understood(value: Any, parts: list[Any] | None, options: Sequence[str] 
     word = " ".join(_words(value).split())[:20]
     return (
         f"{found}; expected original, reversed, or the options as shown (BADC or 1,0,3,2). "
-        f"Say --map-values 'order={word}>reversed', or '>seed 1' where eyetest drew it, or --set order=original if "
-        "the column means something else"
+        f"Say --map-values {quote(f'order={word}>reversed')}, or '>seed 1' where eyetest drew it, or "
+        "--set order=original if the column means something else"
     )

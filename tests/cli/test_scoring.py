@@ -80,8 +80,8 @@ def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Ey
         common | {"metric": "open", "mean": 1.0, "scored": 1},
     ]
     text = eyetest("score", "r").fine()
-    header, accuracy, given, texts, where, others = text.strip().splitlines()
-    assert others == "note: 1 answer with the score that others gave; --rescore-given scores their words"
+    header, accuracy, given, texts, where, mixed, unread, anew = text.strip().splitlines()
+    assert anew == "note: --rescore-given scores by our rules what others scored"
     assert header.split() == [
         *("model", "sight", "ask", "metric", "mean", "scored"),
         *("refused", "ambiguous", "unparsed", "blocked", "failed"),

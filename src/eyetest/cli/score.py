@@ -96,8 +96,8 @@ def score(
     if made.unanswered:
         note(f"{made.unanswered:,} of {made.planned:,} planned calls have no answer")
     if given:
-        why = "no words or no gold to score by" if rescore_given else "--rescore-given scores their words"
-        note(f"{counted(given, 'answer')} with the score that others gave; {why}")
+        kept = f"{counted(given, 'answer')} keep the score that others gave: no words or no gold to score by"
+        note(kept if rescore_given else "--rescore-given scores by our rules what others scored")
     out.print(Text(f"{scorer.rules.version} → {safe(str(place))}", "dim"), soft_wrap=True)
 
 

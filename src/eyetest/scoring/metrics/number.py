@@ -22,7 +22,10 @@ from collections.abc import Sequence
 from eyetest.scoring.metrics.base import BestReference, Context
 from eyetest.scoring.metrics.exact import exact
 from eyetest.scoring.metrics.support.conclusion import stated
-from eyetest.scoring.metrics.support.numbers import Quantity, find_quantities, plain_text, unit_name
+from eyetest.scoring.metrics.support.final_answers import final_answers
+from eyetest.scoring.metrics.support.numbers import Quantity, find_quantities, is_part, plain_text
+from eyetest.scoring.metrics.support.units import unit_name, unit_of
+from eyetest.scoring.metrics.support.whole_answers import read_whole, value_of
 
 _COMES_NEXT = re.compile(
     r"(?:\b(?:is|are|was|were|equals|equal to|be)|[=≈:])[ *~$\\(]*(?:(?:about|approximately|"
@@ -31,7 +34,7 @@ _COMES_NEXT = re.compile(
 )
 _CUE_LENGTH = 40
 _BRACKET = re.compile(r"[\[({]([^\[\](){}]{1,2000})[\])}]")
-_UNIT_TAIL = re.compile(r"(?: ?[^\W\d]\S{0,20}| ?[°%/^²³·*-]\S{0,10}){0,4}[ .$)}\]]*")
+_UNIT_TAIL = re.compile(r"(?: ?[^\W\d][^\s,;:]{0,20}| ?[°%/^²³·*-][^\s,;:]{0,10}){0,4}[ .$)}\]]*")
 _LEAD = re.compile(r"(?:[A-Za-z]{1,3} ?[=≈:] ?|[~≈≤≥<>$€£¥({\[ ])*")
 _BETWEEN = re.compile(r"[\s,;]*(?:and\b)?[\s,;]*")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
@@ -43,6 +46,8 @@ def read_number(text: str) -> Quantity | None:
     plain = plain_text(text)
     found = find_quantities(plain)
     if len(found) != 1 or not _LEAD.fullmatch(plain[: found[0].start]) or _ORDINAL.match(plain, found[0].end):
+        return None
+    if is_part(plain, found[0]):
         return None
     return found[0] if _UNIT_TAIL.fullmatch(plain, found[0].end) else None
 
@@ -57,14 +62,29 @@ def read_numbers(text: str) -> list[Quantity]:
 
 
 def final_number(text: str) -> Quantity | None:
-    """The number that an answer gives."""
+    """The number that an answer gives, or what the formula comes to that it gives."""
+    given = _final(text)
+    return _computed(text) if given and is_part(*given) else given[1] if given else None
+
+
+def _final(text: str) -> tuple[str, Quantity] | None:
+    """The number that is given, and the text in which it stands."""
     plain, found = _found(text)
     if (conclusion := stated(plain)) and (concluded := find_quantities(conclusion)):
-        return concluded[0]
+        return conclusion, concluded[0]
     for quantity in reversed(found):
         if _COMES_NEXT.search(plain[max(0, quantity.start - _CUE_LENGTH) : quantity.start]):
-            return quantity
-    return found[-1] if found else None
+            return plain, quantity
+    return (plain, found[-1]) if found else None
+
+
+def _computed(text: str) -> Quantity | None:
+    for said in final_answers(text):
+        whole = read_whole(said)
+        if whole and (computed := value_of(whole)):
+            value, unit = computed
+            return Quantity(value, 0.0, False, False, unit_of(unit), 0, 0)
+    return None
 
 
 def _found(text: str) -> tuple[str, list[Quantity]]:
@@ -79,9 +99,14 @@ def _found(text: str) -> tuple[str, list[Quantity]]:
 def _lists(text: str) -> list[list[Quantity]]:
     """The lists an answer may mean, the likeliest first."""
     plain, everything = _found(text)
+    concluded = stated(plain) or ""
+    lists = (_bracketed(concluded), find_quantities(concluded), _bracketed(plain), everything)
+    return [numbers for numbers in lists if len(numbers) > 1]
+
+
+def _bracketed(plain: str) -> list[Quantity]:
     brackets = [numbers for inner in _BRACKET.findall(plain) if len(numbers := find_quantities(inner)) > 1]
-    conclusion = find_quantities(stated(plain) or "")
-    return [numbers for numbers in (brackets[-1] if brackets else [], conclusion, everything) if len(numbers) > 1]
+    return brackets[-1] if brackets else []
 
 
 def same_number(answer: Quantity, gold: Quantity, context: Context) -> bool:

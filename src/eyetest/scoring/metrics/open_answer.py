@@ -1,23 +1,51 @@
-"""Open answers: a sentence is right if what it concludes names the reference."""
+r"""Open answers: what a reply concludes is compared with the reference, whole with whole.
+
+*Letters.* A reference that is a single capital letter is right where the reply commits to that letter, as our rules for
+choices read it; that it lists or discusses options is no commitment. Where the question lists no options, a letter
+that the conclusion names is right too (``Point C is nearest``).
+
+*Numbers* are compared as the metric ``number`` does.
+
+*Formulas* are compared mathematically (``support/whole_answers.py``): ``27000 - 4500\pi`` is ``4500(6 - \pi)`` and not 27000.
+
+*Lists* of any of these, separated by commas, semicolons or ``and``, part by part and in order.
+
+*Words* are right if they equal the answer or its first sentence (as ``exact`` says), or stand word for word in the
+answer's conclusion, with none of ``not``, ``no``, ``never``, ``isn't`` … among the three words before them. So a
+short answer that says more than the reference is right too, as with MMMU's own rule: this is not for choosing
+among options.
+"""
 
 import re
 
 from eyetest.scoring.metrics.base import BestReference, Context
 from eyetest.scoring.metrics.exact import exact
-from eyetest.scoring.metrics.number import matches_number
+from eyetest.scoring.metrics.number import matches_number, read_number, same_number
 from eyetest.scoring.metrics.support.conclusion import first_sentence, last_sentence, stated
-from eyetest.scoring.metrics.support.texts import composed, holds_phrase
+from eyetest.scoring.metrics.support.final_answers import final_answers
+from eyetest.scoring.metrics.support.formula_tokens import undressed
+from eyetest.scoring.metrics.support.texts import composed, folded, holds_phrase
+from eyetest.scoring.metrics.support.whole_answers import is_formula, read_whole, same_whole
+from eyetest.scoring.rules import RULE_SETS, Reply
 
 _WORD = re.compile(r"[0-9]+(?:[.,:/][0-9]+)*|[^\W0-9]\w*|[^\w\s.,;:!?\"'`’“”()\[\]{}*…-]|-(?=[0-9])")
 _DENIALS = {"not", "no", "never", "isn", "aren", "wasn", "weren", "neither", "nor", "without"}
 _DENIAL_REACH = 3
 _BARE_NUMBER = re.compile(r"[-+$€£]{0,2}[0-9][0-9.,/]{0,20}\s?[%°\w]{0,12}\.?")
+_LETTER = re.compile(r"\s*[(\[]?([A-Z])[)\].]?\s*")
+_LISTED = re.compile(r"(?:^|[\s(\[])([A-Z])[).:\]]")
+_LETTERS = ("",) * 26
+_SEPARATOR = re.compile(r"\s*[;,]\s*(?:and\s+)?|\s+and\s+")
+_LABEL = re.compile(r"(?:\([0-9a-zA-Z]{1,2}\)\s*|[a-zA-Z]{1,2}[):.]\s+|[0-9]{1,2}\)\s+)(?=\S)")
+_MOST_PARTS = 20
 _READ = 20_000
 """Only the last so many characters of an answer are read for its conclusion."""
+_LONGEST_WHOLE = 1_000
+"""A longer reference is compared by its words alone."""
 
 
 def conclusion(answer: str) -> str:
-    r"""What is compared: the sentence behind the last ``answer is``, ``<answer>`` or ``\boxed{``, else the last."""
+    r"""What words are looked for in: the sentence behind the last ``answer is``, ``<answer>`` or ``\boxed{``, else the last."""
     said = stated(answer)
     return first_sentence(said) if said else last_sentence(answer)
 
@@ -42,14 +70,9 @@ def names(text: str, phrase: str) -> bool:
 
 
 def open_answer(answer: str, reference: str, context: Context) -> float:
-    """1 where the answer is, or concludes with, the reference.
-
-    A reference that is a number or a list of numbers is compared as the metric ``number`` does. Any other is
-    right if it equals the whole answer or its first sentence (as ``exact`` says), or stands word for word in the
-    answer's conclusion, with none of ``not``, ``no``, ``never``, ``isn't`` … among the three words before it. So a
-    short answer that says more than the reference is right too, as with MMMU's own rule: this is not for choosing
-    among options.
-    """
+    """1 where the answer is, or concludes with, the reference."""
+    if letter := _LETTER.fullmatch(reference[:10]):
+        return float(_commits(answer, letter[1], context))
     opening = _opening(answer)
     matched = None if context.tags.get("answer_type") == "text" else matches_number(answer, reference, context)
     if matched is not None:
@@ -57,7 +80,52 @@ def open_answer(answer: str, reference: str, context: Context) -> float:
         return float(matched or (bare and bool(matches_number(opening, reference, context))))
     if exact(answer, reference, context) or (opening and exact(opening, reference, context)):
         return 1.0
-    return float(names(conclusion(answer[-_READ:]), reference[: _READ + 1]))
+    said = answer[-_READ:]
+    if len(reference) <= _LONGEST_WHOLE:
+        if any(same_answer(text, reference, context) for text in final_answers(said)):
+            return 1.0
+        if is_formula(read_whole(reference)):
+            return 0.0
+    return float(names(conclusion(said), reference[: _READ + 1]))
+
+
+def same_answer(said: str, gold: str, context: Context) -> bool:
+    """Whether one text, as a whole, says what another says: in the same words, as number, as formula, or part by part."""
+    if _plain(said) == _plain(gold):
+        return True
+    number, reference = read_number(said), read_number(gold)
+    if number and reference:
+        return same_number(number, reference, context)
+    whole, wanted = read_whole(said), read_whole(gold)
+    if whole and wanted and is_formula(wanted) and same_whole(wanted, whole):
+        return True
+    parts, golds = _SEPARATOR.split(said.strip()), _SEPARATOR.split(gold.strip())
+    if not 1 < len(golds) == len(parts) <= _MOST_PARTS:
+        return False
+    return all(_same_part(part, other, context) for part, other in zip(parts, golds, strict=True))
+
+
+def _same_part(said: str, gold: str, context: Context) -> bool:
+    label, wanted = _LABEL.match(said), _LABEL.match(gold)
+    if label and wanted and _plain(label[0]) != _plain(wanted[0]):
+        return False
+    return same_answer(_LABEL.sub("", said, count=1), _LABEL.sub("", gold, count=1), context)
+
+
+def _plain(text: str) -> str:
+    return folded(undressed(text[:_LONGEST_WHOLE])).replace(" ", "")
+
+
+def _commits(answer: str, letter: str, context: Context) -> bool:
+    """Whether a reply commits to a letter."""
+    found = RULE_SETS["eyetest"].read(Reply(answer, _LETTERS))
+    if found.index is not None:
+        return chr(ord("A") + found.index) == letter
+    listed = set(_LISTED.findall(context.question))
+    if found.kind != "unparsed" or {"A", "B"} <= listed:
+        return False
+    said = conclusion(answer[-_READ:])
+    return re.search(rf"(?<![\w']){letter}(?![\w'])", said) is not None and names(said, letter)
 
 
 def _opening(answer: str) -> str:
@@ -69,5 +137,5 @@ def _opening(answer: str) -> str:
 
 
 METRICS = (
-    BestReference("open", "the number, or the words in what the answer concludes (MMMU, MathVista)", open_answer),
+    BestReference("open", "numbers, formulas, letters and words that the answer concludes with (MMMU, MathVista)", open_answer),
 )

@@ -2,19 +2,36 @@
 
 import re
 
-_TAGGED = re.compile(r"<answer>([^<]{1,500})|\\boxed ?\{([^\n]{1,200})\}", re.IGNORECASE)
+_TAGGED = re.compile(r"<answer>([^<]{1,500})|\\f?box(?:ed)? ?\{", re.IGNORECASE)
+_LONGEST_BOX = 300
 _ANSWER = re.compile(r"\banswer\b(?: is| was| would be| should be|s are)?\b[ :=*]{0,4}(?:that )?", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\s])|\n+")
 
 
 def stated(text: str) -> str | None:
     r"""What stands in the last ``<answer>`` or ``\boxed{}``, or behind the last ``answer is``; None without one."""
-    if tagged := list(_TAGGED.finditer(text)):
-        return str(tagged[-1][1] or tagged[-1][2])
+    if tagged := tagged_answers(text):
+        return tagged[-1]
     announced = list(_ANSWER.finditer(text))
     last = announced[-1] if announced else None
     rest = text[last.end() :].strip() if last else ""
     return rest or None
+
+
+def tagged_answers(text: str) -> list[str]:
+    r"""What stands in each ``<answer>`` or ``\boxed{}``, in order."""
+    found = ((match[1] or _boxed(text, match.end())) for match in _TAGGED.finditer(text))
+    return [inner for inner in found if inner.strip()]
+
+
+def _boxed(text: str, start: int) -> str:
+    """What stands between braces that match; nothing where they do not."""
+    depth = 1
+    for at in range(start, min(len(text), start + _LONGEST_BOX)):
+        depth += (text[at] == "{") - (text[at] == "}")
+        if depth == 0:
+            return text[start:at]
+    return ""
 
 
 def first_sentence(text: str) -> str:

@@ -13,6 +13,7 @@ import msgspec
 
 from eyetest.scoring.metrics.support.number_words import SCALES, digits_for_words
 from eyetest.scoring.metrics.support.texts import composed
+from eyetest.scoring.metrics.support.units import LETTERS, unit_name, unit_of
 
 READ = 20_000
 """Only the last so many characters of an answer are searched for numbers: what it concludes stands at its end."""
@@ -24,6 +25,8 @@ _TEX_FRACTION = re.compile(r"\\[dt]?frac ?\{ ?(-?[0-9.]+) ?\} ?\{ ?([0-9.]+) ?\}
 _TEX_NOISE = re.compile(
     r"\\(?:,|;|!|quad\b|left\b|right\b|(?:text|mathrm|mathbf|rm|mbox)\b ?\{?|[()\[\]$%])|(?<=[0-9])\{,\}"
 )
+_DEGREE = re.compile(r"\$?\^ ?\{? ?\\circ ?\}?\$?")
+_CLOSING_DOLLAR = re.compile(r"(?<=[0-9}%])\$")
 _MINUS = re.compile(r"(?i)\b(?:minus|negative) (?=[0-9.])")
 
 _PLAIN = r"(?:[0-9]{1,3}(?:,[0-9]{3})++(?![0-9])|[0-9]++)(?:\.[0-9]++)?|\.[0-9]++"
@@ -37,32 +40,26 @@ _NUMBER = re.compile(
     rf"(?: (?P<scale>{'|'.join(SCALES)})\b)?(?P<percent> ?(?:%|percent\b|per cent\b))?",
     re.IGNORECASE,
 )
-_UNIT_WORD = re.compile(r"[ \-{(]{0,2}(°|[A-Za-zµμ°]{1,14})")
-_UNITS = {
-    "mm": "mm millimeter millimeters millimetre millimetres",
-    "cm": "cm centimeter centimeters centimetre centimetres",
-    "m": "m meter meters metre metres",
-    "km": "km kilometer kilometers kilometre kilometres",
-    "inch": "inch inches",
-    "ft": "ft foot feet",
-    "mile": "mi mile miles",
-    "mg": "mg milligram milligrams",
-    "g": "g gram grams gm",
-    "kg": "kg kilogram kilograms",
-    "ml": "ml milliliter milliliters millilitre millilitres",
-    "l": "l liter liters litre litres",
-    "s": "s sec secs second seconds",
-    "min": "min mins minute minutes",
-    "h": "h hr hrs hour hours",
-    "day": "day days",
-    "week": "week weeks",
-    "month": "month months",
-    "year": "yr yrs year years",
-    "degree": "° degree degrees deg",
-}
-_UNIT_OF = {spelling: unit for unit, spellings in _UNITS.items() for spelling in spellings.split()}
-
-
+_UNIT_WORD = re.compile(r"[ \-{(]{0,2}(?:(?:square|cubic|sq|cu)\.? )?(°|[A-Za-zµμΩ]{1,14})")
+_COMPOUND = re.compile(
+    r"[ \-{(]{0,2}((?:(?:square|cubic|sq|cu)\.? )?(?:°|[A-Za-zµμΩ]{1,14})(?:\^?\{?-?[23]\}?)?"
+    r"(?: ?(?:[/·⋅*]|per ) ?[A-Za-zµμΩ]{1,14}(?:\^?\{?-?[23]\}?)?){0,2})"
+)
+_FUNCTION = (
+    r"\\(?:pi|[dtc]?frac|sqrt|sin|cos|tan|cot|sec|csc|log|ln|exp|binom|cdot|times|div|pm|mp|theta|alpha|beta|gamma|lambda|phi|"
+    r"omega|rho|sigma)(?![A-Za-z])"
+)
+_GOES_ON = re.compile(
+    rf" ?(?:{_FUNCTION}|[π√^±]|[+×·⋅÷] ?[-0-9($.√π\\]|\*\*?[0-9(]| \* [0-9(]|/ ?[(\\√π]|- [0-9($√π\\]|: [0-9])|(?![{''.join(sorted(LETTERS - {'°'}))}])[A-Za-z](?![A-Za-z0-9])"
+    r"|[-–:][0-9]| (?:to|through) [-$]?[0-9](?!\d* (?:decimal|significant|places|d\.p))"
+)
+"""How a formula, a ratio or a range goes on behind a number."""
+_WENT_ON = re.compile(
+    rf"(?:[0-9A-Za-zπ)\]}}%] ?[+×·⋅÷] ?|[0-9)\]}}] ?[/^] ?|[0-9)\]}}](?:\*| \* )|[0-9)\]}}π]:|[0-9)\]}}] : |[0-9)\]}}πA-Za-z]-|[0-9)\]}}π%] - |"
+    rf"(?:{_FUNCTION}|√|\^|_|±) ?[({{\[]?|[0-9] to )[$(]?$"
+)
+"""How a formula, a ratio or a range begins before one."""
+_BEFORE = 16
 class Quantity(msgspec.Struct, frozen=True):
     """A number as it was written."""
 
@@ -83,13 +80,24 @@ def plain_text(text: str, lone_one: bool = True) -> str:
     text = _VULGAR.sub(r" \1", text[-READ:])
     text = _RAISED.sub(lambda match: f"^{match[0].translate(_SUPERSCRIPT)}", text)
     text = composed(text)[-READ:].replace("⁄", "/").replace("−", "-")
+    text = _CLOSING_DOLLAR.sub("", _DEGREE.sub("°", text))
     text = _TEX_FRACTION.sub(r"\1/\2", _TEX_NOISE.sub(lambda m: "%" if m[0] == r"\%" else "", text))
     return _MINUS.sub("-", digits_for_words(text, lone_one))
 
 
-def unit_name(text: str) -> str:
-    """One name for all spellings of a unit that we know."""
-    return _UNIT_OF.get(text.strip().lower(), "")
+def is_part(plain: str, quantity: "Quantity") -> bool:
+    r"""Whether a number is only a part of what is written there: of ``18\pi``, ``8 - 6``, ``1:3``, ``5x``, ``6 to 8``."""
+    before = plain[max(0, quantity.start - _BEFORE) : quantity.start]
+    return _GOES_ON.match(plain, quantity.end) is not None or _WENT_ON.search(before) is not None
+
+
+def _unit(plain: str, at: int) -> str:
+    """The unit right behind a number."""
+    whole = _COMPOUND.match(plain, at)
+    if whole and (unit := unit_of(whole[1])):
+        return unit
+    word = _UNIT_WORD.match(plain, at)
+    return unit_name(word[1]) if word else ""
 
 
 def _quantity(match: re.Match[str], text: str) -> Quantity | None:
@@ -109,13 +117,12 @@ def _quantity(match: re.Match[str], text: str) -> Quantity | None:
     value, step = value * scale, step * scale
     if not math.isfinite(value):
         return None
-    after = _UNIT_WORD.match(text, match.end())
     return Quantity(
         value=-value if match["sign"] and match["sign"] != "+" else value,
         step=step,
         decimals="." in (match["plain"] or ""),
         percent=bool(match["percent"]),
-        unit=unit_name(after[1]) if after else "",
+        unit=_unit(text, match.end()),
         start=match.start(),
         end=match.end(),
     )

@@ -23,7 +23,7 @@ from eyetest.scoring.metrics.base import BestReference, Context
 from eyetest.scoring.metrics.exact import exact
 from eyetest.scoring.metrics.support.conclusion import stated
 from eyetest.scoring.metrics.support.final_answers import final_answers
-from eyetest.scoring.metrics.support.numbers import Quantity, find_quantities, is_part, plain_text
+from eyetest.scoring.metrics.support.numbers import READ, Quantity, find_quantities, is_part, plain_text
 from eyetest.scoring.metrics.support.units import unit_name, unit_of
 from eyetest.scoring.metrics.support.whole_answers import read_whole, value_of
 
@@ -34,27 +34,37 @@ _COMES_NEXT = re.compile(
 )
 _CUE_LENGTH = 40
 _BRACKET = re.compile(r"[\[({]([^\[\](){}]{1,2000})[\])}]")
-_UNIT_TAIL = re.compile(r"(?: ?[^\W\d][^\s,;:]{0,20}| ?[°%/^²³·*-][^\s,;:]{0,10}){0,4}[ .$)}\]]*")
+_INTERVAL = re.compile(r"\[[^\[\](){}]{3,100}\)|\([^\[\](){}]{3,100}\]")
+_UNIT_TAIL = re.compile(r"(?: ?[^\W\d][^\s,;:]{0,20}| ?(?:[°%/^²³·*]|-(?=[a-z]))[^\s,;:]{0,10}){0,4}[ .$)}\]]*")
 _LEAD = re.compile(r"(?:[A-Za-z]{1,3} ?[=≈:] ?|[~≈≤≥<>$€£¥({\[ ])*")
 _BETWEEN = re.compile(r"[\s,;]*(?:and\b)?[\s,;]*")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
+_DIGIT = re.compile("[0-9]")
 _ROUNDING = 1e-9
 
 
 def read_number(text: str) -> Quantity | None:
     """The number that a text is, with or without a unit; None where it is something else (``Figure 5``)."""
+    return measure[0] if (measure := read_measure(text)) else None
+
+
+def read_measure(text: str) -> tuple[Quantity, str] | None:
+    """The number that a text is, and the words behind it."""
     plain = plain_text(text)
     found = find_quantities(plain)
     if len(found) != 1 or not _LEAD.fullmatch(plain[: found[0].start]) or _ORDINAL.match(plain, found[0].end):
         return None
-    if is_part(plain, found[0]):
+    if is_part(plain, found[0]) or not _UNIT_TAIL.fullmatch(plain, found[0].end):
         return None
-    return found[0] if _UNIT_TAIL.fullmatch(plain, found[0].end) else None
+    return found[0], plain[found[0].end :].strip(" .$)}]")
 
 
 def read_numbers(text: str) -> list[Quantity]:
     """The numbers of a text that is nothing but a list of them; none where it is something else."""
-    plain = plain_text(text).strip(" .[](){}")
+    plain = plain_text(text).strip(" .")
+    if _INTERVAL.fullmatch(plain):
+        return []
+    plain = plain.strip(" .[](){}")
     found = find_quantities(plain)
     edges = [0, *(edge for quantity in found for edge in (quantity.start, quantity.end)), len(plain)]
     gaps = (plain[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
@@ -64,7 +74,7 @@ def read_numbers(text: str) -> list[Quantity]:
 def final_number(text: str) -> Quantity | None:
     """The number that an answer gives, or what the formula comes to that it gives."""
     given = _final(text)
-    return _computed(text) if given and is_part(*given) else given[1] if given else None
+    return _computed(text) if given is None or is_part(*given) else given[1]
 
 
 def _final(text: str) -> tuple[str, Quantity] | None:
@@ -79,7 +89,7 @@ def _final(text: str) -> tuple[str, Quantity] | None:
 
 
 def _computed(text: str) -> Quantity | None:
-    for said in final_answers(text):
+    for said in final_answers(text) if _DIGIT.search(text) else ():
         whole = read_whole(said)
         if whole and (computed := value_of(whole)):
             value, unit = computed
@@ -137,7 +147,7 @@ def matches_number(answer: str, reference: str, context: Context) -> bool | None
         return said is not None and same_number(said, gold, context)
     if golds := read_numbers(reference):
         lists = _lists(answer)
-        return bool(lists) and _same_numbers(lists[0], golds, context)
+        return bool(lists) and not _INTERVAL.search(answer[-READ:]) and _same_numbers(lists[0], golds, context)
     return None
 
 

@@ -20,11 +20,12 @@ import re
 
 from eyetest.scoring.metrics.base import BestReference, Context
 from eyetest.scoring.metrics.exact import exact
-from eyetest.scoring.metrics.number import matches_number, read_number, same_number
+from eyetest.scoring.metrics.number import matches_number, read_measure, same_number
 from eyetest.scoring.metrics.support.conclusion import first_sentence, last_sentence, stated
 from eyetest.scoring.metrics.support.final_answers import final_answers
-from eyetest.scoring.metrics.support.formula_tokens import undressed
+from eyetest.scoring.metrics.support.formula_tokens import undressed, unworded
 from eyetest.scoring.metrics.support.texts import composed, folded, holds_phrase
+from eyetest.scoring.metrics.support.units import same_unit
 from eyetest.scoring.metrics.support.whole_answers import is_formula, read_whole, same_whole
 from eyetest.scoring.rules import RULE_SETS, Reply
 
@@ -36,6 +37,7 @@ _LETTER = re.compile(r"\s*[(\[]?([A-Z])[)\].]?\s*")
 _LISTED = re.compile(r"(?:^|[\s(\[])([A-Z])[).:\]]")
 _LETTERS = ("",) * 26
 _SEPARATOR = re.compile(r"\s*[;,]\s*(?:and\s+)?|\s+and\s+")
+_ENCLOSED = re.compile(r"(?:\$|\\\(|\\left)*\\?[(\[{].*[)\]}](?:\$|\\\))*", re.DOTALL)
 _LABEL = re.compile(r"(?:\([0-9a-zA-Z]{1,2}\)\s*|[a-zA-Z]{1,2}[):.]\s+|[0-9]{1,2}\)\s+)(?=\S)")
 _MOST_PARTS = 20
 _READ = 20_000
@@ -93,14 +95,14 @@ def same_answer(said: str, gold: str, context: Context) -> bool:
     """Whether one text, as a whole, says what another says: in the same words, as number, as formula, or part by part."""
     if _plain(said) == _plain(gold):
         return True
-    number, reference = read_number(said), read_number(gold)
+    number, reference = read_measure(said), read_measure(gold)
     if number and reference:
-        return same_number(number, reference, context)
+        return same_unit(number[1], reference[1]) and same_number(number[0], reference[0], context)
     whole, wanted = read_whole(said), read_whole(gold)
     if whole and wanted and is_formula(wanted) and same_whole(wanted, whole):
         return True
     parts, golds = _SEPARATOR.split(said.strip()), _SEPARATOR.split(gold.strip())
-    if not 1 < len(golds) == len(parts) <= _MOST_PARTS:
+    if not 1 < len(golds) == len(parts) <= _MOST_PARTS or _ENCLOSED.fullmatch(gold.strip()):
         return False
     return all(_same_part(part, other, context) for part, other in zip(parts, golds, strict=True))
 
@@ -113,7 +115,7 @@ def _same_part(said: str, gold: str, context: Context) -> bool:
 
 
 def _plain(text: str) -> str:
-    return folded(undressed(text[:_LONGEST_WHOLE])).replace(" ", "")
+    return folded(unworded(undressed(text[:_LONGEST_WHOLE]))).replace(" ", "")
 
 
 def _commits(answer: str, letter: str, context: Context) -> bool:

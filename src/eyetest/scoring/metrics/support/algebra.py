@@ -11,6 +11,7 @@ import math
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from functools import lru_cache
 from queue import Empty, Queue
 
@@ -19,10 +20,11 @@ from eyetest.scoring.metrics.support.formulas import Tree
 
 SECONDS = 5.0
 STARTING_SECONDS = 60.0
-MOST_NODES = 300
+MOST_NODES = 200
 MOST_DIGITS = 3_000
 HIGHEST_DEGREE = 60
 LARGEST_FACTORIAL = 1_000
+_READY = "ready"
 _WORKER = "eyetest.scoring.metrics.support.algebra_worker"
 
 
@@ -39,8 +41,10 @@ class _Worker:
         """The worker's reply; None where it gave none in time."""
         with self.lock:
             try:
-                if self.process is None and not self._start():
-                    return None
+                if self.process is not None and self.process.poll() is not None:
+                    self._end()
+                if self.process is None:
+                    self._start()
                 assert self.process is not None
                 assert self.process.stdin is not None
                 self.process.stdin.write(question + "\n")
@@ -52,22 +56,24 @@ class _Worker:
                 self._end()
             return reply or None
 
-    def _start(self) -> bool:
+    def _start(self) -> None:
         command = [sys.executable, "-P", "-W", "ignore", "-m", _WORKER]
         self.replies = Queue()
         self.process = subprocess.Popen(  # noqa: S603 (our own module, no words of anybody else)
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         threading.Thread(target=_forward, args=(self.process, self.replies), daemon=True).start()
-        return self.replies.get(timeout=STARTING_SECONDS) == "ready"
+        if self.replies.get(timeout=STARTING_SECONDS) != _READY:
+            raise BrokenPipeError
 
     def _end(self) -> None:
         if self.process is not None:
             self.process.kill()
             self.process.wait()
             for stream in (self.process.stdin, self.process.stdout):
-                if stream is not None:
-                    stream.close()
+                with suppress(OSError):
+                    if stream is not None:
+                        stream.close()
             self.process = None
 
     def close(self) -> None:
@@ -121,7 +127,7 @@ def is_modest(tree: Tree) -> bool:
 def _size(part: object) -> float:
     """How large a formula is at a place; infinite where floats do not say."""
     found = value_at(part) if isinstance(part, tuple) else None
-    return abs(found[0]) if found else math.inf
+    return abs(found) if found is not None else math.inf
 
 
 def _at_most(part: object, largest: float) -> bool:

@@ -4,6 +4,7 @@ import re
 
 _TAGGED = re.compile(r"<answer>([^<]{1,500})|\\f?box(?:ed)? ?\{", re.IGNORECASE)
 _LONGEST_BOX = 300
+_MOST_TAGGED = 50
 _ANSWER = re.compile(r"\banswer\b(?: is| was| would be| should be|s are)?\b[ :=*]{0,4}(?:that )?", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+(?=[^\s])|\n+")
 
@@ -19,8 +20,9 @@ def stated(text: str) -> str | None:
 
 
 def tagged_answers(text: str) -> list[str]:
-    r"""What stands in each ``<answer>`` or ``\boxed{}``, in order."""
-    found = ((match[1] or _boxed(text, match.end())) for match in _TAGGED.finditer(text))
+    r"""What stands in the last of ``<answer>`` and ``\boxed{}``, in order."""
+    last = list(_TAGGED.finditer(text))[-_MOST_TAGGED:]
+    found = ((match[1] or _boxed(text, match.end())) for match in last)
     return [inner for inner in found if inner.strip()]
 
 

@@ -8,6 +8,7 @@ import re
 
 from eyetest.scoring.metrics.support.conclusion import first_sentence, last_sentence, stated, tagged_answers
 from eyetest.scoring.metrics.support.formula_tokens import LONGEST, tokenise, undressed
+from eyetest.scoring.metrics.support.whole_answers import can_be_unit, spelt
 
 _SHORT = 200
 _MOST_BOXES = 6
@@ -37,9 +38,8 @@ def last_formula(text: str) -> str:
     """The formula with which a sentence ends, with the unit behind it: all that follows the last other word."""
     plain = undressed(text[-LONGEST:]).strip(" .,;:!?\"'“”‘’")
     tokens = tokenise(plain) or []
-    end = len(tokens)
-    while end and tokens[end - 1].kind in _OUTSIDE:
-        end -= 1
+    words = [place for place, token in enumerate(tokens) if token.kind in _OUTSIDE]
+    end = next((place for place in words if can_be_unit(spelt(tokens[place:]))), len(tokens))
     start = next((place for place in range(end - 1, -1, -1) if tokens[place].kind in _OUTSIDE), -1) + 1
     if start and tokens[start - 1].text.lower() in _JOINING:
         return ""

@@ -35,6 +35,7 @@ _KINDS = {
 }  # fmt: skip
 _PLAIN = frozenset("+-^_()[]{}=,;:!")
 _WORDED = r"\\(?:text|mathrm|textrm|mathbf|textbf|textit|mathit|rm|bf|mbox|operatorname|mathcal|mathsf)\b\*?"
+_WORDS = re.compile(rf"{_WORDED}\s?\{{([^{{}}]*)\}}")
 _DRESSING = re.compile(
     r"\\(?:[,;:!>]|quad\b|qquad\b|displaystyle\b|(?:left|right|big|Big|bigg|Bigg)(?![A-Za-z])\.?|limits\b|[()\[\]])|[$~`]|\\ |\*\*+|"
     r"</?(?:b|i|em|strong|span)>"
@@ -43,7 +44,7 @@ _RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ]+")
 _LOWERED = re.compile("[₀-₉]+")
 _FLAT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ₀₁₂₃₄₅₆₇₈₉", "0123456789-+n0123456789")
 _HTML = re.compile(r"<(su[pb])>([^<>]{1,40})</\1>")
-_VULGAR = re.compile("([¼½¾⅐-⅞])")
+_VULGAR = re.compile("(?<=[0-9])([¼½¾⅐-⅞])")
 _TIMES_TEN = re.compile(r"(?<=[0-9a-zA-Zπ}])\s?[xX]\s?(?=10\s?\^)")
 _DEGREE = re.compile(r"\^\s?(?:\{\s?\\circ\s?\}|\\circ\b|\{\s?°\s?\}|°)|\{\s?\}\^\s?\\circ\b")
 _TOKEN = re.compile(
@@ -78,6 +79,11 @@ def undressed(text: str) -> str:
     text = composed(text).replace("⁄", "/").replace("−", "-").replace("–", "-").replace("{,}", ",")
     text = _DEGREE.sub("°", _DRESSING.sub(lambda m: "" if m[0][1:2] in tuple("!rlbB") else " ", text))
     return _TIMES_TEN.sub(" × ", text)
+
+
+def unworded(text: str) -> str:
+    r"""A text with the words themselves in place of ``\text{words}``."""
+    return _WORDS.sub(r"\1", text)
 
 
 def tokenise(plain: str) -> list[Token] | None:

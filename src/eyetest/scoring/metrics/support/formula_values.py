@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterator
 
 from eyetest.scoring.metrics.support.formulas import Tree
 
-_POINTS = 4
+_SCALES = (1.0, 1.0, 0.02, 5.0, 0.0003)
+"""How large symbols are at each place: where one overflows or drowns, another may not."""
 _DIFFER = 1e-9
+_LOST = 1e-6
+_SMALLEST = 1e-150
 _LARGEST_FACTORIAL = 170
 _CALLS: dict[str, Callable[[complex], complex]] = {
     "sin": cmath.sin, "cos": cmath.cos, "tan": cmath.tan, "arcsin": cmath.asin, "arccos": cmath.acos, "arctan": cmath.atan,
@@ -22,21 +25,16 @@ class _Point:
     """A place at which formulas are evaluated: every symbol has a positive value that its name and the place give."""
 
     def __init__(self, number: int) -> None:
-        self.number, self.largest = number, 0.0
+        self.number, self.scale = number, _SCALES[number]
 
-    def value(self, tree: Tree) -> complex:
-        found = self._value(tree)
-        self.largest = max(self.largest, abs(found)) if abs(found) < math.inf else self.largest
-        return found
-
-    def _value(self, tree: Tree) -> complex:  # noqa: PLR0911 (one line for each kind of node)
+    def value(self, tree: Tree) -> complex:  # noqa: PLR0911 (one line for each kind of node)
         kind, *parts = tree
         if kind == "number":
             return float(str(parts[0]))
         if kind == "constant":
             return _CONSTANTS[parts[0]]
         if kind == "symbol":
-            return 0.3 + zlib.crc32(f"{self.number} {parts[0]}".encode()) / 2**31
+            return self.scale * (0.3 + zlib.crc32(f"{self.number} {parts[0]}".encode()) / 2**31)
         if kind == "call":
             return _CALLS[str(parts[0])](self.value(parts[1]))  # type: ignore[arg-type]
         first, *others = (self.value(part) for part in parts)  # type: ignore[arg-type]
@@ -46,7 +44,17 @@ class _Point:
             return abs(first)
         if kind == "factorial":
             return _factorial(first)
-        return _OPERATIONS[str(kind)](first, others[0])
+        found = _OPERATIONS[str(kind)](first, others[0])
+        return _checked(found, first, others[0], str(kind))
+
+
+def _checked(found: complex, first: complex, second: complex, kind: str) -> complex:
+    """Refuse what floats lost: all digits of a difference, or a number too small to be told from nothing."""
+    if kind in ("add", "sub", "pm") and abs(found) < _LOST * max(abs(first), abs(second)):
+        raise ValueError
+    if abs(found) < _SMALLEST and first and kind != "binomial":
+        raise ValueError
+    return found
 
 
 def _factorial(value: complex) -> complex:
@@ -72,14 +80,13 @@ _OPERATIONS: dict[str, Callable[[complex, complex], complex]] = {
 }
 
 
-def value_at(tree: Tree, number: int = 0) -> tuple[complex, float] | None:
-    """The value at a place, and the largest number on the way to it; None where floats cannot say."""
-    point = _Point(number)
+def value_at(tree: Tree, number: int = 0) -> complex | None:
+    """The value at a place; None where floats cannot say."""
     try:
-        found = point.value(tree)
+        found = _Point(number).value(tree)
     except (ArithmeticError, ValueError, KeyError, TypeError):
         return None
-    return None if cmath.isnan(found) else (found, point.largest)
+    return None if cmath.isnan(found) else found
 
 
 def nodes(tree: Tree) -> Iterator[Tree]:
@@ -98,22 +105,20 @@ def symbols(tree: Tree) -> set[object]:
 def constant(tree: Tree) -> float | None:
     """The real number that a formula is; None where it has symbols or is no real number."""
     found = None if symbols(tree) else value_at(tree)
-    if found is None or abs(found[0].imag) > _DIFFER * max(1.0, abs(found[0])) or math.isinf(found[0].real):
+    if found is None or abs(found.imag) > _DIFFER * max(1.0, abs(found)) or math.isinf(found.real):
         return None
-    return found[0].real
+    return found.real
 
 
 def agree(one: Tree, other: Tree) -> bool | None:
     """Whether two formulas have the same values at a few places; None where no place could be evaluated."""
     compared = 0
-    for number in range(_POINTS if symbols(one) | symbols(other) else 1):
+    for number in range(len(_SCALES) if symbols(one) | symbols(other) else 1):
         first, second = value_at(one, number), value_at(other, number)
         if first is None or second is None:
             continue
         compared += 1
-        if first[0] == second[0]:
-            continue
-        if not abs(first[0] - second[0]) <= _DIFFER * max(first[1], second[1]):
+        if first != second and not abs(first - second) <= _DIFFER * max(abs(first), abs(second)):
             return False
     return True if compared else None
 
@@ -123,9 +128,8 @@ def proportional(one: Tree, other: Tree) -> bool:
     if symbols(one) != symbols(other) or not symbols(one):
         return False
     ratios = []
-    for number in range(_POINTS):
+    for number in range(len(_SCALES)):
         first, second = value_at(one, number), value_at(other, number)
-        if first is None or second is None or not second[0] or not first[0]:
-            return False
-        ratios.append(first[0] / second[0])
-    return all(abs(ratio - ratios[0]) <= 1e3 * _DIFFER * abs(ratios[0]) for ratio in ratios)
+        if first and second:
+            ratios.append(first / second)
+    return len(ratios) > 1 and all(abs(ratio - ratios[0]) <= 1e3 * _DIFFER * abs(ratios[0]) for ratio in ratios)

@@ -20,10 +20,12 @@ READ = 20_000
 
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+")
-_VULGAR = re.compile("([¼½¾⅐-⅞])")
+_VULGAR = re.compile("(?<=[0-9])([¼½¾⅐-⅞])")
 _TEX_FRACTION = re.compile(r"\\[dt]?frac ?\{ ?(-?[0-9.]+) ?\} ?\{ ?([0-9.]+) ?\}")
+_TEX_MIXED = re.compile(r"([0-9]) ?(?=\\[dt]?frac ?\{ ?[0-9])")
+_TEX_WORDS = re.compile(r"\\(?:text|mathrm|mathbf|textbf|rm|mbox)\b ?\{([^{}]*)\}")
 _TEX_NOISE = re.compile(
-    r"\\(?:,|;|!|quad\b|left\b|right\b|(?:text|mathrm|mathbf|rm|mbox)\b ?\{?|[()\[\]$%])|(?<=[0-9])\{,\}"
+    r"\\(?:,|;|!|quad\b|left\b|right\b|(?:text|mathrm|mathbf|rm|mbox)\b ?\{?|[()\[\]$%])"
 )
 _DEGREE = re.compile(r"\$?\^ ?\{? ?\\circ ?\}?\$?")
 _CLOSING_DOLLAR = re.compile(r"(?<=[0-9}%])\$")
@@ -56,7 +58,7 @@ _GOES_ON = re.compile(
 """How a formula, a ratio or a range goes on behind a number."""
 _WENT_ON = re.compile(
     rf"(?:[0-9A-Za-zπ)\]}}%] ?[+×·⋅÷] ?|[0-9)\]}}] ?[/^] ?|[0-9)\]}}](?:\*| \* )|[0-9)\]}}π]:|[0-9)\]}}] : |[0-9)\]}}πA-Za-z]-|[0-9)\]}}π%] - |"
-    rf"(?:{_FUNCTION}|√|\^|_|±) ?[({{\[]?|[0-9] to )[$(]?$"
+    rf"(?:{_FUNCTION}(?:_\{{?\w{{1,4}}\}}?)?|√|\^|_|±) ?[({{\[]?|[0-9] to )[$(]?$"
 )
 """How a formula, a ratio or a range begins before one."""
 _BEFORE = 16
@@ -80,8 +82,11 @@ def plain_text(text: str, lone_one: bool = True) -> str:
     text = _VULGAR.sub(r" \1", text[-READ:])
     text = _RAISED.sub(lambda match: f"^{match[0].translate(_SUPERSCRIPT)}", text)
     text = composed(text)[-READ:].replace("⁄", "/").replace("−", "-")
-    text = _CLOSING_DOLLAR.sub("", _DEGREE.sub("°", text))
-    text = _TEX_FRACTION.sub(r"\1/\2", _TEX_NOISE.sub(lambda m: "%" if m[0] == r"\%" else "", text))
+    if "\\" in text:
+        text = _TEX_WORDS.sub(r"\1", _DEGREE.sub("°", text))
+        text = _TEX_NOISE.sub(lambda m: "%" if m[0] == r"\%" else "", text)
+        text = _TEX_FRACTION.sub(r"\1/\2", _TEX_MIXED.sub(r"\1 ", text))
+    text = _CLOSING_DOLLAR.sub("", text.replace("{,}", ","))
     return _MINUS.sub("-", digits_for_words(text, lone_one))
 
 

@@ -82,7 +82,13 @@ def unit_of(text: str) -> str:
 
 def same_unit(one: str, other: str) -> bool:
     """Whether two units may stand for one another: one is missing or says only *units*, or both are the same."""
-    one, other = one.strip().lower() if unit_of(one) == "" else one, other.strip().lower() if unit_of(other) == "" else other
-    if not one or not other or one in GENERIC or other in GENERIC or one == other:
-        return True
-    return bool(unit_of(one)) and unit_of(one) == unit_of(other)
+    first, second = _canonical(one), _canonical(other)
+    return not first or not second or first == second or "unit" in (first, second)
+
+
+def _canonical(text: str) -> str:
+    known = unit_of(text)
+    if known:
+        return known
+    plain = text.strip(" .").lower()
+    return "unit" if plain in GENERIC else plain.rstrip("s")

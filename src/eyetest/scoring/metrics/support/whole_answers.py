@@ -20,6 +20,8 @@ _TURNED = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "=": "=", "≈": "≈
 _RELATIONS = frozenset((*_TURNED, "∈"))
 _LOWER = {"<": "(", "≤": "["}
 _UPPER = {"<": ")", "≤": "]"}
+_UNION = frozenset("∪")
+_PAIRED = ("ratio", "range")
 _Tokens = list[Token]
 
 
@@ -47,8 +49,12 @@ def is_formula(whole: Whole | None) -> bool:
 
 
 def _reads(tokens: _Tokens, text: str) -> bool:
-    _, parts, _ = _parts(tokens)
-    members = [member for part in parts for _, member in _chain(part)]
+    members = [
+        member
+        for _, run in _split(tokens, _UNION)
+        for part in _parts(_value_of_membership(run))[1]
+        for _, member in _chain(part)
+    ]
     return bool(members) and all(_terms(member, text) for member in members)
 
 
@@ -59,7 +65,7 @@ def value_of(whole: Whole) -> tuple[float, str] | None:
     if not chain or any(sign not in _EQUAL for sign, _ in chain[1:]):
         return None
     for term in _terms(chain[-1][1], whole.text):
-        value = constant(term.tree) if term.tree[0] not in ("ratio", "pm") else None
+        value = constant(term.tree) if term.tree[0] not in (*_PAIRED, "pm") else None
         if value is not None:
             return value, term.unit
     return None
@@ -96,7 +102,7 @@ def _parts(tokens: _Tokens) -> tuple[str, list[_Tokens], bool]:
 
 
 def _same(gold: _Tokens, said: _Tokens, texts: tuple[str, str]) -> bool:
-    golds, saids = _split(gold, frozenset("∪")), _split(said, frozenset("∪"))
+    golds, saids = _split(gold, _UNION), _split(said, _UNION)
     if len(golds) > 1 or len(saids) > 1:
         pairs = zip(golds, saids, strict=False)
         return len(golds) == len(saids) and all(_same(g, s, texts) for (_, g), (_, s) in pairs)
@@ -200,14 +206,16 @@ def _terms(tokens: _Tokens, text: str) -> list[_Term]:
     if len(ratio) > 1:
         members = [parse(member) for _, member in ratio]
         return [_Term(("ratio", *(member[0] for member in members)))] if all(members) else []
+    if [token.kind for token in tokens] == ["number", "-", "number"] and tokens[1].glued and tokens[2].glued:
+        return [_Term(("range", *(("number", token.text) for token in tokens[::2])))]
     first_word = next((place for place, token in enumerate(tokens) if token.kind == "word"), len(tokens))
     found = [_Term(tree) for tree in parse(tokens)]
     ends = {first_word, len(tokens) - 1} if first_word == len(tokens) else {first_word, first_word - 1}
     for end in sorted(ends, reverse=True):
         tail = tokens[end:]
         if 0 < end < len(tokens) and (tail[0].kind == "word" or _is_unit_letter(tokens, end)):
-            unit = "".join(token.text if token.glued else f" {token.text}" for token in tail).strip()
-            if _can_be_unit(unit):
+            unit = spelt(tail)
+            if can_be_unit(unit):
                 found += [_Term(tree, unit) for tree in parse(tokens[:end])]
     return found
 
@@ -216,7 +224,13 @@ def _is_unit_letter(tokens: _Tokens, place: int) -> bool:
     return tokens[place].kind == "symbol" and tokens[place].text in LETTERS and tokens[place - 1].kind in ("number", "}")
 
 
-def _can_be_unit(text: str) -> bool:
+def spelt(tokens: _Tokens) -> str:
+    """Signs as one text, with blanks where blanks were."""
+    return "".join(token.text if token.glued else f" {token.text}" for token in tokens).strip()
+
+
+def can_be_unit(text: str) -> bool:
+    """Whether a text behind a formula may say in what it is measured, or of what it is the number."""
     return bool(unit_of(text)) or (len(text.split()) <= 4 and text.replace(" ", "").isalpha())
 
 
@@ -230,8 +244,8 @@ def _same_term(gold: _Tokens, said: _Tokens, texts: tuple[str, str], *, named: b
 
 def same_formula(one: Tree, other: Tree) -> bool:
     """Whether two formulas are the same. Floats say that they differ; that they are the same, sympy has to say."""
-    if one[0] == "ratio" or other[0] == "ratio":
-        return one[0] == other[0] and _same_ratio(one, other)
+    if one[0] in _PAIRED or other[0] in _PAIRED:
+        return one[0] == other[0] and (_same_ratio(one, other) if one[0] == "ratio" else _same_range(one, other))
     if one == other:
         return True
     signs = [any(node[0] == "pm" for node in nodes(tree)) for tree in (one, other)]
@@ -252,6 +266,10 @@ def _same_ratio(one: Tree, other: Tree) -> bool:
     (first, *rest), (first_said, *rest_said) = one[1:], other[1:]
     pairs = zip(rest, rest_said, strict=True)
     return all(same_formula(("mul", a, first_said), ("mul", b, first)) for a, b in pairs)
+
+
+def _same_range(one: Tree, other: Tree) -> bool:
+    return all(same_formula(a, b) for a, b in zip(one[1:], other[1:], strict=True))  # type: ignore[arg-type]
 
 
 def _signed(tree: Tree, sign: str) -> Tree:

@@ -193,7 +193,8 @@ LISTED = "Which is longest?\nA. the rope\nB. the wire\nC. the rod\nD. the belt"
         ("A. the rope\nB. the wire\nC. the rod\nD. the belt", "C", LISTED, 0),
         ("The options are A, B, C and D.", "A", LISTED, 0),
         ("A rod is longest.", "A", LISTED, 0),
-        ("It is a rope.", "A", LISTED, 0),
+        ("A rod is longest.", "C", LISTED, 1),
+        ("It is a wire.", "A", LISTED, 0),
         ("The answer is B, not C.", "C", LISTED, 0),
         ("I cannot decide between A and C.", "C", LISTED, 0),
         ("Point C is nearest to the shore.", "C", "Which point is nearest to the shore?", 1),
@@ -206,6 +207,18 @@ def test_a_letter_is_right_where_the_reply_commits_to_it(
     answer: str, gold: str, question: str, expected: int
 ) -> None:
     assert score(answer, gold, question) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        ("I cannot determine the age gap between the two people in the image.", "2", 0),
+        ("I cannot see the picture. My best estimate is 2.", "2", 1),
+        ("There are two people in the image.", "2", 1),
+    ],
+)
+def test_a_number_in_a_refusal_is_no_answer(answer: str, gold: str, expected: int) -> None:
+    assert score(answer, gold) == expected
 
 
 HOSTILE = [

@@ -19,6 +19,8 @@ in the same order: those of the answer's last bracket, else of what it states, e
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from eyetest.scoring.metrics.base import BestReference, Context
 from eyetest.scoring.metrics.exact import exact
 from eyetest.scoring.metrics.support.conclusion import stated
@@ -71,21 +73,35 @@ def read_numbers(text: str) -> list[Quantity]:
     return found if len(found) > 1 and all(map(_BETWEEN.fullmatch, gaps)) else []
 
 
+class _Given(msgspec.Struct, frozen=True):
+    """A number that an answer gives, in the text in which it stands."""
+
+    plain: str
+    quantity: Quantity
+    announced: bool
+    """Whether something before it says so; else it is only the last number of the text."""
+
+
 def final_number(text: str) -> Quantity | None:
     """The number that an answer gives, or what the formula comes to that it gives."""
-    given = _final(text)
-    return _computed(text) if given is None or is_part(*given) else given[1]
+    given = _given(text)
+    return _computed(text) if given is None or is_part(given.plain, given.quantity) else given.quantity
 
 
-def _final(text: str) -> tuple[str, Quantity] | None:
-    """The number that is given, and the text in which it stands."""
+def announces_number(text: str) -> bool:
+    """Whether an answer says of a number that it is the answer, or what something *is*."""
+    given = _given(text)
+    return given is not None and given.announced
+
+
+def _given(text: str) -> _Given | None:
     plain, found = _found(text)
     if (conclusion := stated(plain)) and (concluded := find_quantities(conclusion)):
-        return conclusion, concluded[0]
+        return _Given(conclusion, concluded[0], True)
     for quantity in reversed(found):
         if _COMES_NEXT.search(plain[max(0, quantity.start - _CUE_LENGTH) : quantity.start]):
-            return plain, quantity
-    return (plain, found[-1]) if found else None
+            return _Given(plain, quantity, True)
+    return _Given(plain, found[-1], False) if found else None
 
 
 def _computed(text: str) -> Quantity | None:

@@ -4,7 +4,7 @@ r"""Open answers: what a reply concludes is compared with the reference, whole w
 choices read it; that it lists or discusses options is no commitment. Where the question lists no options, a letter
 that the conclusion names is right too (``Point C is nearest``).
 
-*Numbers* are compared as the metric ``number`` does.
+*Numbers* are compared as the metric ``number`` does. One that a refusal mentions in passing is no answer.
 
 *Formulas* are compared mathematically (``support/whole_answers.py``): ``27000 - 4500\pi`` is ``4500(6 - \pi)`` and not 27000.
 
@@ -20,7 +20,7 @@ import re
 
 from eyetest.scoring.metrics.base import BestReference, Context
 from eyetest.scoring.metrics.exact import exact
-from eyetest.scoring.metrics.number import matches_number, read_measure, same_number
+from eyetest.scoring.metrics.number import announces_number, matches_number, read_measure, same_number
 from eyetest.scoring.metrics.support.conclusion import first_sentence, last_sentence, stated
 from eyetest.scoring.metrics.support.final_answers import final_answers
 from eyetest.scoring.metrics.support.formula_tokens import undressed, unworded
@@ -79,6 +79,8 @@ def open_answer(answer: str, reference: str, context: Context) -> float:
     matched = None if context.tags.get("answer_type") == "text" else matches_number(answer, reference, context)
     if matched is not None:
         bare = _BARE_NUMBER.fullmatch(opening) is not None
+        if matched and not announces_number(answer) and _declines(answer):
+            matched = False
         return float(matched or (bare and bool(matches_number(opening, reference, context))))
     if exact(answer, reference, context) or (opening and exact(opening, reference, context)):
         return 1.0
@@ -118,16 +120,34 @@ def _plain(text: str) -> str:
     return folded(unworded(undressed(text[:_LONGEST_WHOLE]))).replace(" ", "")
 
 
+def _declines(answer: str) -> bool:
+    """Whether a reply refuses to answer: numbers that it mentions (``the two people``) are no answer."""
+    return RULE_SETS["eyetest"].read(Reply(answer, ())).kind == "refused"
+
+
 def _commits(answer: str, letter: str, context: Context) -> bool:
-    """Whether a reply commits to a letter."""
-    found = RULE_SETS["eyetest"].read(Reply(answer, _LETTERS))
+    """Whether a reply commits to a letter, or to the option that the question lists under it."""
+    options = _listed(context.question)
+    found = RULE_SETS["eyetest"].read(Reply(answer, options or _LETTERS))
     if found.index is not None:
         return chr(ord("A") + found.index) == letter
-    listed = set(_LISTED.findall(context.question))
-    if found.kind != "unparsed" or {"A", "B"} <= listed:
+    if found.kind != "unparsed" or options:
         return False
     said = conclusion(answer[-_READ:])
     return re.search(rf"(?<![\w']){letter}(?![\w'])", said) is not None and names(said, letter)
+
+
+def _listed(question: str) -> tuple[str, ...]:
+    """The options that stand in a question, ``(A) a cat (B) a dog``; none where it lists none."""
+    starts: list[re.Match[str]] = []
+    for mark in _LISTED.finditer(question):
+        if mark[1] == "A":
+            starts = [mark]
+        elif starts and ord(mark[1]) == ord(starts[-1][1]) + 1:
+            starts.append(mark)
+    ends = [*(mark.start() for mark in starts[1:]), len(question)]
+    texts = (question[mark.end() : end].strip(" ,;\n") for mark, end in zip(starts, ends, strict=True))
+    return tuple(texts) if len(starts) > 1 else ()
 
 
 def _opening(answer: str) -> str:

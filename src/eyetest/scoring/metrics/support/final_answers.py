@@ -39,7 +39,8 @@ def last_formula(text: str) -> str:
     plain = undressed(text[-LONGEST:]).strip(" .,;:!?\"'“”‘’")
     tokens = tokenise(plain) or []
     words = [place for place, token in enumerate(tokens) if token.kind in _OUTSIDE]
-    end = next((place for place in words if can_be_unit(spelt(tokens[place:]))), len(tokens))
+    behind = (place for place in words if place and tokens[place - 1].kind not in _OUTSIDE)
+    end = next((place for place in behind if can_be_unit(spelt(tokens[place:]))), len(tokens))
     start = next((place for place in range(end - 1, -1, -1) if tokens[place].kind in _OUTSIDE), -1) + 1
     if start and tokens[start - 1].text.lower() in _JOINING:
         return ""

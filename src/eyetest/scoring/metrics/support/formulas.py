@@ -33,6 +33,8 @@ class _Parser:
 
     def take(self) -> Token:
         token = self.peek()
+        if token.kind == "end":
+            raise NoFormulaError
         self.at += 1
         return token
 

@@ -29,6 +29,8 @@ _TEX_NOISE = re.compile(
 )
 _DEGREE = re.compile(r"\$?\^ ?\{? ?\\circ ?\}?\$?")
 _CLOSING_DOLLAR = re.compile(r"(?<=[0-9}%])\$")
+_APART = re.compile(r"(\\[(\[]|[=≈({\[]|\$|\b(?:is|equals|answer:?)) ?[-−] (?=[0-9.\\])")
+"""A minus that a blank keeps from its number; at the beginning of a line it may be a bullet."""
 _MINUS = re.compile(r"(?i)\b(?:minus|negative) (?=[0-9.])")
 
 _PLAIN = r"(?:[0-9]{1,3}(?:,[0-9]{3})++(?![0-9])|[0-9]++)(?:\.[0-9]++)?|\.[0-9]++"
@@ -51,9 +53,10 @@ _FUNCTION = (
     r"\\(?:pi|[dtc]?frac|sqrt|sin|cos|tan|cot|sec|csc|log|ln|exp|binom|cdot|times|div|pm|mp|theta|alpha|beta|gamma|lambda|phi|"
     r"omega|rho|sigma)(?![A-Za-z])"
 )
+_NO_UNIT = rf"(?![{''.join(sorted(LETTERS - {'°'}))}])[A-Za-z]"
 _GOES_ON = re.compile(
-    rf" ?(?:{_FUNCTION}|[π√^±]|[+×·⋅÷] ?[-0-9($.√π\\]|\*\*?[0-9(]| \* [0-9(]|/ ?[(\\√π]|- [0-9($√π\\]|: [0-9])|(?![{''.join(sorted(LETTERS - {'°'}))}])[A-Za-z](?![A-Za-z0-9])"
-    r"|[-–:][0-9]| (?:to|through) [-$]?[0-9](?!\d* (?:decimal|significant|places|d\.p))"
+    rf" ?(?:{_FUNCTION}|[π√^±]|[+×·⋅÷] ?[-0-9($.√π\\]|\*\*?[0-9(]| \* [0-9(]|/ ?[(\\√π]|- [0-9($√π\\]|: [0-9])|{_NO_UNIT}(?![A-Za-z0-9])| (?![aI]){_NO_UNIT}(?![A-Za-z0-9'])"
+    r"| ?[A-Za-z]{1,12} ?[+×÷] ?[0-9(\\]|[-–:][0-9]| (?:to|through) [-$]?[0-9](?!\d* (?:decimal|significant|places|d\.p))"
 )
 """How a formula, a ratio or a range goes on behind a number."""
 _WENT_ON = re.compile(
@@ -82,6 +85,7 @@ def plain_text(text: str, lone_one: bool = True) -> str:
     text = _VULGAR.sub(r" \1", text[-READ:])
     text = _RAISED.sub(lambda match: f"^{match[0].translate(_SUPERSCRIPT)}", text)
     text = composed(text)[-READ:].replace("⁄", "/").replace("−", "-")
+    text = _APART.sub(r"\1 -", text)
     if "\\" in text:
         text = _TEX_WORDS.sub(r"\1", _DEGREE.sub("°", text))
         text = _TEX_NOISE.sub(lambda m: "%" if m[0] == r"\%" else "", text)

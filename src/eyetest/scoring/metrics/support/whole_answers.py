@@ -43,7 +43,9 @@ def read_whole(text: str) -> Whole | None:
 
 def is_formula(whole: Whole | None) -> bool:
     """Whether an answer is, in all its parts, mathematics and not words."""
-    if whole is None or all(token.kind in ("word", "symbol") for token in whole.tokens):
+    if whole is None or any(token.kind == "word" for token in whole.tokens[:1]):
+        return False
+    if all(token.kind == "symbol" for token in whole.tokens) and any(token.glued for token in whole.tokens):
         return False
     return _reads(list(whole.tokens), whole.text)
 

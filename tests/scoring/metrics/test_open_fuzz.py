@@ -15,14 +15,18 @@ FUNCTIONS = (sympy.sin, sympy.cos, sympy.exp, sympy.sqrt, sympy.log)
 def made(draw: random.Random, depth: int) -> sympy.Expr:
     """A formula of some depth."""
     if depth == 0:
-        return draw.choice([X, Y, sympy.pi, sympy.Integer(draw.randint(1, 12)), sympy.Rational(draw.randint(1, 9), 7)])
+        return draw.choice(
+            [X, Y, sympy.pi, sympy.Integer(draw.randint(1, 12)), sympy.Rational(draw.randint(1, 9), 7)]
+        )
     one, other = made(draw, depth - 1), made(draw, draw.randint(0, depth - 1))
     kind = draw.choice(["add", "sub", "mul", "div", "square", "call"])
     if kind == "call":
         return draw.choice(FUNCTIONS)(one)
     if kind == "square":
         return one**2
-    return {"add": one + other, "sub": one - other, "mul": one * other, "div": one / other if other != 0 else one}[kind]
+    return {"add": one + other, "sub": one - other, "mul": one * other, "div": one / other if other != 0 else one}[
+        kind
+    ]
 
 
 def score(answer: str, gold: str) -> float | None:
@@ -42,7 +46,12 @@ def test_equal_and_changed_formulas() -> None:
         for change in (sympy.expand, sympy.factor, sympy.together):
             if score(sympy.latex(change(formula)), gold) != 1.0:
                 missed.append((gold, sympy.latex(change(formula))))
-        for changed in (formula + 1, -formula, 2 * formula, formula.subs(X, X + 1) if formula.has(X) else formula / 2):
+        for changed in (
+            formula + 1,
+            -formula,
+            2 * formula,
+            formula.subs(X, X + 1) if formula.has(X) else formula / 2,
+        ):
             if sympy.simplify(changed - formula) != 0 and score(sympy.latex(changed), gold) != 0.0:
                 fooled.append((gold, sympy.latex(changed)))
     assert not fooled, fooled

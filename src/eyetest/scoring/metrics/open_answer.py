@@ -1,12 +1,13 @@
 r"""Open answers: what a reply concludes is compared with the reference, whole with whole.
 
-*Letters.* A reference that is a single capital letter is right where the reply commits to that letter, as our rules for
-choices read it; that it lists or discusses options is no commitment. Where the question lists no options, a letter
-that the conclusion names is right too (``Point C is nearest``).
+*Letters.* A reference that is a single capital letter is right where the reply commits to that letter, as our rules
+for choices read it; that it lists or discusses options is no commitment. Where the question lists no options, a
+letter that the conclusion names is right too (``Point C is nearest``).
 
 *Numbers* are compared as the metric ``number`` does. One that a refusal mentions in passing is no answer.
 
-*Formulas* are compared mathematically (``support/whole_answers.py``): ``27000 - 4500\pi`` is ``4500(6 - \pi)`` and not 27000.
+*Formulas* are compared mathematically (``support/whole_answers.py``): ``27000 - 4500\pi`` is ``4500(6 - \pi)`` and
+not 27000.
 
 *Lists* of any of these, separated by commas, semicolons or ``and``, part by part and in order.
 
@@ -47,7 +48,7 @@ _LONGEST_WHOLE = 1_000
 
 
 def conclusion(answer: str) -> str:
-    r"""What words are looked for in: the sentence behind the last ``answer is``, ``<answer>`` or ``\boxed{``, else the last."""
+    r"""Where words are looked for: behind the last ``answer is``, ``<answer>`` or ``\boxed{``, else at the end."""
     said = stated(answer)
     return first_sentence(said) if said else last_sentence(answer)
 
@@ -94,7 +95,7 @@ def open_answer(answer: str, reference: str, context: Context) -> float:
 
 
 def same_answer(said: str, gold: str, context: Context) -> bool:
-    """Whether one text, as a whole, says what another says: in the same words, as number, as formula, or part by part."""
+    """Whether one text, as a whole, says what another says: in its words, as number, formula, or part by part."""
     if _plain(said) == _plain(gold):
         return True
     number, reference = read_measure(said), read_measure(gold)
@@ -159,5 +160,7 @@ def _opening(answer: str) -> str:
 
 
 METRICS = (
-    BestReference("open", "numbers, formulas, letters and words that the answer concludes with (MMMU, MathVista)", open_answer),
+    BestReference(
+        "open", "numbers, formulas, letters and words that the answer concludes with (MMMU, MathVista)", open_answer
+    ),
 )

@@ -1,8 +1,8 @@
 """Whether two formulas are the same, as sympy sees it: in a process of its own, with limits on time and memory.
 
 Formulas are data from strangers. They reach sympy as trees of known nodes, never as text, so nothing of them is ever
-evaluated as Python; powers and factorials that would not end are not sent; and what takes too long, or too much memory,
-takes only the process with it, and the next question starts another.
+evaluated as Python; powers and factorials that would not end are not sent; and what takes too long, or too much
+memory, takes only the process with it, and the next question starts another.
 """
 
 import atexit

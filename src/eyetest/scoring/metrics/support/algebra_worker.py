@@ -7,7 +7,8 @@ from typing import Any
 MEMORY = 1 << 30
 _DIGITS = 40
 _CALLS = {
-    "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "arcsin": "asin", "arccos": "acos",
+    "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "arcsin": "asin",
+    "arccos": "acos",
     "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "ln": "log",
 }  # fmt: skip
 
@@ -77,7 +78,7 @@ def main() -> None:
     for line in sys.stdin:
         try:
             print(compare(*json.loads(line)), flush=True)
-        except Exception:  # noqa: BLE001 (whatever sympy makes of it, the next question is another)
+        except Exception:  # (whatever sympy makes of it, the next question is another)
             print("unknown", flush=True)
 
 

@@ -1,7 +1,7 @@
 r"""What a reply gives as its answer, as whole texts: the likeliest first.
 
-They are nested forms of one claim: all of a short reply, what it puts into ``\boxed{}`` or states, that without a remark
-behind it, and the formula with which it ends. None of them is a part of a formula.
+They are nested forms of one claim: all of a short reply, what it puts into ``\boxed{}`` or states, that without a
+remark behind it, and the formula with which it ends. None of them is a part of a formula.
 """
 
 import re
@@ -13,7 +13,11 @@ from eyetest.scoring.metrics.support.whole_answers import can_be_unit, spelt
 _SHORT = 200
 _MOST_BOXES = 6
 _MARK = re.compile(r"(?:\\text\s?\{)?\(?[A-J]\)(?:\s?\})?[:.]?\s+(?=\S)")
-_REMARK = re.compile(r"\s?\((?=[^()]{0,200}[a-z]{3})[^()]{1,200}\)[\s.*]*$|,? (?:because|since|as|which|where|when|so that|by|if)\b.*$", re.DOTALL)
+_REMARK = re.compile(
+    r"\s?\((?=[^()]{0,200}[a-z]{3})[^()]{1,200}\)[\s.*]*$"
+    r"|,? (?:because|since|as|which|where|when|so that|by|if)\b.*$",
+    re.DOTALL,
+)
 _OUTSIDE = frozenset(("word", "unknown"))
 _JOINING = frozenset(("to", "through", "plus", "minus", "times", "over", "by", "than", "not"))
 """Words before a formula that make it a part of something else."""

@@ -9,35 +9,40 @@ from eyetest.scoring.metrics.support.texts import composed
 LONGEST = 1_000
 """A longer text is no formula that anybody would write as an answer."""
 
-_GREEK = (
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi omicron rho sigma tau "
-    "upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega"
-)
-_GREEK_LETTERS = dict(zip("αβγδεζηθικλμνξορστυφχψωΓΔΘΛΞΣΦΨΩ", [
-    *"alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron rho sigma tau upsilon phi chi psi "
-    "omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega".split()], strict=True))  # fmt: skip
-_SYMBOLS = frozenset(_GREEK.split())
+_GREEK = {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
+    "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "ο": "omicron", "ρ": "rho",
+    "σ": "sigma",
+    "τ": "tau", "υ": "upsilon", "φ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma", "Δ": "Delta",
+    "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
+}  # fmt: skip
 _SAME_SYMBOL = {"varepsilon": "epsilon", "vartheta": "theta", "varphi": "phi"}
-FUNCTIONS = frozenset("sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log lg exp".split())
+_SYMBOLS = frozenset((*_GREEK.values(), *_SAME_SYMBOL))
+FUNCTIONS = frozenset(
+    ("sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "ln", "log",
+     "lg", "exp")
+)  # fmt: skip
 INVERSES = {"sin": "arcsin", "cos": "arccos", "tan": "arctan"}
 CONSTANTS = {"π": "pi", "∞": "infinity", "infty": "infinity", "infinity": "infinity"}
 _CONSTANT_NAMES = frozenset(("pi", "infty", "infinity", "e", "i", "π", "∞"))
 _JOINING = frozenset(("and", "or"))
 
 _KINDS = {
-    "times": "*", "cdot": "*", "ast": "*", "×": "*", "·": "*", "⋅": "*", "∗": "*", "*": "*", "div": "/", "÷": "/", "/": "/",
-    "pm": "pm", "±": "pm", "mp": "pm", "le": "≤", "leq": "≤", "leqslant": "≤", "≤": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥", "≥": "≥",
-    "lt": "<", "gt": ">", "<": "<", ">": ">", "ne": "≠", "neq": "≠", "≠": "≠", "approx": "≈", "≈": "≈", "simeq": "≈", "sim": "≈",
-    "equiv": "=", "in": "∈", "∈": "∈", "cup": "∪", "∪": "∪", "circ": "degree", "degree": "degree", "°": "degree", "%": "%",
-    "lvert": "|", "rvert": "|", "vert": "|", "|": "|", "mid": "|", "langle": "(", "rangle": ")", "lbrace": "\\{", "rbrace": "\\}",
-    "{": "\\{", "}": "\\}", "frac": "frac", "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "sqrt": "sqrt", "√": "sqrt",
-    "binom": "binom", "colon": ":", "∶": ":",
+    "times": "*", "cdot": "*", "ast": "*", "×": "*", "·": "*", "⋅": "*", "∗": "*", "*": "*", "div": "/", "÷": "/",
+    "/": "/", "pm": "pm", "±": "pm", "mp": "pm", "le": "≤", "leq": "≤", "leqslant": "≤", "≤": "≤", "ge": "≥",
+    "geq": "≥", "geqslant": "≥", "≥": "≥", "lt": "<", "gt": ">", "<": "<", ">": ">", "ne": "≠", "neq": "≠", "≠": "≠",
+    "approx": "≈", "≈": "≈", "simeq": "≈", "sim": "≈", "equiv": "=", "in": "∈", "∈": "∈", "cup": "∪", "∪": "∪",
+    "circ": "degree", "degree": "degree", "°": "degree", "%": "%", "lvert": "|", "rvert": "|", "vert": "|", "|": "|",
+    "mid": "|", "langle": "(", "rangle": ")", "lbrace": "\\{", "rbrace": "\\}", "{": "\\{", "}": "\\}",
+    "frac": "frac", "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "sqrt": "sqrt", "√": "sqrt", "binom": "binom",
+    "colon": ":", "∶": ":",
 }  # fmt: skip
 _PLAIN = frozenset("+-^_()[]{}=,;:!")
 _WORDED = r"\\(?:text|mathrm|textrm|mathbf|textbf|textit|mathit|rm|bf|mbox|operatorname|mathcal|mathsf)\b\*?"
 _WORDS = re.compile(rf"{_WORDED}\s?\{{([^{{}}]*)\}}")
 _DRESSING = re.compile(
-    r"\\(?:[,;:!>]|quad\b|qquad\b|displaystyle\b|(?:left|right|big|Big|bigg|Bigg)(?![A-Za-z])\.?|limits\b|[()\[\]])|[$~`]|\\ |\*\*+|"
+    r"\\(?:[,;:!>]|quad\b|qquad\b|displaystyle\b|(?:left|right|big|Big|bigg|Bigg)(?![A-Za-z])\.?|limits\b|[()\[\]])"
+    r"|[$~`]|\\ |\*\*+|"
     r"</?(?:b|i|em|strong|span)>"
 )
 _RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ]+")
@@ -103,7 +108,7 @@ def tokenise(plain: str) -> list[Token] | None:
     return tokens if end == len(plain) else None
 
 
-def _tokens(match: re.Match[str], plain: str, glued: bool) -> list[Token]:
+def _tokens(match: re.Match[str], plain: str, glued: bool) -> list[Token]:  # noqa: PLR0911 (one a kind)
     start, end = match.span()
     if match["number"]:
         return [Token("number", match["number"].replace(",", ""), start, end, glued)]
@@ -117,8 +122,8 @@ def _tokens(match: re.Match[str], plain: str, glued: bool) -> list[Token]:
     if letters := match["letters"]:
         return _letters(letters, start, plain, glued)
     sign = match["sign"]
-    if sign in _GREEK_LETTERS:
-        return [Token("symbol", _GREEK_LETTERS[sign], start, end, glued)]
+    if sign in _GREEK:
+        return [Token("symbol", _GREEK[sign], start, end, glued)]
     if sign in _PLAIN:
         return [Token(sign, sign, start, end, glued)]
     return [_named(sign, start, end, glued) or Token("unknown", sign, start, end, glued)]
@@ -141,10 +146,17 @@ def _letters(letters: str, start: int, plain: str, glued: bool) -> list[Token]:
     end = start + len(letters)
     if letters in _JOINING:
         return [Token(letters, letters, start, end, glued)]
-    if (name := letters.lower() if letters.lower() in FUNCTIONS else letters) in FUNCTIONS or letters in ("pi", "sqrt"):
+    if (name := letters.lower() if letters.lower() in FUNCTIONS else letters) in FUNCTIONS or letters in (
+        "pi",
+        "sqrt",
+    ):
         found = _named(name, start, end, glued)
         return [found] if found else []
-    touched = plain[start - 1 : start].isdigit() or plain[start - 1 : start] in ("}", ")") or plain[end : end + 1] in ("^", "_")
+    touched = (
+        plain[start - 1 : start].isdigit()
+        or plain[start - 1 : start] in ("}", ")")
+        or plain[end : end + 1] in ("^", "_")
+    )
     if len(letters) > 3 or (len(letters) == 3 and not touched) or (len(letters) > 1 and not glued and start):
         return [Token("word", letters, start, end, glued)]
     single = [(letter, start + place) for place, letter in enumerate(letters)]

@@ -14,8 +14,9 @@ _LOST = 1e-6
 _SMALLEST = 1e-150
 _LARGEST_FACTORIAL = 170
 _CALLS: dict[str, Callable[[complex], complex]] = {
-    "sin": cmath.sin, "cos": cmath.cos, "tan": cmath.tan, "arcsin": cmath.asin, "arccos": cmath.acos, "arctan": cmath.atan,
-    "sinh": cmath.sinh, "cosh": cmath.cosh, "tanh": cmath.tanh, "ln": cmath.log, "log": cmath.log10, "lg": cmath.log10,
+    "sin": cmath.sin, "cos": cmath.cos, "tan": cmath.tan, "arcsin": cmath.asin, "arccos": cmath.acos,
+    "arctan": cmath.atan, "sinh": cmath.sinh, "cosh": cmath.cosh, "tanh": cmath.tanh, "ln": cmath.log,
+    "log": cmath.log10, "lg": cmath.log10,
     "cot": lambda z: 1 / cmath.tan(z), "sec": lambda z: 1 / cmath.cos(z), "csc": lambda z: 1 / cmath.sin(z),
 }  # fmt: skip
 _CONSTANTS: dict[object, complex] = {"pi": math.pi, "e": math.e, "i": 1j, "infinity": math.inf}

@@ -1,10 +1,10 @@
 r"""Formulas as people and models write them, in TeX or without, read whole or not at all.
 
-A formula becomes a tree of tuples, ``("add", a, b)``; nothing is computed and nothing is evaluated here. What does not
-read as a formula to its last sign is none: a part of an answer is never taken for the answer.
+A formula becomes a tree of tuples, ``("add", a, b)``; nothing is computed and nothing is evaluated here. What does
+not read as a formula to its last sign is none: a part of an answer is never taken for the answer.
 """
 
-from eyetest.scoring.metrics.support.formula_tokens import CONSTANTS, FUNCTIONS, INVERSES, Token
+from eyetest.scoring.metrics.support.formula_tokens import CONSTANTS, INVERSES, Token
 
 Tree = tuple[object, ...]
 
@@ -138,12 +138,16 @@ class _Parser:
             return ("number", token.text[0])
         return ("number", self.take().text)
 
-    def atom(self) -> Tree:
+    def atom(self) -> Tree:  # noqa: PLR0911 (one a kind)
         token = self.take()
         if token.kind == "number":
             return self.mixed(token)
         if token.kind in ("constant", "symbol"):
-            return (token.kind, CONSTANTS.get(token.text, token.text)) if token.kind == "constant" else self.symbol(token)
+            return (
+                (token.kind, CONSTANTS.get(token.text, token.text))
+                if token.kind == "constant"
+                else self.symbol(token)
+            )
         if token.kind in _CLOSING:
             tree = self.group(_CLOSING[token.kind])
             return ("abs", tree) if token.kind == "|" else tree
@@ -245,6 +249,3 @@ def parse(tokens: list[Token]) -> tuple[Tree, ...]:
         if tree not in readings:
             readings.append(tree)
     return tuple(readings)
-
-
-__all__ = ["DEEPEST", "FUNCTIONS", "Tree", "parse"]

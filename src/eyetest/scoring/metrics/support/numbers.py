@@ -24,9 +24,7 @@ _VULGAR = re.compile("(?<=[0-9])([¼½¾⅐-⅞])")
 _TEX_FRACTION = re.compile(r"\\[dt]?frac ?\{ ?(-?[0-9.]+) ?\} ?\{ ?([0-9.]+) ?\}")
 _TEX_MIXED = re.compile(r"([0-9]) ?(?=\\[dt]?frac ?\{ ?[0-9])")
 _TEX_WORDS = re.compile(r"\\(?:text|mathrm|mathbf|textbf|rm|mbox)\b ?\{([^{}]*)\}")
-_TEX_NOISE = re.compile(
-    r"\\(?:,|;|!|quad\b|left\b|right\b|(?:text|mathrm|mathbf|rm|mbox)\b ?\{?|[()\[\]$%])"
-)
+_TEX_NOISE = re.compile(r"\\(?:,|;|!|quad\b|left\b|right\b|(?:text|mathrm|mathbf|rm|mbox)\b ?\{?|[()\[\]$%])")
 _DEGREE = re.compile(r"\$?\^ ?\{? ?\\circ ?\}?\$?")
 _CLOSING_DOLLAR = re.compile(r"(?<=[0-9}%])\$")
 _APART = re.compile(r"(\\[(\[]|[=≈({\[]|\$|\b(?:is|equals|answer:?)) ?[-−] (?=[0-9.\\])")
@@ -55,16 +53,20 @@ _FUNCTION = (
 )
 _NO_UNIT = rf"(?![{''.join(sorted(LETTERS - {'°'}))}])[A-Za-z]"
 _GOES_ON = re.compile(
-    rf" ?(?:{_FUNCTION}|[π√^±]|[+×·⋅÷] ?[-0-9($.√π\\]|\*\*?[0-9(]| \* [0-9(]|/ ?[(\\√π]|- [0-9($√π\\]|: [0-9])|{_NO_UNIT}(?![A-Za-z0-9])| (?![aI]){_NO_UNIT}(?![A-Za-z0-9'])"
-    r"| ?[A-Za-z]{1,12} ?[+×÷] ?[0-9(\\]|[-–:][0-9]| (?:to|through) [-$]?[0-9](?!\d* (?:decimal|significant|places|d\.p))"
+    rf" ?(?:{_FUNCTION}|[π√^±]|[+×·⋅÷] ?[-0-9($.√π\\]|\*\*?[0-9(]| \* [0-9(]|/ ?[(\\√π]|- [0-9($√π\\]|: [0-9])"
+    rf"|{_NO_UNIT}(?![A-Za-z0-9])| (?![aI]){_NO_UNIT}(?![A-Za-z0-9'])| ?[A-Za-z]{{1,12}} ?[+×÷] ?[0-9(\\]|[-–:][0-9]"
+    r"| (?:to|through) [-$]?[0-9](?!\d* (?:decimal|significant|places|d\.p))"
 )
 """How a formula, a ratio or a range goes on behind a number."""
 _WENT_ON = re.compile(
-    rf"(?:[0-9A-Za-zπ)\]}}%] ?[+×·⋅÷] ?|[0-9)\]}}] ?[/^] ?|[0-9)\]}}](?:\*| \* )|[0-9)\]}}π]:|[0-9)\]}}] : |[0-9)\]}}πA-Za-z]-|[0-9)\]}}π%] - |"
-    rf"(?:{_FUNCTION}(?:_\{{?\w{{1,4}}\}}?)?|√|\^|_|±) ?[({{\[]?|[0-9] to )[$(]?$"
+    r"(?:[0-9A-Za-zπ)\]}%] ?[+×·⋅÷] ?|[0-9)\]}] ?[/^] ?|[0-9)\]}](?:\*| \* )|[0-9)\]}π]:|[0-9)\]}] : "
+    r"|[0-9)\]}πA-Za-z]-|[0-9)\]}π%] - "
+    rf"|(?:{_FUNCTION}(?:_\{{?\w{{1,4}}\}}?)?|√|\^|_|±) ?[({{\[]?|[0-9] to )[$(]?$"
 )
 """How a formula, a ratio or a range begins before one."""
 _BEFORE = 16
+
+
 class Quantity(msgspec.Struct, frozen=True):
     """A number as it was written."""
 
@@ -95,7 +97,7 @@ def plain_text(text: str, lone_one: bool = True) -> str:
 
 
 def is_part(plain: str, quantity: "Quantity") -> bool:
-    r"""Whether a number is only a part of what is written there: of ``18\pi``, ``8 - 6``, ``1:3``, ``5x``, ``6 to 8``."""
+    r"""Whether a number is only a part of what stands there: of ``18\pi``, ``8 - 6``, ``1:3``, ``5x``, ``6 to 8``."""
     before = plain[max(0, quantity.start - _BEFORE) : quantity.start]
     return _GOES_ON.match(plain, quantity.end) is not None or _WENT_ON.search(before) is not None
 

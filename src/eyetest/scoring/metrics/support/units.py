@@ -39,17 +39,19 @@ _NAMES = {
     "btu": "btu",
 }
 _SIGNS = {
-    "N": "newton", "kN": "kilonewton", "MN": "meganewton", "V": "volt", "mV": "millivolt", "kV": "kilovolt", "A": "ampere",
-    "mA": "milliampere", "W": "watt", "mW": "milliwatt", "kW": "kilowatt", "MW": "megawatt", "J": "joule", "kJ": "kilojoule",
-    "MJ": "megajoule", "Pa": "pascal", "kPa": "kilopascal", "MPa": "megapascal", "GPa": "gigapascal", "Hz": "hertz",
-    "kHz": "kilohertz", "MHz": "megahertz", "Ω": "ohm", "kΩ": "kilohm", "K": "kelvin", "C": "celsius", "F": "farad",
+    "N": "newton", "kN": "kilonewton", "MN": "meganewton", "V": "volt", "mV": "millivolt", "kV": "kilovolt",
+    "A": "ampere", "mA": "milliampere", "W": "watt", "mW": "milliwatt", "kW": "kilowatt", "MW": "megawatt",
+    "J": "joule", "kJ": "kilojoule", "MJ": "megajoule", "Pa": "pascal", "kPa": "kilopascal", "MPa": "megapascal",
+    "GPa": "gigapascal", "Hz": "hertz", "kHz": "kilohertz", "MHz": "megahertz", "Ω": "ohm", "kΩ": "kilohm",
+    "K": "kelvin", "C": "celsius", "F": "farad",
 }  # fmt: skip
 """Signs in which a capital says something else: mW is not MW."""
 _UNIT_OF = {spelling: unit for unit, spellings in _NAMES.items() for spelling in spellings.split()}
 LETTERS = frozenset(sign for sign in (*_UNIT_OF, *_SIGNS) if len(sign) == 1)
 GENERIC = frozenset(("unit", "units", "square unit", "square units", "sq units", "cubic units", "units^2", "units^3"))
 _FORM = re.compile(
-    r"(?:(?P<power>square|sq\.?|cubic|cu\.?) )?(?P<name>[^\W\d_]{1,14}|°)(?: ?\^? ?\{?(?P<raised>-?[23])\}?| (?P<after>squared|cubed))?"
+    r"(?:(?P<power>square|sq\.?|cubic|cu\.?) )?(?P<name>[^\W\d_]{1,14}|°)"
+    r"(?: ?\^? ?\{?(?P<raised>-?[23])\}?| (?P<after>squared|cubed))?"
 )
 _BETWEEN = re.compile(r" ?(?P<over>/|\bper\b|a(?= )) ?| ?[·⋅*×-] ?| ")
 _POWERS = {"square": "2", "squared": "2", "cubic": "3", "cubed": "3", "sq": "2", "cu": "3"}

@@ -1,7 +1,8 @@
 r"""Whole answers compared with whole answers: formulas, equations, intervals, sets, ratios, and lists of these.
 
-``x = 5`` is 5 and ``5 = x``; ``y = 2x + 1`` is ``2x - y + 1 = 0``; ``[1, 3)`` is not ``(1, 3)`` and is ``1 \le x < 3``;
-``\{2, 3\}`` is ``\{3, 2\}``; ``1:3`` is ``2:6`` and neither 1, ``3:1`` nor 1/3. A unit may be missing, not another one.
+``x = 5`` is 5; ``y = 2x + 1`` is ``2x - y + 1 = 0``; ``[1, 3)`` is not ``(1, 3)`` and is ``1 \le x < 3``;
+``\{2, 3\}`` is ``\{3, 2\}``; ``1:3`` is ``2:6`` and neither 1, ``3:1`` nor 1/3. A unit may be missing, but not be
+another one.
 """
 
 import msgspec
@@ -158,7 +159,9 @@ def _same_member(gold: _Tokens, said: _Tokens, texts: tuple[str, str]) -> bool:
     if any(sign not in _EQUAL for sign, _ in (*golds[1:], *saids[1:])):
         return _same_inequality(golds, saids, texts)
     if len(golds) == 1 or len(saids) == 1:
-        return _same_term(golds[-1][1], saids[-1][1], texts) or _same_term(golds[0][1], saids[-1][1], texts, named=True)
+        return _same_term(golds[-1][1], saids[-1][1], texts) or _same_term(
+            golds[0][1], saids[-1][1], texts, named=True
+        )
     if _same_label(golds[0][1], saids[0][1], texts) and _same_term(golds[-1][1], saids[-1][1], texts):
         return True
     one, other = _difference(golds, texts[0]), _difference(saids, texts[1])
@@ -167,7 +170,9 @@ def _same_member(gold: _Tokens, said: _Tokens, texts: tuple[str, str]) -> bool:
 
 def _same_label(gold: _Tokens, said: _Tokens, texts: tuple[str, str]) -> bool:
     """Whether two things that are said to be equal to something have the same name."""
-    one, other = (folded(_text(tokens, text)).replace(" ", "") for tokens, text in zip((gold, said), texts, strict=True))
+    one, other = (
+        folded(_text(tokens, text)).replace(" ", "") for tokens, text in zip((gold, said), texts, strict=True)
+    )
     return one == other or _same_term(gold, said, texts)
 
 
@@ -178,7 +183,9 @@ def _difference(chain: list[tuple[str, _Tokens]], text: str) -> Tree | None:
     return ("sub", left[0].tree, right[0].tree) if left and right else None
 
 
-def _same_inequality(golds: list[tuple[str, _Tokens]], saids: list[tuple[str, _Tokens]], texts: tuple[str, str]) -> bool:
+def _same_inequality(
+    golds: list[tuple[str, _Tokens]], saids: list[tuple[str, _Tokens]], texts: tuple[str, str]
+) -> bool:
     if len(golds) != len(saids) or len(golds) < 2:
         return False
 
@@ -223,7 +230,9 @@ def _terms(tokens: _Tokens, text: str) -> list[_Term]:
 
 
 def _is_unit_letter(tokens: _Tokens, place: int) -> bool:
-    return tokens[place].kind == "symbol" and tokens[place].text in LETTERS and tokens[place - 1].kind in ("number", "}")
+    return (
+        tokens[place].kind == "symbol" and tokens[place].text in LETTERS and tokens[place - 1].kind in ("number", "}")
+    )
 
 
 def spelt(tokens: _Tokens) -> str:

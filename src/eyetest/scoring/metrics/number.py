@@ -5,8 +5,8 @@ r"""Numbers and lists of numbers, compared by what they say and not by how they 
 ``about`` or the like between). Else the last number of the text. A bare ``one`` is a number only in a text
 without another one. Spellings that are read: ``support/numbers.py``.
 
-What is only a part, of ``18\pi``, ``8\sqrt{5}-6``, ``1:3`` or ``6 to 8``, is not the number. Where the answer ends with
-such a formula and it comes to a number, that number is compared: ``3 + 5`` is 8.
+What is only a part, of ``18\pi``, ``8\sqrt{5}-6``, ``1:3`` or ``6 to 8``, is not the number. Where the answer ends
+with such a formula and it comes to a number, that number is compared: ``3 + 5`` is 8.
 
 *When it is right.* It differs from the gold by at most half a unit of the last decimal that counts: as many as
 the tag ``precision`` says, else as many as the gold shows. A gold without decimals, a fraction, and the tag

@@ -52,6 +52,7 @@ _HTML = re.compile(r"<(su[pb])>([^<>]{1,40})</\1>")
 _VULGAR = re.compile("(?<=[0-9])([¼½¾⅐-⅞])")
 _TIMES_TEN = re.compile(r"(?<=[0-9a-zA-Zπ}])\s?[xX]\s?(?=10\s?\^)")
 _DEGREE = re.compile(r"\^\s?(?:\{\s?\\circ\s?\}|\\circ\b|\{\s?°\s?\}|°)|\{\s?\}\^\s?\\circ\b")
+_PROSE = re.compile(r"\s\$?\s?[A-Za-z]")
 _TOKEN = re.compile(
     r"(?P<space>\s+)"
     r"|(?P<number>(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])|[0-9]+)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3}(?![0-9A-Za-z]))?|\.[0-9]+)"
@@ -157,7 +158,8 @@ def _letters(letters: str, start: int, plain: str, glued: bool) -> list[Token]:
         or plain[start - 1 : start] in ("}", ")")
         or plain[end : end + 1] in ("^", "_")
     )
-    if len(letters) > 3 or (len(letters) == 3 and not touched) or (len(letters) > 1 and not glued and start):
+    in_prose = len(letters) > 1 and not glued and (start > 0 or _PROSE.match(plain, end) is not None)
+    if len(letters) > 3 or (len(letters) == 3 and not touched) or in_prose:
         return [Token("word", letters, start, end, glued)]
     single = [(letter, start + place) for place, letter in enumerate(letters)]
     return [

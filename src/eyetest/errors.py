@@ -39,6 +39,10 @@ class ItemError(InputError):
         self.where, self.field, self.found, self.expected = where, field, found, expected
 
 
+class DamagedWarning(UserWarning):
+    """Part of what was stored is damaged and left out; the rest is used."""
+
+
 class ExportError(EyetestError):
     """The target format has no way to hold this item."""
 

@@ -1,7 +1,8 @@
 """Tables of records as files that people open: Parquet, CSV or JSON Lines, by the file's name."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from eyetest.checksums import add_checksum, has_checksum
 from eyetest.errors import InputError
 from eyetest.records import columns
 from eyetest.replacing import refuse_to_lose, replacing_file
@@ -31,7 +33,7 @@ def write_records(
         if to.suffix == ".parquet":
             version = str(getattr(kind, "table_version", 1))
             table = pa.Table.from_pylist(rows, schema=schema(kind)).replace_schema_metadata({"version": version})
-            pq.write_table(table, place, compression="zstd")
+            write_parquet(table, place)
         elif to.suffix == ".csv":
             with place.open("w", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, columns(kind))
@@ -45,13 +47,38 @@ def _cell(value: object) -> object:
     return value if value is None or isinstance(value, str | int | float) else msgspec.json.encode(value).decode()
 
 
-def read_parquet(path: Path) -> pa.Table:
-    """A whole Parquet file of ours; whatever is wrong with it becomes one line."""
+def write_parquet(table: pa.Table, place: Path) -> None:
+    """A table as a Parquet file that can tell when it was damaged."""
+    pq.write_table(table, place, compression="zstd")
+    add_checksum(place)
+
+
+def read_parquet(path: Path, unproven: Callable[[pa.Table], None] = lambda table: None) -> pa.Table:
+    """A whole Parquet file of ours; whatever is wrong with it becomes one line.
+
+    ``unproven`` looks closer at a table that has no checksum, as an older eyetest wrote it.
+    """
+    proven = has_checksum(path)
+    with damage_in_one_line(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        table = file.read()  # pq.read_table would load pandas where it is installed
+        table.validate(full=True)
+        if not proven:
+            unproven(table)
+        return table
+
+
+@contextmanager
+def damage_in_one_line(path: Path) -> Iterator[None]:
+    """Whatever Arrow and decoders say of a file that is not what it should be becomes one line."""
     try:
-        with pq.ParquetFile(path) as file:  # pq.read_table would load pandas where it is installed
-            return file.read()
-    except pa.ArrowException as error:
-        raise InputError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+        yield
+    except (pa.ArrowException, msgspec.DecodeError, ValueError, MemoryError, RecursionError) as error:
+        why = (str(error).splitlines() or ["more than memory holds"])[0]
+        raise InputError(f"{path} is damaged: {why}") from None
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise InputError(f"{path} is damaged: {str(error).splitlines()[0]}") from None  # pyarrow's, of damaged pages
 
 
 def from_columns(columns_: Sequence[Sequence[Any]], fields: pa.Schema) -> pa.Table:

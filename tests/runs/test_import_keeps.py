@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from eyetest.errors import DamagedWarning
 from eyetest.records import Answer, Asked, Response, RunBenchmark, RunStep
 from eyetest.runs import Run, RunWriter, read_responses
 from tests.runs.conftest import Eyetest
@@ -156,7 +157,7 @@ def test_a_run_that_is_being_written_is_left_alone(tmp_path: Path, run: Path, ey
     assert len(answers(run)) == 8
 
 
-@pytest.mark.parametrize("file", ["run.json", "plan.parquet", "responses/000001.parquet"])
+@pytest.mark.parametrize("file", ["run.json", "plan.parquet"])
 def test_a_damaged_run_is_said_to_be(tmp_path: Path, run: Path, eyetest: Eyetest, file: str) -> None:
     (run / file).write_bytes((run / file).read_bytes()[:-30])
     before = content(run)
@@ -165,6 +166,18 @@ def test_a_damaged_run_is_said_to_be(tmp_path: Path, run: Path, eyetest: Eyetest
     assert content(run) == before
     assert "damaged" in eyetest("export-answers", run, "--to", tmp_path / "out.csv").refused()
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_answers_that_were_damaged_come_back_with_their_file(tmp_path: Path, run: Path, eyetest: Eyetest) -> None:
+    before = answers(run)
+    part = run / "responses/000001.parquet"
+    part.write_bytes(part.read_bytes()[:-30])
+    assert "damaged" in eyetest("export-answers", run, "--to", tmp_path / "out.csv").refused()
+    assert not (tmp_path / "out.csv").exists()
+    told = eyetest("import-answers", jsonl(tmp_path / "again.jsonl", *FIRST), "--to", run).fine()
+    assert "000001.parquet is damaged" in told
+    with pytest.warns(DamagedWarning, match=r"000001\.parquet is damaged"):
+        assert answers(run) == before
 
 
 MANY = 25_000

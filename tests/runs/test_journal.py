@@ -2,6 +2,7 @@
 
 import errno
 import os
+import zlib
 from pathlib import Path
 
 import msgspec
@@ -40,14 +41,21 @@ def numbered(number: int, text: str = "A") -> Response:
 
 
 def lines(*responses: Response) -> bytes:
+    """A segment as an older eyetest wrote it."""
     return b"".join(msgspec.json.encode(response) + b"\n" for response in responses)
+
+
+def checked(*responses: Response) -> bytes:
+    """A segment as it is written now: each line ends with the CRC-32 of what it was without it."""
+    texts = [msgspec.json.encode(response) for response in responses]
+    return b"".join(text[:-1] + b',"crc":"%08x"}\n' % zlib.crc32(text) for text in texts)
 
 
 def test_every_field_comes_back_from_the_open_and_from_the_sealed_segment(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.append(FULL)
     journal.append(SPARE)
-    assert segment(tmp_path, 1).read_bytes() == lines(FULL, SPARE), "on disk before the next line of the caller"
+    assert segment(tmp_path, 1).read_bytes() == checked(FULL, SPARE), "on disk before the next line of the caller"
     assert list(read_responses(tmp_path)) == [FULL, SPARE]
     journal.close()
     assert not segment(tmp_path, 1).exists()
@@ -91,7 +99,7 @@ def test_sealing_changes_nothing(tmp_path_factory: pytest.TempPathFactory, found
     for part in ("journal", "responses"):
         (folder / part).mkdir()
     segment(folder, 1).write_bytes(lines(*found))
-    assert read_segment(segment(folder, 1)) == (found, 0)
+    assert read_segment(segment(folder, 1)) == (found, 0, [])
     seal(folder, 1)
     assert list(read_responses(folder)) == found
 
@@ -200,7 +208,7 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.Monk
         patch.setattr(os, "write", full)
         with pytest.raises(JournalError, match="the journal cannot be written: no space left on device"):
             journal.append(numbered(2))
-    assert segment(tmp_path, 1).read_bytes() == lines(numbered(1))
+    assert segment(tmp_path, 1).read_bytes() == checked(numbered(1))
     journal.append(numbered(3))
     journal.close()
     assert list(read_responses(tmp_path)) == [numbered(1), numbered(3)]

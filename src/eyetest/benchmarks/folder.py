@@ -5,7 +5,6 @@ when somebody looks, so a benchmark may be far larger than memory.
 """
 
 import hashlib
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,10 +19,12 @@ import pyarrow.parquet as pq
 from eyetest.benchmarks import itemtable
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.signing import is_as_written
+from eyetest.checksums import add_checksum, has_checksum
 from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, Counts, ImageRef, Item, Manifest, check
+from eyetest.regular_files import inside, read_regular
 from eyetest.replacing import refuse_to_lose, replacing_folder
-from eyetest.tables import array
+from eyetest.tables import array, damage_in_one_line
 
 MANIFEST = "benchmark.json"
 ITEMS = "items.parquet"
@@ -33,6 +34,8 @@ INPUTS = "inputs.json"
 README, CROISSANT, SAID = "README.md", "croissant.json", "card.yaml"
 """The card, and what people said for it, which outlives the items."""
 _OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, SAID)
+_FINGERPRINT = b"fingerprint"
+"""Under which the items' file notes whose items it holds."""
 _ROW_GROUP = 2_000
 _MOST_KEPT = 48 * 2**20
 _MOST_PENDING = 16 * 2**20
@@ -48,6 +51,8 @@ class Benchmark:
         self.path = path
         self.manifest = _read_manifest(path)
         self.images = ImageStore(path / _IMAGES)
+        self._checked: tuple[int, ...] = ()
+        """The items' file that was found sound."""
         self._ids: pa.ChunkedArray | None = None
         self._groups: dict[int, pa.Table] = {}
         _remember(path.absolute())
@@ -58,6 +63,7 @@ class Benchmark:
     def __iter__(self) -> Iterator[Item]:
         with self._items() as file:
             for batch in file.iter_batches(batch_size=_BATCH):
+                batch.validate(full=True)
                 yield from itemtable.from_batch(batch)
 
     def __getitem__(self, item_id: str) -> Item:
@@ -97,7 +103,7 @@ class Benchmark:
     def by_picture(self) -> list[int]:
         """All positions, items that share their first picture side by side, otherwise in the benchmark's order."""
         with self._items() as file:
-            images = file.read(columns=["images"]).column("images").combine_chunks()
+            images = _valid(file.read(columns=["images"])).column("images").combine_chunks()
         counts = pc.list_value_length(images).to_pylist()
         pictures = iter(pc.struct_field(images.flatten(), "sha256").to_pylist())
         first_seen: dict[str, int] = {}
@@ -111,7 +117,7 @@ class Benchmark:
         """A row group, kept for the next to ask: items that share a picture may lie far apart."""
         table = self._groups.pop(group, None)
         if table is None:
-            table = file.read_row_group(group)
+            table = _valid(file.read_row_group(group))
             while self._groups and table.nbytes + sum(t.nbytes for t in self._groups.values()) > _MOST_KEPT:
                 self._groups.pop(next(iter(self._groups)))
         self._groups[group] = table
@@ -126,16 +132,33 @@ class Benchmark:
 
     @contextmanager
     def _items(self) -> Iterator[pq.ParquetFile]:
-        """The items' file; whatever is wrong with it becomes one line."""
-        try:
-            with pq.ParquetFile(self.path / ITEMS, memory_map=True) as file:
+        """The items' file, found to be the one that the manifest speaks of; whatever is wrong becomes one line."""
+        path = inside(self.path / ITEMS, self.path)
+        with damage_in_one_line(self.path / ITEMS):
+            about = path.stat()
+            identity = (about.st_ino, about.st_size, about.st_mtime_ns)
+            if identity != self._checked:
+                has_checksum(path)
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                if identity != self._checked:
+                    self._refuse_others(file)
+                    self._checked = identity
                 yield file
-        except (pa.ArrowException, OSError, msgspec.DecodeError, UnicodeError) as error:
-            raise InputError(f"{self.path / ITEMS} is damaged: {str(error).splitlines()[0]}") from None
+
+    def _refuse_others(self, file: pq.ParquetFile) -> None:
+        """Refuse items that are not those of the manifest: cut, exchanged, or of another kind altogether."""
+        where, rows = self.path / ITEMS, file.metadata.num_rows
+        if not file.schema_arrow.equals(itemtable.SCHEMA):
+            raise InputError(f"{where} does not have the columns of a benchmark's items")
+        if rows != len(self):
+            raise InputError(f"{where} holds {rows:,} items, but {MANIFEST} speaks of {len(self):,}")
+        theirs = (file.metadata.metadata or {}).get(_FINGERPRINT)
+        if theirs is not None and theirs.decode("ascii", "replace") != self.manifest.fingerprint:
+            raise InputError(f"{where} holds the items of another benchmark than {MANIFEST} speaks of")
 
     def _id_column(self, file: pq.ParquetFile) -> pa.ChunkedArray:
         if self._ids is None:
-            self._ids = file.read(columns=["id"]).column("id")
+            self._ids = _valid(file.read(columns=["id"])).column("id")
         return self._ids
 
     def _nearest_id(self, item_id: str) -> str:
@@ -146,6 +169,11 @@ class Benchmark:
             if len(self) <= 20
             else nearest(item_id, ids).partition("known:")[0] or (f"the first is {short(ids[0])}")
         )
+
+
+def _valid(table: pa.Table) -> pa.Table:
+    table.validate(full=True)
+    return table
 
 
 def home_of(image: ImageRef) -> Benchmark | None:
@@ -172,7 +200,7 @@ def copy_without_pictures(benchmark: Benchmark, to: Path) -> None:
         return
     with replacing_folder(to) as place:
         for name in (MANIFEST, ITEMS):
-            shutil.copyfile(benchmark.path / name, place / name)
+            (place / name).write_bytes(read_regular(benchmark.path / name, benchmark.path))
 
 
 class BenchmarkWriter:
@@ -261,17 +289,18 @@ class BenchmarkWriter:
 
     def _finish(self) -> None:
         self._flush()
+        fingerprint = self._digest.hexdigest()
+        self._parquet.add_key_value_metadata({_FINGERPRINT: fingerprint})
         self._parquet.close()
         if not self._ids:
             raise InputError(f"no items, so {self.path} was not written")
+        add_checksum(self.folder / ITEMS)
         self.images.keep_only(self._used)
-        self.manifest = msgspec.structs.replace(
-            self.manifest, counts=self.counts, fingerprint=self._digest.hexdigest()
-        )
+        self.manifest = msgspec.structs.replace(self.manifest, counts=self.counts, fingerprint=fingerprint)
         text = msgspec.json.format(msgspec.json.encode(self.manifest), indent=2)
         (self.folder / MANIFEST).write_bytes(text + b"\n")
         if (self.path / SAID).is_file():
-            shutil.copyfile(self.path / SAID, self.folder / SAID)
+            (self.folder / SAID).write_bytes(read_regular(self.path / SAID, self.path))
 
 
 def is_benchmark(path: Path) -> bool:
@@ -297,7 +326,7 @@ def distinct_images(benchmark: Benchmark) -> Iterator[ImageRef]:
 
 def _read_manifest(path: Path) -> Manifest:
     try:
-        text = (path / MANIFEST).read_bytes()
+        text = read_regular(path / MANIFEST, path)
     except FileNotFoundError:
         raise InputError(f"{path} is no benchmark folder: there is no {MANIFEST} in it") from None
     try:
@@ -307,5 +336,5 @@ def _read_manifest(path: Path) -> Manifest:
                 f"{path} is a benchmark folder of version {short(version)}; this eyetest reads {FOLDER_VERSION}"
             )
         return msgspec.json.decode(text, type=Manifest)
-    except (msgspec.DecodeError, AttributeError, UnicodeError) as error:
+    except (msgspec.DecodeError, AttributeError, UnicodeError, RecursionError) as error:
         raise InputError(f"{path / MANIFEST} is not a benchmark manifest: {error}") from None

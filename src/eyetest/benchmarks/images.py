@@ -1,7 +1,8 @@
 """The one place where pictures are taken in, stored by the hash of their bytes, and opened again.
 
 Bytes are kept exactly as they came. Taking one in reads its header and looks at its end, which finds text files
-named .png, decompression bombs and cut-off data without decoding a single pixel of a sound picture.
+named .png, decompression bombs and cut-off data without decoding a single pixel of a sound picture. Giving one out
+hashes it again, so that what is sent, shown or exported is what was stored, and never a file from elsewhere.
 """
 
 import hashlib
@@ -16,15 +17,15 @@ from pathlib import Path
 from PIL import Image as Pillow
 from PIL import UnidentifiedImageError
 
-from eyetest.errors import ImageError, short
+from eyetest.errors import ImageError, InputError, short
 from eyetest.records import IMAGE_FORMATS, ImageFormat, ImageRef
+from eyetest.regular_files import inside, open_regular
 
 MAX_BYTES = 64 * 2**20
 MAX_PIXELS = 100_000_000
 _HASH = re.compile("[0-9a-f]{64}")
 _WRITERS = 2
 _MOST_WAITING = 8
-_OLD_FILE = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 _PILLOW_FORMATS = [name.upper() for name in IMAGE_FORMATS]
 _FORMAT_OF: dict[str, ImageFormat] = {**{name: name for name in IMAGE_FORMATS}, "mpo": "jpeg"}
@@ -40,6 +41,7 @@ class ImageStore:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._known: dict[str, ImageRef] = {}
+        self._folders: dict[str, Path] = {}
         self._writer: ThreadPoolExecutor | None = None
         self._waiting: deque[Future[None]] = deque()
 
@@ -63,20 +65,23 @@ class ImageStore:
         """Take a picture over from another store, sharing the file on disk where the disk can."""
         if image.sha256 in self._known:
             return
+        data = source.read(image)
         path = self.path(image)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            path.hardlink_to(source.path(image))
+            path.hardlink_to(source._file(image))
         except OSError:
-            path.write_bytes(source.read(image))
+            path.write_bytes(data)
         self._known[image.sha256] = image
 
     def read(self, image: ImageRef) -> bytes:
-        """The bytes of a picture, exactly as they came."""
+        """The bytes of a picture, exactly as they came; their hash is its name, or it is refused."""
         try:
-            file = os.open(self.path(image), _OLD_FILE)
+            file = open_regular(self._file(image))
         except FileNotFoundError:
             raise ImageError(f"picture {image.filename} is missing from {self.root}") from None
+        except InputError as error:
+            raise ImageError(f"picture {image.filename} cannot be used: {error}") from None
         try:
             size = os.fstat(file).st_size
             if size != image.size:
@@ -84,9 +89,20 @@ class ImageStore:
             data = os.read(file, size)
             while len(data) < size and (more := os.read(file, size - len(data))):
                 data += more
-            return data
         finally:
             os.close(file)
+        if hashlib.sha256(data).hexdigest() != image.sha256:
+            raise ImageError(f"picture {image.filename} in {self.root} is damaged: its bytes are not those of its name")
+        return data
+
+    def _file(self, image: ImageRef) -> Path:
+        """Where a picture's bytes are. A link counts only if it stays inside."""
+        path = self.path(image)
+        folder = self._folders.get(path.parent.name)
+        if folder is None:
+            folder = self._folders[path.parent.name] = inside(path.parent, self.root)
+        path = folder / path.name
+        return inside(path, self.root) if path.is_symlink() else path
 
     def open(self, image: ImageRef) -> Pillow.Image:
         """The picture itself, decoded."""

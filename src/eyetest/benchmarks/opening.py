@@ -19,6 +19,7 @@ from eyetest.benchmarks.rows import ReadOptions
 from eyetest.benchmarks.signing import is_as_written
 from eyetest.errors import InputError, ItemError
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
+from eyetest.regular_files import read_regular, refuse_special
 from eyetest.replacing import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.version import __version__
 
@@ -110,14 +111,15 @@ def refuse_one_above(path: Path) -> None:
     """What a refinement or a drawn world left is a folder with a benchmark inside, which is what was meant."""
     if not path.exists():
         raise InputError(f"{path} does not exist")
+    refuse_special(path)
     if is_benchmark(path / _INSIDE) and not is_benchmark(path):
         raise InputError(f"{path} is no benchmark, but holds one: name {path / _INSIDE}")
 
 
 def _written_by_us(folder: Path) -> tuple[str, ...]:
     """What an earlier export of ours left in a folder; nothing if the folder is somebody else's."""
-    with suppress(OSError, msgspec.DecodeError, UnicodeError):
-        names = msgspec.json.decode((folder / _MARKER).read_bytes(), type=tuple[str, ...])
+    with suppress(OSError, InputError, msgspec.DecodeError, UnicodeError):
+        names = msgspec.json.decode(read_regular(folder / _MARKER, folder), type=tuple[str, ...])
         kept = [name for name in names if name != README or is_as_written(folder / README)]
         return (*kept, _MARKER, "__pycache__")
     return ()
@@ -126,10 +128,11 @@ def _written_by_us(folder: Path) -> tuple[str, ...]:
 def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tuple[Path, ...], list[Skipped]]:
     if is_benchmark(source):
         raise InputError(f"{source} is a benchmark folder already: every command takes it as it is")
+    refuse_special(source)
     format_ = FORMATS[how.read.format] if how.read.format else recognise(source)
     if not source.exists():
         raise InputError(f"{source} does not exist")
-    file_name = _readable(source.resolve().name)
+    file_name = _readable(Path(os.path.abspath(source)).name)  # noqa: PTH100 (a link keeps its own name)
     manifest = Manifest(
         name=how.name or Path(file_name).stem,
         version=how.version,

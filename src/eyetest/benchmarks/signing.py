@@ -3,6 +3,9 @@
 import hashlib
 from pathlib import Path
 
+from eyetest.errors import InputError
+from eyetest.regular_files import read_regular
+
 _BEGIN, _END = "<!-- written by eyetest; the same until it is edited: ", " -->\n"
 
 
@@ -15,8 +18,8 @@ def signed(text: str) -> str:
 def is_as_written(path: Path) -> bool:
     """Whether a file is a signed text that nobody has touched."""
     try:
-        body, begin, rest = path.read_bytes().decode("utf-8").rpartition(f"\n{_BEGIN}")
-    except (OSError, UnicodeDecodeError):
+        body, begin, rest = read_regular(path, path.parent).decode("utf-8").rpartition(f"\n{_BEGIN}")
+    except (OSError, InputError, UnicodeDecodeError):
         return False
     return bool(begin) and rest == f"{_digest(body)}{_END}"
 

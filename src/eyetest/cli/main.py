@@ -3,13 +3,18 @@
 import importlib
 import signal
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from eyetest.cli.terminal import fail
-from eyetest.errors import EyetestError
+from eyetest.cli.terminal import fail, note
+from eyetest.errors import DamagedWarning, EyetestError
+from eyetest.regular_files import refuse_special
 from eyetest.version import __version__
 
 _COMMANDS = {
@@ -42,6 +47,17 @@ _COMMANDS = {
 _HELP = {"help_option_names": ["-h", "--help"]}
 
 
+class _Command(TyperCommand):
+    """Refuses pipes and devices among the paths that it is given, before anybody waits for them."""
+
+    def invoke(self, ctx: Any) -> Any:
+        for value in ctx.params.values():
+            for path in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(path, Path):
+                    refuse_special(path)
+        return super().invoke(ctx)
+
+
 class _Commands(TyperGroup):
     """Loads a command's module when the command is called, so that each starts as fast as it can."""
 
@@ -53,7 +69,7 @@ class _Commands(TyperGroup):
             return None
         module, _, function = _COMMANDS[name].partition(":")
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP)
-        alone.command(name)(getattr(importlib.import_module(f"eyetest.cli.{module}"), function))
+        alone.command(name, cls=_Command)(getattr(importlib.import_module(f"eyetest.cli.{module}"), function))
         return typer.main.get_command(alone)
 
 
@@ -82,11 +98,29 @@ def _options(
     pass
 
 
+@contextmanager
+def _telling_damage() -> Iterator[None]:
+    """What readers leave out because it is damaged is a note, told once, like all that the user should know."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", DamagedWarning)
+        shown = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+            if issubclass(category, DamagedWarning):
+                note(str(message))
+            else:
+                shown(message, category, *rest, **more)
+
+        warnings.showwarning = show
+        yield
+
+
 def main() -> None:
     """Run the command line."""
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
-        app()
+        with _telling_damage():
+            app()
     except EyetestError as error:
         fail(str(error))
         sys.exit(2)

@@ -40,7 +40,7 @@ def status(
     for reason, count in state["not_applicable"].items():
         note(f"{count:,} could not be asked: {reason}")
     if state["torn_lines"]:
-        note(f"{state['torn_lines']:,} journal lines were cut off by a kill; what they held is asked again")
+        note(f"{state['torn_lines']:,} journal lines were cut off by a kill or damaged; what they held is asked again")
 
 
 def survey(run: Run) -> dict[str, Any]:
@@ -76,6 +76,7 @@ def survey(run: Run) -> dict[str, Any]:
         "not_needed": last.saved if last else 0,
         "not_applicable": last.not_applicable if last else {},
         "torn_lines": run.torn,
+        "damaged": run.damaged,
     }
 
 

@@ -7,7 +7,8 @@ from functools import lru_cache
 import pybase64
 from PIL import Image as Pillow
 
-from eyetest.benchmarks.images import ImageStore
+from eyetest.benchmarks.images import MAX_PIXELS, ImageStore
+from eyetest.errors import ImageError
 from eyetest.records import GreyPicture, Picture
 
 _MOST_BYTES_KEPT = 16 * 2**20
@@ -37,7 +38,7 @@ class Pictures:
     def open(self, part: Picture | GreyPicture) -> Pillow.Image:
         """A picture, decoded, in red, green and blue."""
         if isinstance(part, GreyPicture):
-            return Pillow.new("RGB", (part.width, part.height), (_GREY,) * 3)
+            return _grey("RGB", part.width, part.height)
         return self._store.open(part.image).convert("RGB")
 
     def _keep(self, sha256: str, url: bytes) -> None:
@@ -51,5 +52,12 @@ class Pictures:
 def grey_url(width: int, height: int) -> bytes:
     """A plain grey PNG of a size."""
     file = io.BytesIO()
-    Pillow.new("L", (width, height), _GREY).save(file, "PNG", optimize=True)
+    _grey("L", width, height).save(file, "PNG", optimize=True)
     return b"data:image/png;base64," + pybase64.b64encode(file.getvalue())
+
+
+def _grey(mode: str, width: int, height: int) -> Pillow.Image:
+    """Grey of a size that a benchmark claims for a picture, which need not be true."""
+    if not 0 < width * height <= MAX_PIXELS:
+        raise ImageError(f"a picture of {width:,} × {height:,} pixels; at most {MAX_PIXELS:,} are made")
+    return Pillow.new(mode, (width, height), (_GREY,) * len(mode) if len(mode) > 1 else _GREY)

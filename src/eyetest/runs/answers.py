@@ -18,7 +18,7 @@ from eyetest.runs.folder import is_run
 from eyetest.runs.importing.files import is_sheet, read_rows
 from eyetest.runs.importing.values import convert
 from eyetest.runs.plan import plan_table
-from eyetest.runs.stored import stored_tables
+from eyetest.runs.stored import refuse_if_all_is_damaged, stored_tables
 from eyetest.tables import schema
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
@@ -140,6 +140,7 @@ def _newest_first(folder: Path) -> pa.Table:
     """What is stored, backwards, so that the first response to a request is the one that counts."""
     tables = [table.select(["request", *_SAID]).replace_schema_metadata() for table, _ in stored_tables(folder)]
     if not tables:
+        refuse_if_all_is_damaged(folder)
         return pa.schema(
             [("request", pa.string()), *((name, _SCHEMA.field(name).type) for name in _SAID)]
         ).empty_table()

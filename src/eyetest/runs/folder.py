@@ -18,11 +18,12 @@ import pyarrow as pa
 
 from eyetest.errors import EyetestError, InputError
 from eyetest.records import RUN_VERSION, ModelEntry, RunBenchmark, RunManifest, RunStep
+from eyetest.regular_files import read_regular
 from eyetest.replacing import replacing_file
 from eyetest.runs.journal import JOURNAL, RESPONSES, Journal
 from eyetest.runs.parts import count_rows
 from eyetest.runs.plan import PLAN, PlanWriter, plan_table, read_plan
-from eyetest.runs.stored import responses_table, stored_outcomes, torn_lines
+from eyetest.runs.stored import damaged_parts, responses_table, stored_outcomes, torn_lines
 from eyetest.version import __version__
 
 MANIFEST = "run.json"
@@ -89,6 +90,11 @@ class Run:
     def torn(self) -> int:
         """Lines of the journal that a kill left unfinished."""
         return torn_lines(self.path)
+
+    @cached_property
+    def damaged(self) -> list[str]:
+        """Parts of what is stored that are damaged and left out, a line each."""
+        return damaged_parts(self.path)
 
     @property
     def writer(self) -> int | None:
@@ -192,8 +198,8 @@ def is_run(path: Path) -> bool:
 
 def _read_manifest(path: Path) -> RunManifest:
     try:
-        manifest = msgspec.json.decode((path / MANIFEST).read_bytes(), type=RunManifest)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        manifest = msgspec.json.decode(read_regular(path / MANIFEST, path), type=RunManifest)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path / MANIFEST} is damaged: {error}") from None
     if manifest.run_version > RUN_VERSION:
         raise InputError(f"{path} was written by a newer eyetest (folder version {manifest.run_version})")

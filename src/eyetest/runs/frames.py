@@ -1,16 +1,21 @@
 """A run as a Polars frame: who was asked what, and what they said."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from eyetest.checksums import has_checksum
 from eyetest.errors import InputError
+from eyetest.regular_files import inside
 from eyetest.runs import responsetable
-from eyetest.runs.journal import read_segment, sealed, segment, segment_numbers
+from eyetest.runs.journal import sealed, segment_numbers
 from eyetest.runs.plan import PLAN, plan_table
+from eyetest.runs.stored import read_part, refuse_if_all_is_damaged, tell_damage
+from eyetest.tables import damage_in_one_line
 
 _FEW = ("model", "sight", "ask", "shots", "marks", "method")
 """Columns of few different values; as categories, ten million rows of them fit into memory."""
@@ -23,7 +28,7 @@ def answers_frame(folder: Path) -> pl.LazyFrame:
     Rows stand in the order of the plan, so that what is made of them is the same each time.
     """
     path = folder / PLAN
-    plan = _scan(path) if path.exists() else _frame(plan_table(folder))
+    plan = scan_table(path) if path.exists() else _frame(plan_table(folder))
     plan = plan.with_columns(pl.col(_FEW).cast(pl.Categorical))
     said = responses_frame(folder).with_columns(pl.col("outcome").cast(pl.Categorical))
     return plan.join(said, on="request", how="inner", maintain_order="left")
@@ -33,6 +38,7 @@ def responses_frame(folder: Path) -> pl.LazyFrame:
     """The responses that count, one row a request: of a request that was asked again, the last."""
     parts = [part for number in sorted(segment_numbers(folder)) if (part := part_frame(folder, number)) is not None]
     if not parts:
+        refuse_if_all_is_damaged(folder)
         return _frame(responsetable.SCHEMA.empty_table()).select(_SAID)
     frame = pl.concat(parts)
     with one_line_if_damaged(folder):
@@ -46,24 +52,32 @@ def one_line_if_damaged(place: Path) -> Iterator[None]:
     """Whatever is wrong with the tables that a lazy frame reads shows when it is collected; it becomes one line."""
     try:
         yield
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise InputError(f"{place} is damaged: {(str(error).splitlines() or ['?'])[0]}") from None
 
 
-def part_frame(folder: Path, number: int) -> pl.LazyFrame | None:
-    """One segment. It may be sealed between looking for it and opening it; then its Parquet file is there instead."""
-    if not sealed(folder, number).exists():
-        try:
-            return _frame(responsetable.to_table(read_segment(segment(folder, number))[0])).select(_SAID)
-        except FileNotFoundError:
-            if not sealed(folder, number).exists():  # an empty segment goes without a trace
-                return None
-    return _scan(sealed(folder, number)).select(_SAID)
+def scan_table(path: Path) -> pl.LazyFrame:
+    """A table of ours, lazily, by its name alone: brackets and stars in it are no pattern.
 
-
-def _scan(path: Path) -> pl.LazyFrame:
-    """A file by its name alone: brackets and stars in it are no pattern."""
+    Polars believes what a file says, so one without a checksum is gone through by Arrow first, which does not.
+    """
+    path = inside(path, path.parent)
+    if not has_checksum(path):
+        with damage_in_one_line(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for batch in file.iter_batches():
+                batch.validate(full=True)
     return pl.scan_parquet(path, glob=False)
+
+
+def part_frame(folder: Path, number: int) -> pl.LazyFrame | None:
+    """One segment: lazily where it is sealed and sure of itself, otherwise as it can be read."""
+    with suppress(InputError, FileNotFoundError):
+        path = inside(sealed(folder, number), folder)
+        if has_checksum(path):
+            return pl.scan_parquet(path, glob=False).select(_SAID)
+    part = read_part(folder, number)
+    tell_damage(part)
+    return None if part.table is None else _frame(part.table.select(_SAID))
 
 
 def _frame(table: pa.Table) -> pl.LazyFrame:

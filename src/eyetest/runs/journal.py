@@ -3,28 +3,35 @@
 A writer appends to a segment of its own, ``journal/000007.jsonl``, and never to one that it did not begin, so a line
 that a killed process left torn stays the last of its file. A full segment is sealed in the background into
 ``responses/000007.parquet``, which takes its place in one step. Whoever finds both reads the sealed one.
+
+A line ends with the CRC-32 of what comes before it, and a sealed segment knows its SHA-256, so damage is found and costs
+no more than what it hit.
 """
 
 import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from eyetest.errors import EyetestError
+from eyetest.errors import EyetestError, InputError
 from eyetest.records import Response
+from eyetest.regular_files import inside, read_regular
 from eyetest.replacing import replacing_file, sweep
 from eyetest.runs import responsetable
-from eyetest.tables import read_parquet
+from eyetest.tables import read_parquet, write_parquet
 
 JOURNAL = "journal"
 RESPONSES = "responses"
 _ROWS_A_SEGMENT = 5_000
 _BYTES_A_SEGMENT = 64 * 2**20
 _SYNC_SECONDS = 1.0
+_CHECK = b',"crc":"%08x"}'
+_CHECK_SIZE = len(_CHECK % 0)
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Response).decode
 
@@ -114,11 +121,12 @@ class Journal:
 
 def _line(response: Response) -> bytes:
     try:
-        return _encode(response) + b"\n"
+        text = _encode(response)
     except UnicodeEncodeError:  # half a surrogate pair, which no UTF-8 can hold
         texts = {name: value for name, value in msgspec.structs.asdict(response).items() if isinstance(value, str)}
         whole = {name: value.encode("utf-8", "replace").decode() for name, value in texts.items()}
-        return _encode(msgspec.structs.replace(response, **whole)) + b"\n"
+        text = _encode(msgspec.structs.replace(response, **whole))
+    return b"%b%b\n" % (text[:-1], _CHECK % crc32(text))
 
 
 def segment(folder: Path, number: int) -> Path:
@@ -134,38 +142,86 @@ def sealed(folder: Path, number: int) -> Path:
 def segment_numbers(folder: Path) -> set[int]:
     """Numbers of all segments, open or sealed."""
     files = [*(folder / JOURNAL).glob("*.jsonl"), *(folder / RESPONSES).glob("*.parquet")]
-    return {int(path.stem) for path in files if path.stem.isdigit()}
+    return {int(path.stem) for path in files if path.stem.isdecimal() and path.stem.isascii()}
 
 
 def seal(folder: Path, number: int) -> None:
-    """Turn a segment that nobody writes to any more into Parquet."""
-    path = segment(folder, number)
-    if sealed(folder, number).exists():
+    """Turn a segment that nobody writes to any more into Parquet. Lines that are damaged are kept beside it."""
+    path, damaged = segment(folder, number), False
+    if _is_sound(folder, number):
         sweep(sealed(folder, number))
     else:
-        responses, torn = read_segment(path)
-        if responses:
-            table = responsetable.to_table(responses).replace_schema_metadata({"torn": str(torn)})
+        found = read_segment(path)
+        if found.responses:
+            table = responsetable.to_table(found.responses)
             with replacing_file(sealed(folder, number)) as place:
-                pq.write_table(table, place, compression="zstd")
-        elif torn:
+                write_parquet(table.replace_schema_metadata({"torn": str(found.torn + len(found.damaged))}), place)
+        elif found.torn or found.damaged:
             return
-    path.unlink(missing_ok=True)
+        damaged = bool(found.damaged)
+    if damaged:
+        path.replace(path.with_suffix(".damaged"))
+    else:
+        path.unlink(missing_ok=True)
 
 
-def read_segment(path: Path) -> tuple[list[Response], int]:
-    """The responses of an open segment, and how many lines are torn or damaged."""
-    responses, torn = [], 0
-    for line in path.read_bytes().split(b"\n"):
+def _is_sound(folder: Path, number: int) -> bool:
+    try:
+        read_sealed(folder, number)
+    except (FileNotFoundError, InputError):
+        return False
+    return True
+
+
+class Segment(NamedTuple):
+    """What an open segment holds."""
+
+    responses: list[Response]
+    torn: int
+    """Lines that a kill left unfinished: one, or none."""
+    damaged: list[int]
+    """Numbers of the lines, from 1, that are not what was written."""
+
+
+def read_segment(path: Path) -> Segment:
+    """The responses of an open segment. An older eyetest wrote lines without a checksum, but never among others."""
+    *lines, last = read_regular(path, path.parent.parent).split(b"\n")
+    checked = any(_stated(line) is not None for line in lines)
+    responses, damaged = [], []
+    for number, line in enumerate(lines, 1):
         if line:
             try:
-                responses.append(_decode(line))
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                torn += 1
-    return responses, torn
+                responses.append(_response(line, checked))
+            except (msgspec.DecodeError, ValueError, RecursionError):
+                damaged.append(number)
+    if last:
+        try:
+            responses.append(_response(last, checked))
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            return Segment(responses, 1, damaged)
+    return Segment(responses, 0, damaged)
 
 
-def read_sealed(path: Path) -> tuple[pa.Table, int]:
-    """The table of a sealed segment, and how many lines were torn before it was sealed."""
-    table = read_parquet(path)
+def _response(line: bytes, checked: bool) -> Response:
+    stated = _stated(line)
+    if stated is not None:
+        line = line[:-_CHECK_SIZE] + b"}"
+    if checked and stated != b"%08x" % crc32(line):
+        raise ValueError("its checksum does not fit")
+    response = _decode(line)
+    if not checked:
+        bytes.fromhex(response.request)
+    return response
+
+
+def _stated(line: bytes) -> bytes | None:
+    """The checksum that a line ends with."""
+    end = line[-_CHECK_SIZE:]
+    return end[8:16] if end.startswith(_CHECK[:8]) and end.endswith(_CHECK[-2:]) else None
+
+
+def read_sealed(folder: Path, number: int) -> tuple[pa.Table, int]:
+    """The table of a sealed segment, and how many lines were lost before it was sealed."""
+    path = inside(sealed(folder, number), folder)
+    table = read_parquet(path, responsetable.refuse_damaged)
     return table, int((table.schema.metadata or {}).get(b"torn", b"0"))

@@ -7,9 +7,12 @@ from types import TracebackType
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from eyetest.checksums import add_checksum
+from eyetest.errors import InputError
 from eyetest.records import Asked, Planned, columns
+from eyetest.regular_files import inside
 from eyetest.replacing import replacing_file
-from eyetest.tables import from_columns, read_parquet, schema
+from eyetest.tables import from_columns, read_parquet, schema, write_parquet
 
 PLAN = "plan.parquet"
 _SCHEMA = schema(Planned).with_metadata({"version": str(Planned.table_version)})
@@ -51,8 +54,12 @@ class PlanWriter:
     ) -> None:
         self._flush()
         self._parquet.close()
-        if kind is None and self._path.exists():
-            self._keep_the_rest()
+        try:
+            if kind is None:
+                self._complete()
+        except BaseException as failure:
+            self._replacing.__exit__(type(failure), failure, failure.__traceback__)
+            raise
         self._replacing.__exit__(kind, error, trace)
 
     def _flush(self) -> None:
@@ -62,17 +69,37 @@ class PlanWriter:
         for column in self._columns:
             column.clear()
 
-    def _keep_the_rest(self) -> None:
-        old, new = read_parquet(self._path), read_parquet(self._place)
-        rest = old.join(new.select(_KEY), keys=_KEY, join_type="left anti", use_threads=False).select(_SCHEMA.names)
-        if len(rest):
-            pq.write_table(pa.concat_tables([rest, new]).cast(_SCHEMA), self._place, compression="zstd")
+    def _complete(self) -> None:
+        """Keep what an older plan has beside these rows."""
+        if self._path.exists():
+            old, new = _read(self._path), read_parquet(self._place)
+            rest = old.join(new.select(_KEY), keys=_KEY, join_type="left anti", use_threads=False)
+            if len(rest):
+                table = pa.concat_tables([rest.select(_SCHEMA.names), new]).cast(_SCHEMA)
+                write_parquet(table, self._place)
+                return
+        add_checksum(self._place)
 
 
 def plan_table(folder: Path) -> pa.Table:
     """The whole plan."""
     path = folder / PLAN
-    return read_parquet(path) if path.exists() else _SCHEMA.empty_table()
+    return _read(path) if path.exists() else _SCHEMA.empty_table()
+
+
+def _read(path: Path) -> pa.Table:
+    try:
+        inside(path, path.parent)
+        return read_parquet(path, _refuse_damaged)
+    except InputError as error:
+        raise InputError(f"{error}; put it aside, and run or import again what it was about: answers are kept") from None
+
+
+def _refuse_damaged(table: pa.Table) -> None:
+    if not table.schema.equals(_SCHEMA):
+        raise ValueError("its columns are not those of a plan")
+    for request in table.column("request").to_pylist():
+        bytes.fromhex(request or "no request")
 
 
 def read_plan(folder: Path) -> Iterator[Planned]:

@@ -41,6 +41,16 @@ def to_table(responses: Iterable[Response]) -> pa.Table:
     return from_columns(columns, SCHEMA)
 
 
+def refuse_damaged(table: pa.Table) -> None:
+    """Find values in a table without a checksum that no response has, before they are used."""
+    if not table.schema.equals(SCHEMA):
+        raise ValueError("its columns are not those of responses")
+    int((table.schema.metadata or {}).get(b"torn", b"0"))
+    for batch in table.to_batches():
+        for response in from_batch(batch):
+            bytes.fromhex(response.request)
+
+
 def from_batch(batch: pa.RecordBatch) -> Iterator[Response]:
     """Responses of an Arrow batch."""
     for row in batch.to_pylist():

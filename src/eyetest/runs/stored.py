@@ -1,32 +1,94 @@
 """What a run has been answered so far, read at any time, also while it is being written."""
 
+import warnings
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from eyetest.errors import DamagedWarning, InputError
 from eyetest.records import Response
 from eyetest.runs import responsetable
-from eyetest.runs.journal import read_sealed, read_segment, sealed, segment, segment_numbers
+from eyetest.runs.journal import read_sealed, read_segment, segment, segment_numbers
+
+_MOST_NAMED = 5
+
+
+class Part(NamedTuple):
+    """One segment, open or sealed."""
+
+    table: pa.Table | None
+    """Its responses; None where it cannot be read, or went away empty."""
+    torn: int = 0
+    """Lines that were lost to a kill."""
+    damage: str = ""
+    """What is wrong with it, for people."""
+
+
+def read_part(folder: Path, number: int) -> Part:
+    """A segment from wherever it is.
+
+    It may be sealed between looking for it and opening it; then its Parquet file is there instead. One that is damaged
+    counts only where the journal does not hold it any more.
+    """
+    damage = ""
+    for look in (_sealed_part, _open_part, _sealed_part):
+        try:
+            return look(folder, number)
+        except FileNotFoundError:
+            continue
+        except InputError as error:
+            damage = damage or str(error)
+    return Part(None, damage=damage)
+
+
+def _sealed_part(folder: Path, number: int) -> Part:
+    return Part(*read_sealed(folder, number))
+
+
+def _open_part(folder: Path, number: int) -> Part:
+    path = segment(folder, number)
+    found = read_segment(path)
+    damage = f"{path} is damaged: {_lines(found.damaged)} not what was written" if found.damaged else ""
+    return Part(responsetable.to_table(found.responses), found.torn + len(found.damaged), damage)
+
+
+def _lines(numbers: list[int]) -> str:
+    named = ", ".join(str(number) for number in numbers[:_MOST_NAMED])
+    if len(numbers) == 1:
+        return f"line {named} is"
+    more = f" and {len(numbers) - _MOST_NAMED:,} more" if len(numbers) > _MOST_NAMED else ""
+    return f"lines {named}{more} are"
 
 
 def stored_tables(folder: Path) -> Iterator[tuple[pa.Table, int]]:
-    """Each segment as a table, oldest first, with its number of torn lines.
-
-    A segment may be sealed between looking for it and opening it; then its Parquet file is there instead.
-    """
+    """Each segment as a table, oldest first, with its number of torn lines. What is damaged is told and left out."""
     for number in sorted(segment_numbers(folder)):
-        try:
-            yield read_sealed(sealed(folder, number))
-        except FileNotFoundError:
-            try:
-                responses, torn = read_segment(segment(folder, number))
-                yield responsetable.to_table(responses), torn
-            except FileNotFoundError:
-                with suppress(FileNotFoundError):  # an empty segment goes without a trace
-                    yield read_sealed(sealed(folder, number))
+        part = read_part(folder, number)
+        tell_damage(part)
+        if part.table is not None:
+            yield part.table, part.torn
+
+
+def tell_damage(part: Part) -> None:
+    """Say once what is left out."""
+    if part.damage:
+        told = f"{part.damage}; what is damaged is left out, and the next run asks it again"
+        warnings.warn(told, DamagedWarning, stacklevel=1)  # its text and this line: told once a process
+
+
+def refuse_if_all_is_damaged(folder: Path) -> None:
+    """For those who would make a table of nothing: an empty one would look as if nothing had been asked."""
+    if damage := damaged_parts(folder):
+        raise InputError(damage[0])
+
+
+def damaged_parts(folder: Path) -> list[str]:
+    """What is damaged, a line each."""
+    parts = (read_part(folder, number) for number in sorted(segment_numbers(folder)))
+    return [part.damage for part in parts if part.damage]
 
 
 def read_responses(folder: Path) -> Iterator[Response]:

@@ -1,5 +1,7 @@
 """A folder saved by Hugging Face ``datasets`` (``save_to_disk``), read and written without that package."""
 
+import os
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,11 +17,14 @@ from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, RowReader
 from eyetest.benchmarks.rows.arrow import ArrowRows, Part
 from eyetest.errors import InputError, short
+from eyetest.regular_files import inside, open_regular, read_regular
 
 _STATE = "state.json"
 _INFO = "dataset_info.json"
 _SPLITS = "dataset_dict.json"
 _DATA = "data-00000-of-00001.arrow"
+_SHARD = re.compile(r"-\d{5}-of-(?P<of>\d{5})\.arrow$")
+_STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
 _Json = TypeVar("_Json")
 
 
@@ -38,11 +43,13 @@ class DatasetsFolder:
         """Start reading."""
         folders = {"": path}
         if (path / _SPLITS).is_file():
-            folders = {name: _inside(path, name) for name in _read_json(path / _SPLITS, _Splits).splits}
+            folders = {name: _inside(path, name, path) for name in _read_json(path / _SPLITS, path, _Splits).splits}
         parts, schema = [], None
         for split, folder in folders.items():
-            for entry in _read_json(folder / _STATE, _State).data_files:
-                file = _inside(folder, entry.filename)
+            names = [entry.filename for entry in _read_json(folder / _STATE, path, _State).data_files]
+            _refuse_missing_shards(folder, names)
+            for name in names:
+                file = _inside(folder, name, path)
                 found, rows = _inspect(file)
                 if schema is not None and set(found.names) != set(schema.names):
                     raise InputError(f"{file} has other columns than the first split")
@@ -88,21 +95,29 @@ class _State(msgspec.Struct):
     data_files: list[_File] = msgspec.field(name="_data_files")
 
 
-def _read_json(path: Path, kind: type[_Json]) -> _Json:
+def _read_json(path: Path, root: Path, kind: type[_Json]) -> _Json:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode(read_regular(path, root), type=kind)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {(error.strerror or '').lower()}") from None
-    except (msgspec.DecodeError, UnicodeError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise InputError(f"{path} is not as datasets writes it: {error}") from None
 
 
-def _inside(folder: Path, name: str) -> Path:
+def _inside(folder: Path, name: str, root: Path) -> Path:
     """A file or folder that metadata names, as long as it is inside."""
     path = folder / name
-    if "\0" in name or not path.resolve().is_relative_to(folder.resolve()):
+    if "\0" in name or ".." in Path(name).parts or Path(name).is_absolute():
         raise InputError(f"{folder}: {short(name)} leaves the folder")
+    inside(path, root)
     return path
+
+
+def _refuse_missing_shards(folder: Path, names: list[str]) -> None:
+    """Names of shards say how many there are, so that a list that was cut is not taken for the whole."""
+    shards = [shard for name in names if (shard := _SHARD.search(name))]
+    if shards and len(shards) != int(shards[0]["of"]):
+        raise InputError(f"{folder / _STATE} names {len(shards):,} data files, of {int(shards[0]['of']):,} that there are")
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:
@@ -121,11 +136,22 @@ def _inspect(file: Path) -> tuple[pa.Schema, int]:
 
 
 def _batches(file: Path) -> Iterator[pa.RecordBatch]:
+    """The batches of a stream, to its end. Not mapped into memory: a file that shrinks would end the process."""
     try:
-        with pa.memory_map(str(file)) as source, pa.ipc.open_stream(source) as stream:
+        os.close(open_regular(file.resolve()))
+        with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as stream:
             yield from stream
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{file} is no Arrow file of datasets: {str(error).splitlines()[0]}") from None
+            if source.tell() != source.size() or not _ends(source):
+                raise InputError(f"{file} is cut or damaged: its stream does not end where the file does")
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+        why = (str(error).splitlines() or ["more than memory holds"])[0]
+        raise InputError(f"{file} is no Arrow file of datasets: {why}") from None
+
+
+def _ends(source: pa.NativeFile) -> bool:
+    """Whether a stream has its last mark. Without this, one that was cut between two batches looks whole."""
+    source.seek(max(source.size() - len(_STREAM_END), 0))
+    return bool(source.read() == _STREAM_END)
 
 
 FORMAT = DatasetsFolder()

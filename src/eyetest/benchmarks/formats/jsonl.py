@@ -10,6 +10,7 @@ from eyetest.benchmarks.folder import Benchmark, distinct_images
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, Row, RowReader, plain_row
 from eyetest.errors import InputError, short
+from eyetest.regular_files import inside
 
 _MAX_LINE = 256 * 2**20
 _MAX_ARRAY = 2**30
@@ -76,7 +77,10 @@ class Jsonl:
 
     def read(self, path: Path, options: ReadOptions, store: ImageStore) -> RowReader:
         """Start reading."""
-        return RowReader(JsonRows(path / _USUAL_NAME if path.is_dir() else path), options, store)
+        if path.is_dir():
+            inside(path / _USUAL_NAME, path)
+            path /= _USUAL_NAME
+        return RowReader(JsonRows(path), options, store)
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write a folder: ``items.jsonl`` and ``images/``."""

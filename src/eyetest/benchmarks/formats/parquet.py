@@ -1,5 +1,6 @@
 """Parquet as on the Hugging Face hub: one file, or a folder of shards whose names tell the split."""
 
+import os
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -16,6 +17,7 @@ from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, RowReader
 from eyetest.benchmarks.rows.arrow import ArrowRows, Part
 from eyetest.errors import InputError
+from eyetest.regular_files import inside, open_regular
 
 _SHARD = re.compile(r"(?P<split>[A-Za-z][\w.]*?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet")
 _MAX_ROW_GROUP = 8 * 2**30
@@ -46,16 +48,19 @@ class Parquet:
 def write_parquet(benchmark: Benchmark, to: Path, shape: Shape) -> None:
     """Write one Parquet file in a shape, never holding more than a few pictures."""
     tables = ArrowTables(benchmark, shape)
-    with pq.ParquetWriter(to, tables.schema, compression="zstd") as writer:
+    with pq.ParquetWriter(to, tables.schema, compression="zstd", write_page_checksum=True) as writer:
         for table in tables:
             writer.write_table(table)
 
 
 def parquet_files(path: Path) -> list[Path]:
-    """The Parquet files that a path stands for, in order."""
+    """The Parquet files that a path stands for, in order. Those of a folder may not be links that leave it."""
     if not path.is_dir():
         return [path]
-    return sorted([*path.glob("*.parquet"), *path.glob("data/*.parquet")])
+    files = sorted([*path.glob("*.parquet"), *path.glob("data/*.parquet")])
+    for file in files:
+        os.close(open_regular(inside(file, path)))
+    return files
 
 
 def open_parquet(path: Path, options: ReadOptions) -> tuple[ArrowRows, ReadOptions]:
@@ -94,17 +99,17 @@ def _inspect(file: Path) -> tuple[pa.Schema, int]:
             if sizes and max(sizes) > _MAX_ROW_GROUP:
                 raise InputError(f"{file}: a row group unpacks to {max(sizes) / 2**30:.0f} GB; at most 8 GB are read")
             return opened.schema_arrow, metadata.num_rows
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{file} is not a Parquet file: {str(error).splitlines()[0]}") from None
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+        raise InputError(f"{file} is not a Parquet file: {(str(error).splitlines() or ['too large'])[0]}") from None
 
 
 def _batches(file: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
     try:
-        with pq.ParquetFile(file) as opened:
+        with pq.ParquetFile(file, page_checksum_verification=True) as opened:
             for group in range(opened.num_row_groups):
                 rows = _rows_at_once(opened.metadata.row_group(group))
                 yield from opened.iter_batches(batch_size=rows, row_groups=[group], columns=columns)
-    except (pa.ArrowException, OSError, MemoryError) as error:
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
         why = str(error).splitlines()[0] if str(error) else "more than memory holds"
         raise InputError(f"{file} is damaged: {why}") from None
 

@@ -66,6 +66,7 @@ class ArrowRows:
 
     def _values(self, part: Part) -> Iterator[dict[str, Any]]:
         for batch in part.batches():
+            _refuse_damaged(part, batch)
             for start in range(0, batch.num_rows, _SLICE):
                 piece = batch.slice(start, _SLICE)
                 names = piece.schema.names
@@ -79,8 +80,6 @@ class ArrowRows:
             if pa.types.is_temporal(values.type) or pa.types.is_decimal(values.type):
                 values = values.cast(pa.string())
             found: list[Any] = values.to_pylist()
-        except UnicodeDecodeError:
-            raise InputError(f"{part.name}: {name}: found bytes that are not UTF-8, expected text") from None
         except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
             why = str(error).splitlines()[0]
             raise InputError(f"{part.name}: {name} cannot be read ({why}); leave it out with --drop {name}") from None
@@ -89,6 +88,17 @@ class ArrowRows:
         if pa.types.is_floating(values.type):
             return [value if value is not None and math.isfinite(value) else None for value in found]
         return found
+
+
+def _refuse_damaged(part: Part, batch: pa.RecordBatch) -> None:
+    """Look at every offset and every text before anybody follows one: Arrow itself believes what a file says."""
+    for name, values in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            values.validate(full=True)
+        except pa.ArrowException as error:
+            why = str(error).splitlines()[0]
+            what = "found bytes that are not UTF-8, expected text" if "UTF8" in why else f"is damaged ({why})"
+            raise InputError(f"{part.name}: {name}: {what}") from None
 
 
 def _class_labels(schema: pa.Schema) -> dict[str, list[str]]:

@@ -1,6 +1,6 @@
 """Pictures as rows hold them: bytes, ``{bytes, path}`` structs, paths, base64, data URLs, or lists of these.
 
-A path in a dataset is not permission to read it: it must stay inside the dataset's own folder.
+A path in a dataset is not permission to read it: it must stay inside the dataset's own folder, links included.
 """
 
 import binascii
@@ -12,8 +12,9 @@ import pybase64
 
 from eyetest.benchmarks.images import MAX_BYTES, ImageStore
 from eyetest.benchmarks.rows.literals import looks_like_list, parse_list
-from eyetest.errors import ImageError, short
+from eyetest.errors import ImageError, InputError, short
 from eyetest.records import ImageRef
+from eyetest.regular_files import inside, open_regular
 
 _LONGEST_PATH = 1024
 _SHORTEST_BASE64 = 32
@@ -74,14 +75,14 @@ class PictureLoader:
     def _read_file(self, name: str) -> bytes:
         try:
             path = self._root / name
-            if not path.resolve().is_relative_to(self._root):
-                raise ImageError(f"path {short(name)}, which leaves {self._root}")
-            if path.exists() and not path.is_file():
-                raise ImageError(f"path {short(name)} in {self._root} (not a file)")
-            with path.open("rb") as file:
+            real = inside(path, self._root)
+        except (InputError, TypeError, ValueError):
+            raise ImageError(f"path {short(name)}, which leaves {self._root}") from None
+        try:
+            with open(open_regular(real), "rb") as file:  # noqa: PTH123 (a descriptor)
                 data = file.read(MAX_BYTES + 1)
-        except (OSError, ValueError, TypeError, RuntimeError) as error:
-            why = getattr(error, "strerror", "") or "not a path"
+        except (OSError, InputError) as error:
+            why = getattr(error, "strerror", "") or "not a file"
             raise ImageError(f"path {short(name)} in {self._root} ({why.lower()})") from None
         self.files[path] = None
         return data

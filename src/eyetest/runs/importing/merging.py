@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from eyetest.checksums import add_checksum
 from eyetest.errors import InputError
 from eyetest.records import Asked, Response, columns
 from eyetest.replacing import replacing_file
@@ -89,12 +90,11 @@ def compare(folder: Path, staging: Staging, ids: Collection[bytes], models: Coll
 def write(folder: Path, staging: Staging, merge: Merge) -> None:
     """Put the rows in place: all responses in one step, then the plan in one step. The run is locked."""
     number = max(segment_numbers(folder), default=0) + 1
-    with (
-        replacing_file(sealed(folder, number)) as place,
-        pq.ParquetWriter(place, responsetable.SCHEMA, compression="zstd") as file,
-    ):
-        for batch in _chosen(staging, merge):
-            file.write_batch(_responses(batch))
+    with replacing_file(sealed(folder, number)) as place:
+        with pq.ParquetWriter(place, responsetable.SCHEMA, compression="zstd") as file:
+            for batch in _chosen(staging, merge):
+                file.write_batch(_responses(batch))
+        add_checksum(place)
     with PlanWriter(folder) as plan:
         for batch in _chosen(staging, merge):
             plan.add_batch(batch)

@@ -1,8 +1,8 @@
 """A Parquet file that knows its own SHA-256, so that a flipped bit is found before anybody believes a number.
 
-The checksum is the last field of the file's footer, under the number that the Parquet format keeps free for extensions;
-every reader skips it. It covers the whole file but for itself. A file without one (of an older eyetest, or of somebody
-else) is as good as its pages look.
+The checksum is the last field of the file's footer, under the number that the Parquet format keeps free for
+extensions; every reader skips it. It covers the whole file but for itself. A file without one (of an older eyetest
+or of somebody else) is as good as its pages look.
 """
 
 import hashlib

@@ -1,9 +1,9 @@
 """Files that data names: only what lies inside the folder that the user named, and only plain files.
 
-Whoever hands a benchmark or a run on decides what its names lead to: a link may lead to a key in the home folder, a pipe
-never ends, a device may do anything. What the user names on the command line is their own and may be a link.
+Whoever hands a benchmark or a run on decides what its names lead to: a link may lead to a key in the home folder, a
+pipe never ends, a device may do anything. What the user names on the command line is their own and may be a link.
 
-A snapshot of the Hugging Face hub is a folder of links into the ``blobs`` of its repository, so these count as inside.
+A snapshot of the Hugging Face hub is a folder of links into the ``blobs`` of its repository; these count as inside.
 """
 
 import errno
@@ -56,12 +56,12 @@ def open_regular(path: Path | str) -> int:
 
 def read_regular(path: Path, root: Path, most: int = -1) -> bytes:
     """What a plain file inside a folder holds, or its first ``most`` bytes."""
-    with open(open_regular(inside(path, root)), "rb") as file:  # noqa: PTH123 (a descriptor)
+    with open(open_regular(inside(path, root)), "rb") as file:
         return file.read(most)
 
 
 def refuse_special(path: Path) -> None:
-    """Stop before a pipe, a socket or a device is read that the user named: it cannot be read twice, or never ends."""
+    """Stop before a pipe, a socket or a device is read that the user named: it may never end."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):

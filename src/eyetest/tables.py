@@ -53,13 +53,18 @@ def write_parquet(table: pa.Table, place: Path) -> None:
     add_checksum(place)
 
 
-def read_parquet(path: Path, unproven: Callable[[pa.Table], None] = lambda table: None) -> pa.Table:
+def read_parquet(
+    path: Path, fields: pa.Schema | None = None, unproven: Callable[[pa.Table], None] = lambda table: None
+) -> pa.Table:
     """A whole Parquet file of ours; whatever is wrong with it becomes one line.
 
-    ``unproven`` looks closer at a table that has no checksum, as an older eyetest wrote it.
+    ``fields`` are the columns that it must have. ``unproven`` looks closer at a table that has no checksum, as an
+    older eyetest wrote it.
     """
     proven = has_checksum(path)
     with damage_in_one_line(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        if fields is not None and not file.schema_arrow.equals(fields):
+            raise ValueError("its columns are others than it should have")
         table = file.read()  # pq.read_table would load pandas where it is installed
         table.validate(full=True)
         if not proven:
@@ -74,11 +79,12 @@ def damage_in_one_line(path: Path) -> Iterator[None]:
         yield
     except (pa.ArrowException, msgspec.DecodeError, ValueError, MemoryError, RecursionError) as error:
         why = (str(error).splitlines() or ["more than memory holds"])[0]
-        raise InputError(f"{path} is damaged: {why}") from None
+        raise InputError(f"{path} is damaged: {why.rstrip('.')}") from None
     except OSError as error:
         if error.errno is not None:
             raise
-        raise InputError(f"{path} is damaged: {str(error).splitlines()[0]}") from None  # pyarrow's, of damaged pages
+        why = str(error).splitlines()[0]  # pyarrow's, of damaged pages
+        raise InputError(f"{path} is damaged: {why.rstrip('.')}") from None
 
 
 def from_columns(columns_: Sequence[Sequence[Any]], fields: pa.Schema) -> pa.Table:

@@ -172,7 +172,9 @@ def test_answers_that_were_damaged_come_back_with_their_file(tmp_path: Path, run
     before = answers(run)
     part = run / "responses/000001.parquet"
     part.write_bytes(part.read_bytes()[:-30])
-    assert "damaged" in eyetest("export-answers", run, "--to", tmp_path / "out.csv").refused()
+    refused = eyetest("export-answers", run, "--to", tmp_path / "out.csv")
+    assert refused.code == 2
+    assert "000001.parquet is damaged" in refused.err.splitlines()[-1]
     assert not (tmp_path / "out.csv").exists()
     told = eyetest("import-answers", jsonl(tmp_path / "again.jsonl", *FIRST), "--to", run).fine()
     assert "000001.parquet is damaged" in told

@@ -40,7 +40,7 @@ def status(
     for reason, count in state["not_applicable"].items():
         note(f"{count:,} could not be asked: {reason}")
     if state["torn_lines"]:
-        note(f"{state['torn_lines']:,} journal lines were cut off by a kill or damaged; what they held is asked again")
+        note(f"{state['torn_lines']:,} journal lines were cut off by a kill or damaged; they are asked again")
 
 
 def survey(run: Run) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
+from eyetest.checksums import add_checksum
 from eyetest.records import Condition, Item, Message, ModelEntry, Prompt, Score, Words, columns, shown_order
 from eyetest.replacing import replacing_file
 from eyetest.running.progress import Progress
@@ -53,6 +54,7 @@ def judge_run(
     with replacing_file(place) as file:
         metadata = msgspec.structs.replace(made, judge=judges).metadata()
         _replaced(scores, new).write_parquet(file, compression="zstd", metadata=metadata)
+        add_checksum(file)
     return len(new), progress
 
 

@@ -15,7 +15,7 @@ from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import ITEMS
 from eyetest.running.mended import MendedBenchmark
 from eyetest.runs import Run
-from eyetest.runs.frames import part_frame
+from eyetest.runs.frames import part_frame, scan_table
 from eyetest.runs.parts import content_id, part_ids
 from eyetest.runs.plan import PLAN
 from eyetest.scoring import Scorer
@@ -114,5 +114,5 @@ def _are_planned(folder: Path, parts: set[int]) -> bool:
     frames = [frame.select("request") for number in parts if (frame := part_frame(folder, number)) is not None]
     if not frames:
         return False
-    plan = pl.scan_parquet(folder / PLAN, glob=False).select("request")
+    plan = scan_table(folder / PLAN).select("request")
     return bool(pl.concat(frames).join(plan, on="request", how="semi").head(1).collect().height)

@@ -14,13 +14,14 @@ import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark, is_benchmark
+from eyetest.checksums import add_checksum
 from eyetest.errors import InputError, short
 from eyetest.replacing import replacing_file
 from eyetest.running.mended import MendedBenchmark, about_the_wording, mends_id, read_mends, wording
 from eyetest.running.provenance import Provenance, holds, provenance, read_provenance
 from eyetest.runs import Run
 from eyetest.runs.folder import BENCHMARK, SCORES
-from eyetest.runs.frames import answers_frame, one_line_if_damaged
+from eyetest.runs.frames import answers_frame, one_line_if_damaged, scan_table
 from eyetest.runs.parts import refuse_lost
 from eyetest.runs.plan import PLAN
 from eyetest.scoring.scorer import Scorer
@@ -108,13 +109,14 @@ def scores_of(
         _write(run, benchmark, scorer, place, dropped)
         made = read_provenance(place)
         assert made is not None
-    return stored_scores(place), made
+    return stored_scores(scan_table(place)), made
 
 
 def _write(run: Run, benchmark: Benchmark, scorer: Scorer, place: Path, dropped_judge: str = "") -> Path:
     frame, made = _scored(run, benchmark, scorer, dropped_judge)
     with one_line_if_damaged(run.path), replacing_file(place) as file:
         frame.sink_parquet(file, compression="zstd", metadata=made.metadata())
+        add_checksum(file)
     return place
 
 
@@ -129,7 +131,7 @@ def _scored(run: Run, benchmark: Benchmark, scorer: Scorer, dropped_judge: str) 
     refuse_gaps(run)
     made = provenance(run, benchmark, scorer)
     with one_line_if_damaged(run.path):
-        planned = pl.scan_parquet(run.path / PLAN, glob=False).select(pl.len()).collect().item()
+        planned = scan_table(run.path / PLAN).select(pl.len()).collect().item()
         everything, answers = answers_frame(run.path), answers_of(run, benchmark)
         answered, about = (frame.select(pl.len()).collect().item() for frame in (everything, answers))
         if not answered:
@@ -183,4 +185,4 @@ def read_scores(run: Run, rules: str = "eyetest") -> pl.DataFrame:
     if not place.exists():
         raise InputError(f"{run.path} has not been scored by {rules}; run eyetest score {run.path} --rules {rules}")
     with one_line_if_damaged(place):
-        return stored_scores(place).collect()
+        return stored_scores(scan_table(place)).collect()

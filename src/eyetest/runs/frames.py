@@ -73,7 +73,7 @@ def part_frame(folder: Path, number: int) -> pl.LazyFrame | None:
     """One segment: lazily where it is sealed and sure of itself, otherwise as it can be read."""
     with suppress(InputError, FileNotFoundError):
         path = inside(sealed(folder, number), folder)
-        if has_checksum(path):
+        if has_checksum(path) and pq.read_schema(path).equals(responsetable.SCHEMA):
             return pl.scan_parquet(path, glob=False).select(_SAID)
     part = read_part(folder, number)
     tell_damage(part)

@@ -4,8 +4,8 @@ A writer appends to a segment of its own, ``journal/000007.jsonl``, and never to
 that a killed process left torn stays the last of its file. A full segment is sealed in the background into
 ``responses/000007.parquet``, which takes its place in one step. Whoever finds both reads the sealed one.
 
-A line ends with the CRC-32 of what comes before it, and a sealed segment knows its SHA-256, so damage is found and costs
-no more than what it hit.
+A line ends with the CRC-32 of what comes before it, and a sealed segment knows its SHA-256, so damage is found and
+costs no more than what it hit.
 """
 
 import os
@@ -151,7 +151,10 @@ def seal(folder: Path, number: int) -> None:
     if _is_sound(folder, number):
         sweep(sealed(folder, number))
     else:
-        found = read_segment(path)
+        try:
+            found = read_segment(path)
+        except InputError:  # no file at all, which readers name
+            return
         if found.responses:
             table = responsetable.to_table(found.responses)
             with replacing_file(sealed(folder, number)) as place:
@@ -223,5 +226,5 @@ def _stated(line: bytes) -> bytes | None:
 def read_sealed(folder: Path, number: int) -> tuple[pa.Table, int]:
     """The table of a sealed segment, and how many lines were lost before it was sealed."""
     path = inside(sealed(folder, number), folder)
-    table = read_parquet(path, responsetable.refuse_damaged)
+    table = read_parquet(path, responsetable.SCHEMA, responsetable.refuse_damaged)
     return table, int((table.schema.metadata or {}).get(b"torn", b"0"))

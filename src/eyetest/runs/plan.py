@@ -5,6 +5,7 @@ from pathlib import Path
 from types import TracebackType
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from eyetest.checksums import add_checksum
@@ -90,16 +91,15 @@ def plan_table(folder: Path) -> pa.Table:
 def _read(path: Path) -> pa.Table:
     try:
         inside(path, path.parent)
-        return read_parquet(path, _refuse_damaged)
+        return read_parquet(path, _SCHEMA, _refuse_damaged)
     except InputError as error:
-        raise InputError(f"{error}; put it aside, and run or import again what it was about: answers are kept") from None
+        raise InputError(f"{error}; put it aside and run or import again: answers are kept") from None
 
 
 def _refuse_damaged(table: pa.Table) -> None:
-    if not table.schema.equals(_SCHEMA):
-        raise ValueError("its columns are not those of a plan")
-    for request in table.column("request").to_pylist():
-        bytes.fromhex(request or "no request")
+    requests = table.column("request")
+    if requests.null_count or not pc.all(pc.match_substring_regex(requests, "^([0-9a-f]{2})*$")).as_py():
+        raise ValueError("it has rows that lead to no request")
 
 
 def read_plan(folder: Path) -> Iterator[Planned]:

@@ -30,8 +30,8 @@ class Part(NamedTuple):
 def read_part(folder: Path, number: int) -> Part:
     """A segment from wherever it is.
 
-    It may be sealed between looking for it and opening it; then its Parquet file is there instead. One that is damaged
-    counts only where the journal does not hold it any more.
+    It may be sealed between looking for it and opening it; then its Parquet file is there instead. A damaged one
+    is a loss only where the journal does not hold it any more.
     """
     damage = ""
     for look in (_sealed_part, _open_part, _sealed_part):

@@ -4,7 +4,6 @@ In: a lazy frame of answers and the items they are about. Out: the scores table,
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -49,9 +48,8 @@ def score_table(answers: pl.LazyFrame, items: Iterable[Item], scorer: Scorer) ->
     return scored.select(pl.col(pl.Categorical).cast(pl.String), ~cs.categorical()).select(columns(Score))
 
 
-def stored_scores(place: Path) -> pl.LazyFrame:
-    """A table of scores; a column that it was written without, by an older version, is empty."""
-    scores = pl.scan_parquet(place, glob=False)
+def stored_scores(scores: pl.LazyFrame) -> pl.LazyFrame:
+    """A table of scores as it was stored; a column that an older version wrote it without is empty."""
     there = scores.collect_schema().names()
     new = [pl.lit(None, type_).alias(name) for name, type_ in _FOUND_TYPES.items() if name not in there]
     return scores.with_columns(new).select(columns(Score))

@@ -117,7 +117,7 @@ def _refuse_missing_shards(folder: Path, names: list[str]) -> None:
     """Names of shards say how many there are, so that a list that was cut is not taken for the whole."""
     shards = [shard for name in names if (shard := _SHARD.search(name))]
     if shards and len(shards) != int(shards[0]["of"]):
-        raise InputError(f"{folder / _STATE} names {len(shards):,} data files, of {int(shards[0]['of']):,} that there are")
+        raise InputError(f"{folder / _STATE} names {len(shards):,} of {int(shards[0]['of']):,} data files")
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:

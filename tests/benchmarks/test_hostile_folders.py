@@ -1,0 +1,311 @@
+"""A benchmark that somebody else made: its names lead to nothing outside, and its pictures are those it names."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark, import_benchmark, open_benchmark
+from eyetest.errors import ImageError, InputError
+from eyetest.models.pictures import grey_url
+from eyetest.records import ImageRef, Item, Manifest
+from tests.conftest import png
+from tests.running.benches import make_bench
+
+SECRET = b"the key to everything"
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Benchmark:
+    return make_bench(tmp_path / "b", 6)
+
+
+def first_picture(bench: Benchmark) -> tuple[ImageRef, Path]:
+    (image,) = next(iter(bench)).images
+    return image, bench.images.path(image)
+
+
+def copy(bench: Benchmark, to: Path) -> None:
+    with BenchmarkWriter(to, Manifest(name="copy")) as writer:
+        for item in bench:
+            writer.adopt(item, bench)
+
+
+def link_out(path: Path) -> None:
+    outside = path.parents[3] / "secret"
+    outside.write_bytes(SECRET)
+    path.symlink_to(outside)
+
+
+def same_bytes_outside(path: Path) -> None:
+    outside = path.parents[3] / "same"
+    outside.write_bytes(path.with_suffix(".kept").read_bytes())
+    path.symlink_to(outside)
+
+
+def socket_at(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as bound:
+        here = Path.cwd()
+        os.chdir(path.parent)
+        try:
+            bound.bind(path.name[:90])
+        finally:
+            os.chdir(here)
+
+
+INSTEAD: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a link to a secret": (link_out, "is a link that leaves"),
+    "a link to a copy": (same_bytes_outside, "is a link that leaves"),
+    "a link to itself": (lambda path: path.symlink_to(path.name), "leads nowhere"),
+    "a pipe": (os.mkfifo, "is a pipe, not a file"),
+    "a socket": (socket_at, "is a socket, not a file"),
+    "a folder": (Path.mkdir, "is a folder, not a file"),
+    "a link to a device": (lambda path: path.symlink_to("/dev/zero"), "is a link that leaves"),
+    "other bytes": (lambda path: path.write_bytes(b"x" * path.with_suffix(".kept").stat().st_size), "other bytes"),
+    "more bytes": (lambda path: path.write_bytes(SECRET * 100), "bytes were stored|were stored"),
+    "nothing": (lambda path: None, "is missing"),
+}
+
+
+@pytest.mark.parametrize("what", INSTEAD)
+def test_a_picture_that_is_not_the_stored_file_goes_nowhere(tmp_path: Path, bench: Benchmark, what: str) -> None:
+    image, path = first_picture(bench)
+    path.rename(path.with_suffix(".kept"))
+    make, message = INSTEAD[what]
+    make(path)
+    with pytest.raises(ImageError, match=message) as caught:
+        bench.images.read(image)
+    assert image.filename in str(caught.value)
+    for name in ("jsonl", "parquet", "vlmevalkit", "datasets"):
+        with pytest.raises(ImageError):
+            export_benchmark(bench, name, tmp_path / name)
+        assert not (tmp_path / name).exists()
+    with pytest.raises(ImageError):
+        copy(bench, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_folder_of_pictures_that_leads_out_is_refused(tmp_path: Path, bench: Benchmark) -> None:
+    image, path = first_picture(bench)
+    shutil.move(path.parent, tmp_path / "outside")
+    path.parent.symlink_to(tmp_path / "outside")
+    with pytest.raises(ImageError, match="leaves"):
+        Benchmark(bench.path).images.read(image)
+
+
+@pytest.mark.parametrize("name", ["items.parquet", "benchmark.json"])
+def test_items_that_are_a_link_out_are_refused(tmp_path: Path, bench: Benchmark, name: str) -> None:
+    shutil.move(bench.path / name, tmp_path / name)
+    (bench.path / name).symlink_to(tmp_path / name)
+    with pytest.raises(InputError, match="is a link that leaves"):
+        list(Benchmark(bench.path))
+
+
+def test_a_link_to_the_whole_benchmark_is_the_users_own(tmp_path: Path, bench: Benchmark) -> None:
+    (tmp_path / "link").symlink_to(bench.path)
+    linked = Benchmark(tmp_path / "link")
+    assert list(linked) == list(bench)
+    for item in linked:
+        assert [linked.images.read(image) for image in item.images]
+
+
+def as_hub_snapshot(source: Path, cache: Path) -> Path:
+    """A copy of a folder as the hub's client keeps it: every file a link to a blob."""
+    repository = cache / "datasets--me--mine"
+    snapshot = repository / "snapshots" / "0123abcd"
+    (repository / "blobs").mkdir(parents=True)
+    for number, path in enumerate(sorted(path for path in source.rglob("*") if path.is_file())):
+        place = snapshot / path.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, repository / "blobs" / f"{number:040x}")
+        up = "../" * (len(place.relative_to(repository).parts) - 1)
+        place.symlink_to(f"{up}blobs/{number:040x}")
+    return snapshot
+
+
+@pytest.mark.parametrize("format_", ["jsonl", "datasets", "lmms-eval", "parquet"])
+def test_a_snapshot_of_the_hub_is_read(tmp_path: Path, bench: Benchmark, format_: str) -> None:
+    to = tmp_path / "exported"
+    if format_ == "parquet":
+        to.mkdir()
+    export_benchmark(bench, format_, to / "test-00000-of-00001.parquet" if format_ == "parquet" else to)
+    snapshot = as_hub_snapshot(to, tmp_path / "hub")
+    assert [item.question for item in open_benchmark(snapshot)] == [item.question for item in bench]
+
+
+def test_one_file_of_a_hub_snapshot_keeps_its_name_and_its_pictures(tmp_path: Path, bench: Benchmark) -> None:
+    export_benchmark(bench, "jsonl", tmp_path / "exported")
+    snapshot = as_hub_snapshot(tmp_path / "exported", tmp_path / "hub")
+    found = open_benchmark(snapshot / "items.jsonl")
+    assert found.manifest.name == "items"
+    assert [item.images for item in found] == [item.images for item in bench]
+
+
+def test_a_benchmark_folder_from_the_hub_is_read(tmp_path: Path, bench: Benchmark) -> None:
+    found = Benchmark(as_hub_snapshot(bench.path, tmp_path / "hub"))
+    assert list(found) == list(bench)
+    for item in found:
+        assert [found.images.read(image) for image in item.images]
+    copy(found, tmp_path / "copy")
+    assert not any(path.is_symlink() for path in (tmp_path / "copy").rglob("*"))
+
+
+def test_a_hub_snapshot_may_not_lead_to_another_repository(tmp_path: Path, bench: Benchmark) -> None:
+    export_benchmark(bench, "jsonl", tmp_path / "exported")
+    snapshot = as_hub_snapshot(tmp_path / "exported", tmp_path / "hub")
+    picture = next((snapshot / "images").iterdir())
+    other = tmp_path / "hub/datasets--me--private/blobs"
+    other.mkdir(parents=True)
+    shutil.copyfile(picture.resolve(), other / "1")
+    picture.unlink()
+    picture.symlink_to(other / "1")
+    with pytest.raises(InputError, match="leaves"):
+        open_benchmark(snapshot)
+
+
+def write_jsonl(folder: Path, image: str) -> Path:
+    row = {"id": "1", "question": "What?", "options": ["a", "b"], "answer": "A", "image_path": image}
+    (folder / "b.jsonl").write_text(json.dumps(row))
+    return folder / "b.jsonl"
+
+
+def test_a_picture_path_that_is_a_pipe_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "1.png")
+    with pytest.raises(InputError, match="not a file"):
+        import_benchmark(write_jsonl(tmp_path, "1.png"), tmp_path / "b")
+
+
+def test_a_picture_path_may_be_a_link_inside(tmp_path: Path) -> None:
+    (tmp_path / "real.png").write_bytes(png())
+    (tmp_path / "1.png").symlink_to("real.png")
+    assert len(import_benchmark(write_jsonl(tmp_path, "1.png"), tmp_path / "b")[0]) == 1
+
+
+@pytest.mark.parametrize("shard", ["link", "pipe"])
+def test_shards_of_a_folder_are_files_inside(tmp_path: Path, shard: str) -> None:
+    table = pa.table({"question": ["What?"], "answer": ["x"]})
+    (tmp_path / "d").mkdir()
+    pq.write_table(table, tmp_path / "d/a.parquet")
+    pq.write_table(table, tmp_path / "secret.parquet")
+    if shard == "link":
+        (tmp_path / "d/b.parquet").symlink_to(tmp_path / "secret.parquet")
+    else:
+        os.mkfifo(tmp_path / "d/b.parquet")
+    with pytest.raises(InputError, match=r"leaves|pipe"):
+        open_benchmark(tmp_path / "d")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["audit", "p.tsv"],
+        ["import", "p.parquet", "--to", "b"],
+        ["show", "p.jsonl"],
+        ["import-answers", "p.csv", "--to", "r"],
+        ["run", "b", "--models", "p.yaml", "--to", "r"],
+        ["refine", "b", "--recipe", "mmstar", "--models", "p.yaml", "--to", "r"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_pipe_on_the_command_line_is_refused_and_never_waited_for(tmp_path: Path, command: list[str]) -> None:
+    (pipe,) = (word for word in command if word.startswith("p."))
+    os.mkfifo(tmp_path / pipe)
+    done = subprocess.run(
+        [sys.executable, "-c", "from eyetest.cli import main; main()", *command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert f"{pipe} is a pipe" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_claimed_sizes_are_not_believed() -> None:
+    with pytest.raises(ImageError, match="pixels"):
+        grey_url(2**20, 2**20)
+
+
+def saved_with(tmp_path: Path, rows: int, at_once: int) -> Path:
+    """A folder as ``save_to_disk`` leaves it, in several batches."""
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    table = pa.table({"question": [f"What is {n}?" for n in range(rows)], "answer": ["x"] * rows})
+    with pa.ipc.new_stream(folder / "data-00000-of-00001.arrow", table.schema) as stream:
+        stream.write_table(table, max_chunksize=at_once)
+    (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}))
+    (folder / "dataset_info.json").write_text("{}")
+    return folder
+
+
+def test_a_stream_that_was_cut_between_two_batches_is_not_taken_for_the_whole(tmp_path: Path) -> None:
+    folder = saved_with(tmp_path, 5_000, 1_000)
+    assert len(import_benchmark(folder, tmp_path / "whole")[0]) == 5_000
+    file = folder / "data-00000-of-00001.arrow"
+    with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as stream:
+        stream.read_next_batch()
+        end = source.tell()
+    file.write_bytes(file.read_bytes()[:end])
+    with pa.ipc.open_stream(file.read_bytes()) as stream:
+        assert stream.read_all().num_rows == 1_000, "the reader itself sees nothing wrong"
+    with pytest.raises(InputError, match="is cut or damaged"):
+        import_benchmark(folder, tmp_path / "cut")
+
+
+def test_a_list_of_shards_that_was_cut_is_refused(tmp_path: Path) -> None:
+    folder = saved_with(tmp_path, 10, 10)
+    (folder / "data-00000-of-00001.arrow").rename(folder / "data-00000-of-00003.arrow")
+    (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": "data-00000-of-00003.arrow"}]}))
+    with pytest.raises(InputError, match="names 1 of 3 data files"):
+        open_benchmark(folder)
+
+
+def test_offsets_that_point_anywhere_do_not_crash(tmp_path: Path) -> None:
+    folder = saved_with(tmp_path, 100, 100)
+    file = folder / "data-00000-of-00001.arrow"
+    data = bytearray(file.read_bytes())
+    offsets = data.find((10).to_bytes(4, "little") + (20).to_bytes(4, "little"))
+    assert offsets > 0
+    data[offsets : offsets + 4] = (2**31 - 5).to_bytes(4, "little")
+    file.write_bytes(data)
+    with pytest.raises(InputError, match="question: is damaged"):
+        open_benchmark(folder)
+
+
+def test_items_of_another_benchmark_are_refused(tmp_path: Path, bench: Benchmark) -> None:
+    with BenchmarkWriter(tmp_path / "other", Manifest(name="other")) as writer:
+        for number in range(6):
+            writer.add(Item(id=f"q{number}", question="Else?", references=("x",)))
+    shutil.copyfile(tmp_path / "other/items.parquet", bench.path / "items.parquet")
+    with pytest.raises(InputError, match="holds the items of another benchmark"):
+        list(Benchmark(bench.path))
+
+
+def test_fewer_items_than_the_manifest_says_are_refused(bench: Benchmark) -> None:
+    path = bench.path / "items.parquet"
+    pq.write_table(pq.read_table(path).slice(0, 4), path)
+    with pytest.raises(InputError, match=r"holds 4 items, but benchmark\.json speaks of 6"):
+        bench["q1"]
+
+
+def test_a_flipped_bit_in_the_items_is_found_wherever_it_is(bench: Benchmark) -> None:
+    path = bench.path / "items.parquet"
+    whole = path.read_bytes()
+    before = list(bench)
+    for place in range(0, len(whole), max(1, len(whole) // 60)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        with pytest.raises(InputError):
+            list(Benchmark(bench.path))
+    path.write_bytes(whole)
+    pq.write_table(pq.read_table(path), path)
+    assert list(Benchmark(bench.path)) == before, "one without a checksum, as an older eyetest wrote it, still opens"

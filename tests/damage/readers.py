@@ -1,0 +1,306 @@
+"""What is damaged, who reads it, and what must be true of it afterwards.
+
+    python -m tests.damage.readers SUBJECT FOLDER FIRST LAST
+
+damages one file of FOLDER in one way for each number, reads it, and mends it again. It ends with 0 if nothing but
+errors made on purpose came out of it, and nothing untrue; a test runs it in processes of its own, which may crash.
+"""
+
+import itertools
+import os
+import random
+import resource
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark, import_benchmark
+from eyetest.benchmarks.opening import Import
+from eyetest.errors import DamagedWarning, EyetestError
+from eyetest.records import Asked, Choice, Item, Manifest, Response, RunStep
+from eyetest.running.scored import read_scores, score_run
+from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_table
+from eyetest.runs.frames import answers_frame, one_line_if_damaged
+from eyetest.runs.plan import plan_table, read_plan
+from eyetest.runs.stored import damaged_parts, stored_outcomes
+from eyetest.scoring import Scorer
+from tests.conftest import png
+from tests.damage.mutating import damaged
+
+ITEMS, PARTS, ROWS = 60, 3, 40
+
+
+def make_benchmark(path: Path, question: str = "Which") -> Benchmark:
+    with BenchmarkWriter(path, Manifest(name="b")) as writer:
+        for number in range(ITEMS):
+            images = (writer.images.put(png(size=(8 + number % 5, 8))),)
+            choices = tuple(Choice(f"option {place} of {number}", place == number % 4) for place in range(4))
+            tags = {"level": number, "kind": ["easy", "hard"][number % 2]}
+            asked = f"{question} {number}?"
+            writer.add(Item(id=f"q{number}", question=asked, images=images, choices=choices, tags=tags))
+    return Benchmark(path)
+
+
+def response(number: int) -> Response:
+    text = random.Random(number).choice(("A", "B. a cat", "I think that it is C, because of its colour. " * 3))
+    return Response(request=f"{number * 7919:032x}", outcome="answered", text=text, finish="stop", tokens_out=number)
+
+
+def make_run(path: Path, *, sealed: bool) -> None:
+    with RunWriter(path) as run:
+        with run.planning() as plan:
+            for number in range(PARTS * ROWS):
+                plan.add(Asked(item=f"q{number}", model="m"), response(number).request)
+        run.record(RunStep(what="ask"), {})
+    journal = Journal(path, rows_a_segment=ROWS)
+    for number in range(PARTS * ROWS if sealed else ROWS):
+        if not sealed and number == ROWS - 1:
+            open_segment = (path / "journal/000001.jsonl").read_bytes()
+        journal.append(response(number))
+    journal.close()
+    if not sealed:
+        for part in (path / "responses").iterdir():
+            part.unlink()
+        (path / "journal/000001.jsonl").write_bytes(open_segment)
+
+
+def without_checksums(folder: Path) -> None:
+    """As an older eyetest wrote its files."""
+    for path in folder.rglob("*.parquet"):
+        pq.write_table(pq.read_table(path), path, compression="zstd")
+    for path in folder.rglob("*.jsonl"):
+        path.write_bytes(b"".join(line[:-19] + b"}\n" for line in path.read_bytes().splitlines(keepends=True)))
+
+
+class Benchmarks:
+    """A benchmark folder: what is read is what was written, or nothing is."""
+
+    def make(self, folder: Path) -> None:
+        make_benchmark(folder / "b")
+        make_benchmark(folder / "another with as many items", "What is")
+
+    def files(self, folder: Path) -> list[Path]:
+        pictures = sorted((folder / "b/images").rglob("*.png"))[:2]
+        return [folder / "b/items.parquet"] * 6 + [folder / "b/benchmark.json", *pictures]
+
+    def read(self, folder: Path) -> object:
+        benchmark = Benchmark(folder / "b")
+        items = list(benchmark)
+        assert [item.id for item in benchmark.take(benchmark.by_picture())]
+        assert benchmark["q3"] == items[3]
+        return [(item, [benchmark.images.read(image) for image in item.images]) for item in items]
+
+    def is_true(self, found: object, truth: object, change: tuple[bytes, bytes]) -> bool:
+        return found == truth
+
+
+class OldBenchmarks(Benchmarks):
+    """The same without checksums: texts may change unseen, but nothing breaks."""
+
+    def make(self, folder: Path) -> None:
+        super().make(folder)
+        without_checksums(folder)
+
+    def is_true(self, found: object, truth: object, change: tuple[bytes, bytes]) -> bool:
+        return isinstance(found, list) and isinstance(truth, list) and len(found) == len(truth)
+
+
+class Imported:
+    """Somebody's files, brought in: a benchmark of as many items, or a line that says why not."""
+
+    def __init__(self, format_: str, name: str) -> None:
+        self.format, self.name = format_, name
+
+    def make(self, folder: Path) -> None:
+        export_benchmark(make_benchmark(folder / "b"), self.format, folder / self.name)
+
+    def files(self, folder: Path) -> list[Path]:
+        if self.format == "parquet":
+            return [folder / self.name]
+        data, *about = sorted((folder / self.name).iterdir(), key=lambda path: path.suffix != ".arrow")
+        return [data] * 8 + [path for path in about if path.suffix == ".json"]
+
+    def read(self, folder: Path) -> object:
+        how = Import(overwrite=True)
+        items = list(import_benchmark(folder / self.name, folder / f"out-{os.getpid()}", how)[0])
+        return [item.id for item in items] and len(items)
+
+    def is_true(self, found: object, truth: object, change: tuple[bytes, bytes]) -> bool:
+        return found == truth
+
+
+class Answers:
+    """The answers of a run: what is damaged is named and missing, the rest is there, and it is true."""
+
+    def make(self, folder: Path) -> None:
+        make_run(folder / "r", sealed=True)
+
+    def files(self, folder: Path) -> list[Path]:
+        return sorted((folder / "r/responses").iterdir())
+
+    def read(self, folder: Path) -> object:
+        run = folder / "r"
+        found = list(read_responses(run))
+        assert len(stored_outcomes(run)) == len({row.request for row in found}) == len(responses_table(run))
+        with one_line_if_damaged(run):
+            assert answers_frame(run).collect().height == len(found)
+        if len(found) < self.expected:
+            assert damaged_parts(run) or Run(run).torn, "what is missing is told"
+        return {row.request: row for row in found}
+
+    expected = PARTS * ROWS
+
+    def is_true(self, found: object, truth: object, change: tuple[bytes, bytes]) -> bool:
+        assert isinstance(found, dict)
+        assert isinstance(truth, dict)
+        return found.items() <= truth.items() and len(found) >= (PARTS - 1) * ROWS
+
+
+class OldAnswers(Answers):
+    """The same without checksums."""
+
+    def make(self, folder: Path) -> None:
+        super().make(folder)
+        without_checksums(folder)
+
+    def is_true(self, found: object, truth: object, change: tuple[bytes, bytes]) -> bool:
+        assert isinstance(found, dict)
+        assert isinstance(truth, dict)
+        return len(found.items() & truth.items()) >= (PARTS - 1) * ROWS
+
+
+class Lines(Answers):
+    """The journal: every line that is still whole is read, and no other."""
+
+    expected = ROWS - 1
+
+    def make(self, folder: Path) -> None:
+        make_run(folder / "r", sealed=False)
+
+    def files(self, folder: Path) -> list[Path]:
+        return [folder / "r/journal/000001.jsonl"]
+
+    def read(self, folder: Path) -> object:
+        return {row.request: row for row in read_responses(folder / "r")}
+
+    def is_true(self, found: object, truth: object, change: tuple[bytes, bytes]) -> bool:
+        assert isinstance(found, dict)
+        assert isinstance(truth, dict)
+        before, after = (set(data.split(b"\n")) - {b""} for data in change)
+        return found.items() <= truth.items() and len(found) >= len(before & after)
+
+
+class Plans:
+    """The plan: as it was, or a line that says what to do."""
+
+    def make(self, folder: Path) -> None:
+        make_run(folder / "r", sealed=True)
+
+    def files(self, folder: Path) -> list[Path]:
+        return [folder / "r/plan.parquet"]
+
+    def read(self, folder: Path) -> object:
+        run = folder / "r"
+        with one_line_if_damaged(run):
+            rows = answers_frame(run).collect().height
+        return plan_table(run).to_pylist(), len(list(read_plan(run))), rows
+
+    def is_true(self, found: object, truth: object, change: tuple[bytes, bytes]) -> bool:
+        return found == truth
+
+
+class OldPlans(Plans):
+    """The same without checksums."""
+
+    def make(self, folder: Path) -> None:
+        super().make(folder)
+        without_checksums(folder)
+
+    def is_true(self, found: object, truth: object, change: tuple[bytes, bytes]) -> bool:
+        return True
+
+
+class Scores:
+    """The scores of a run: as they were, or a line that says that they are damaged."""
+
+    def make(self, folder: Path) -> None:
+        benchmark = make_benchmark(folder / "b")
+        make_run(folder / "r", sealed=True)
+        score_run(Run(folder / "r"), benchmark, Scorer())
+
+    def files(self, folder: Path) -> list[Path]:
+        return [folder / "r/scores/eyetest.parquet"]
+
+    def read(self, folder: Path) -> object:
+        return read_scores(Run(folder / "r")).rows()
+
+    def is_true(self, found: object, truth: object, change: tuple[bytes, bytes]) -> bool:
+        return found == truth
+
+
+class OldScores(Scores):
+    """The same without checksums."""
+
+    def make(self, folder: Path) -> None:
+        super().make(folder)
+        without_checksums(folder)
+
+    def is_true(self, found: object, truth: object, change: tuple[bytes, bytes]) -> bool:
+        return True
+
+
+SUBJECTS: dict[str, Benchmarks | Imported | Answers | Plans | Scores] = {
+    "benchmark": Benchmarks(),
+    "old benchmark": OldBenchmarks(),
+    "parquet": Imported("parquet", "b.parquet"),
+    "arrow": Imported("datasets", "saved"),
+    "sealed answers": Answers(),
+    "old sealed answers": OldAnswers(),
+    "journal": Lines(),
+    "plan": Plans(),
+    "old plan": OldPlans(),
+    "scores": Scores(),
+    "old scores": OldScores(),
+}
+
+
+def problems(name: str, folder: Path, seeds: Iterable[int]) -> Iterator[str]:
+    """Everything that went wrong."""
+    subject = SUBJECTS[name]
+    truth = subject.read(folder)
+    whole = {path: path.read_bytes() for path in subject.files(folder)}
+    others = [path.read_bytes() for path in sorted(folder.rglob("*.*")) if path.is_file() and path not in whole]
+    others += [b"", b"PAR1", b"[]", b"{}"]
+    choices = subject.files(folder)
+    for seed in seeds:
+        path = choices[seed % len(choices)]
+        changed = damaged(whole[path], seed, others)
+        path.write_bytes(changed)
+        print(seed, file=sys.stderr, flush=True)
+        try:
+            found = subject.read(folder)
+            if not subject.is_true(found, truth, (whole[path], changed)):
+                yield f"{name} {seed}: {path.name} was changed, and what was read is not true"
+        except EyetestError as error:
+            if "\n" in str(error) or len(str(error)) > 600:
+                yield f"{name} {seed}: not one line: {error}"
+        except BaseException as error:
+            yield f"{name} {seed}: {type(error).__name__}: {error}"
+        finally:
+            path.write_bytes(whole[path])
+
+
+def main(name: str, folder: str, first: str, last: str) -> int:
+    warnings.simplefilter("error")
+    warnings.simplefilter("ignore", DamagedWarning)
+    told = list(itertools.islice(problems(name, Path(folder), range(int(first), int(last))), 10))
+    print("\n".join(told))
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+    return 1 if told else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,200 @@
+"""Damage in what a run holds: found by checksums, named, left out; the rest is used, and only the lost is asked again."""
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from eyetest.errors import DamagedWarning, InputError
+from eyetest.models import parse_models
+from eyetest.records import Response
+from eyetest.running import Asking, Limits, Session
+from eyetest.runs import Journal, Run, read_responses
+from eyetest.runs.frames import responses_frame
+from eyetest.runs.journal import read_segment, sealed, segment
+from eyetest.runs.stored import damaged_parts, torn_lines
+from tests.running.benches import make_bench
+from tests.runs.conftest import Eyetest
+
+
+def numbered(number: int) -> Response:
+    return Response(request=f"{number:032x}", outcome="answered", text=f"It is {'ABCD'[number % 4]}. " * 5)
+
+
+def written(folder: Path, parts: int = 3, rows: int = 4) -> list[Response]:
+    journal = Journal(folder, rows_a_segment=rows)
+    responses = [numbered(number) for number in range(parts * rows)]
+    for response in responses:
+        journal.append(response)
+    journal.close()
+    return responses
+
+
+def flip(path: Path, place: int) -> bytes:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+    return whole
+
+
+def test_a_flipped_bit_in_a_sealed_part_is_found_wherever_it_is(tmp_path: Path) -> None:
+    responses = written(tmp_path)
+    path = sealed(tmp_path, 2)
+    size = path.stat().st_size
+    for place in range(0, size - 60, max(1, size // 50)):
+        whole = flip(path, place)
+        with pytest.warns(DamagedWarning, match=r"000002\.parquet is damaged: .*the next run asks it again"):
+            assert list(read_responses(tmp_path)) == responses[:4] + responses[8:]
+        with pytest.warns(DamagedWarning, match=r"000002\.parquet"):
+            assert responses_frame(tmp_path).collect().height == 8
+        (told,) = damaged_parts(tmp_path)
+        assert str(path) in told
+        path.write_bytes(whole)
+    assert list(read_responses(tmp_path)) == responses
+
+
+def test_parts_without_a_checksum_are_read_as_before(tmp_path: Path) -> None:
+    responses = written(tmp_path)
+    for number in (1, 2, 3):
+        pq.write_table(pq.read_table(sealed(tmp_path, number)), sealed(tmp_path, number))
+    assert list(read_responses(tmp_path)) == responses
+    assert responses_frame(tmp_path).collect().height == 12
+    assert damaged_parts(tmp_path) == []
+
+
+def test_a_damaged_line_costs_no_more_than_itself(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    responses = [numbered(number) for number in range(5)]
+    for response in responses:
+        journal.append(response)
+    path = segment(tmp_path, 1)
+    line = len(path.read_bytes()) // 5
+    for place in range(line + 1, 2 * line - 30, 7):
+        whole = flip(path, place)
+        with pytest.warns(DamagedWarning, match=r"000001\.jsonl is damaged: line 2 is not what was written"):
+            assert list(read_responses(tmp_path)) == [responses[0], *responses[2:]]
+        path.write_bytes(whole)
+    journal.close()
+
+
+def test_damaged_lines_are_kept_beside_what_is_sealed(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for number in range(3):
+        journal.append(numbered(number))
+    path = segment(tmp_path, 1)
+    flip(path, len(path.read_bytes()) // 2)
+    damaged = path.read_bytes()
+    journal.close()
+    assert path.with_suffix(".damaged").read_bytes() == damaged
+    assert list(read_responses(tmp_path)) == [numbered(0), numbered(2)]
+    assert torn_lines(tmp_path) == 1
+    Journal(tmp_path).close()
+    assert path.with_suffix(".damaged").exists()
+
+
+def test_a_line_whose_checksum_went_missing_is_not_taken_for_an_old_one(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for number in range(3):
+        journal.append(numbered(number))
+    path = segment(tmp_path, 1)
+    first, *rest = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first[:-19].replace(b"It is A", b"It is B") + b"}\n" + b"".join(rest))
+    found = read_segment(path)
+    assert (found.responses, found.torn, found.damaged) == ([numbered(1), numbered(2)], 0, [1])
+    journal.close()
+
+
+def test_a_damaged_part_whose_lines_are_still_there_is_made_again(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for number in range(4):
+        journal.append(numbered(number))
+    lines = segment(tmp_path, 1).read_bytes()
+    journal.close()
+    segment(tmp_path, 1).write_bytes(lines)
+    flip(sealed(tmp_path, 1), 40)
+    assert list(read_responses(tmp_path)) == [numbered(number) for number in range(4)]
+    Journal(tmp_path).close()
+    assert not segment(tmp_path, 1).exists()
+    assert damaged_parts(tmp_path) == []
+    assert list(read_responses(tmp_path)) == [numbered(number) for number in range(4)]
+
+
+@pytest.mark.parametrize("what", ["a pipe", "a link out", "a folder", "nothing"])
+def test_a_part_that_is_no_file_of_the_run_is_named_and_left_out(tmp_path: Path, what: str) -> None:
+    run = tmp_path / "r"
+    run.mkdir()
+    responses = written(run)
+    path = sealed(run, 2)
+    path.rename(tmp_path / "outside.parquet")
+    if what == "a pipe":
+        os.mkfifo(path)
+    elif what == "a link out":
+        path.symlink_to(tmp_path / "outside.parquet")
+    elif what == "a folder":
+        path.mkdir()
+    if what == "nothing":
+        assert list(read_responses(run)) == responses[:4] + responses[8:]
+        return
+    with pytest.warns(DamagedWarning, match=r"000002\.parquet is a"):
+        assert list(read_responses(run)) == responses[:4] + responses[8:]
+
+
+def test_a_journal_that_is_a_pipe_is_named_and_stops_nobody(tmp_path: Path) -> None:
+    responses = written(tmp_path)
+    os.mkfifo(segment(tmp_path, 9))
+    with pytest.warns(DamagedWarning, match=r"000009\.jsonl is a pipe"):
+        assert list(read_responses(tmp_path)) == responses
+    journal = Journal(tmp_path)
+    journal.append(numbered(99))
+    journal.close()
+    with pytest.warns(DamagedWarning, match=r"000009\.jsonl is a pipe"):
+        assert list(read_responses(tmp_path)) == [*responses, numbered(99)]
+
+
+def test_names_that_only_look_like_numbers_are_no_parts(tmp_path: Path) -> None:
+    responses = written(tmp_path)
+    for name in ("²", "٣", "+1", "1_0"):
+        (tmp_path / "responses" / f"{name}.parquet").write_bytes(b"?")
+    assert list(read_responses(tmp_path)) == responses
+
+
+def test_a_run_asks_again_only_what_is_lost(tmp_path: Path, eyetest: Eyetest) -> None:
+    bench = make_bench(tmp_path / "b", 12)
+    models = parse_models(["m=scripted:right=1"])
+    asking = Asking(limits=Limits(calls=5))
+    session = Session(bench, models, asking)
+    session.run(tmp_path / "r")
+    Session(bench, models, Asking()).run(tmp_path / "r")
+    assert len(list(read_responses(tmp_path / "r"))) == 12
+    first = pq.read_metadata(sealed(tmp_path / "r", 1)).num_rows
+    assert 0 < first < 12
+    flip(sealed(tmp_path / "r", 1), 30)
+    state = json.loads(eyetest("status", tmp_path / "r", "--json").out)
+    assert [told for told in state["damaged"] if "000001.parquet is damaged" in told]
+    told = eyetest("status", tmp_path / "r").fine()
+    assert told.count("000001.parquet is damaged") == 1
+    assert f"{first}" in told
+    with pytest.warns(DamagedWarning):
+        progress = Session(bench, models, Asking()).run(tmp_path / "r")
+    assert progress.to_ask == first
+    with pytest.warns(DamagedWarning):
+        assert len({row.request for row in read_responses(tmp_path / "r")}) == 12
+
+
+def test_a_damaged_plan_is_made_again_and_costs_no_answer(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b", 6)
+    models = parse_models(["m=scripted:right=1"])
+    Session(bench, models, Asking()).run(tmp_path / "r")
+    plan = tmp_path / "r/plan.parquet"
+    for place in range(0, plan.stat().st_size - 60, 97):
+        whole = flip(plan, place)
+        with pytest.raises(InputError, match=r"plan\.parquet is damaged: .*answers are kept"):
+            Run(tmp_path / "r").plan()
+        with pytest.raises(InputError, match=r"plan\.parquet is damaged"):
+            Session(bench, models, Asking()).run(tmp_path / "r")
+        plan.write_bytes(whole)
+    flip(plan, 40)
+    plan.rename(tmp_path / "aside")
+    assert Session(bench, models, Asking()).run(tmp_path / "r").to_ask == 0
+    assert len(Run(tmp_path / "r").plan()) == 6

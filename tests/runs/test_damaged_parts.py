@@ -1,4 +1,4 @@
-"""Damage in what a run holds: found by checksums, named, left out; the rest is used, and only the lost is asked again."""
+"""Damage in what a run holds is found by checksums, named and left out; only what is lost is asked again."""
 
 import json
 import os

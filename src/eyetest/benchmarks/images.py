@@ -92,9 +92,7 @@ class ImageStore:
         finally:
             os.close(file)
         if hashlib.sha256(data).hexdigest() != image.sha256:
-            raise ImageError(
-                f"picture {image.filename} in {self.root} holds other bytes than its name says"
-            )
+            raise ImageError(f"picture {image.filename} in {self.root} holds other bytes than its name says")
         return data
 
     def _file(self, image: ImageRef) -> Path:

@@ -194,7 +194,7 @@ def _readable(name: str) -> str:
 
 def _unchanged(place: Path) -> bool:
     """Whether the picture files that a cached import read are still the same."""
-    with suppress(OSError, msgspec.DecodeError):
+    with suppress(OSError, msgspec.DecodeError, UnicodeError):
         stamps = msgspec.json.decode((place / INPUTS).read_bytes(), type=list[tuple[str, int, int]])
         return all(_stamp(Path(name)) == (name, size, time) for name, size, time in stamps)
     return False

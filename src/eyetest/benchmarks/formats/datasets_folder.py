@@ -140,6 +140,7 @@ def _batches(file: Path) -> Iterator[pa.RecordBatch]:
     try:
         os.close(open_regular(file.resolve()))
         with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as stream:
+            _ = stream.schema.names  # which may not be UTF-8
             yield from stream
             if source.tell() != source.size() or not _ends(source):
                 raise InputError(f"{file} is cut or damaged: its stream does not end where the file does")

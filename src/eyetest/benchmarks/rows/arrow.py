@@ -107,7 +107,7 @@ def _class_labels(schema: pa.Schema) -> dict[str, list[str]]:
         note = msgspec.json.decode((schema.metadata or {}).get(b"huggingface", b"{}"))
         features = note["info"]["features"]
         return {name: list(f["names"]) for name, f in features.items() if f.get("_type") == "ClassLabel"}
-    except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError, KeyError, TypeError, AttributeError):
         return {}
 
 
@@ -116,5 +116,5 @@ def read_note(schema: pa.Schema) -> Note | None:
     text = (schema.metadata or {}).get(METADATA_KEY)
     try:
         return msgspec.json.decode(text, type=Note) if text is not None else None
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeError):
         return None

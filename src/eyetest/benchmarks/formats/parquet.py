@@ -126,7 +126,8 @@ def _rows_at_once(file: pq.ParquetFile, group: int, columns: list[str]) -> int:
     ours = [leaf for leaf, path in enumerate(paths) if any(f"{path}.".startswith(f"{name}.") for name in columns)]
     chunks = [file.metadata.row_group(group).column(leaf) for leaf in ours]
     sizes = [c.total_uncompressed_size for c in chunks if any("DICTIONARY" in name for name in c.encodings)]
-    return max(1, min(64, _MAX_BATCH // max(1, *sizes, 1)))
+    largest: int = max([1, *sizes])
+    return max(1, min(64, _MAX_BATCH // largest))
 
 
 FORMAT = Parquet()

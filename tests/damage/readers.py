@@ -21,12 +21,13 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark, imp
 from eyetest.benchmarks.opening import Import
 from eyetest.errors import DamagedWarning, EyetestError
 from eyetest.records import Asked, Choice, Item, Manifest, Response, RunStep
-from eyetest.running.scored import read_scores, score_run
+from eyetest.running.scored import score_run
 from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_table
-from eyetest.runs.frames import answers_frame, one_line_if_damaged, responses_frame
+from eyetest.runs.frames import answers_frame, one_line_if_damaged, responses_frame, scan_table
 from eyetest.runs.plan import plan_table, read_plan
 from eyetest.runs.stored import damaged_parts, stored_outcomes
 from eyetest.scoring import Scorer
+from eyetest.scoring.table import stored_scores
 from tests.conftest import png
 from tests.damage.mutating import damaged
 
@@ -233,10 +234,12 @@ class Scores:
         score_run(Run(folder / "r"), benchmark, Scorer())
 
     def files(self, folder: Path) -> list[Path]:
-        return [folder / "r/scores/eyetest.parquet"]
+        return sorted((folder / "r/scores").glob("*.parquet"))
 
     def read(self, folder: Path) -> object:
-        return read_scores(Run(folder / "r")).rows()
+        path = self.files(folder)[0]
+        with one_line_if_damaged(path):
+            return stored_scores(scan_table(path)).collect().rows()
 
     def is_true(self, found: object, truth: object, change: tuple[bytes, bytes]) -> bool:
         return found == truth

@@ -18,6 +18,7 @@ from eyetest.prompts import CannotApply, build
 from eyetest.records import Asked, Condition, Item, Response, order_word
 from eyetest.runs import Run, StoredResponses
 from eyetest.runs.folder import RECORDED
+from eyetest.runs.stored import refuse_if_all_is_damaged
 from eyetest.scoring import Said, Scored, Scorer
 
 _SHOWN = 10
@@ -40,6 +41,7 @@ def explain(
     found = Run(run)
     item = (benchmark := find_benchmark(found, bench))[item_id]
     rows = _asked(found, item_id, model, sight)
+    refuse_if_all_is_damaged(found.path)
     said = StoredResponses(found.path, {bytes.fromhex(row["request"]) for row in rows})
     cases = []
     for row in rows:

@@ -138,9 +138,9 @@ def _answer_tables(folder: Path) -> Iterator[pa.Table]:
 
 def _newest_first(folder: Path) -> pa.Table:
     """What is stored, backwards, so that the first response to a request is the one that counts."""
+    refuse_if_all_is_damaged(folder)
     tables = [table.select(["request", *_SAID]).replace_schema_metadata() for table, _ in stored_tables(folder)]
     if not tables:
-        refuse_if_all_is_damaged(folder)
         return pa.schema(
             [("request", pa.string()), *((name, _SCHEMA.field(name).type) for name in _SAID)]
         ).empty_table()

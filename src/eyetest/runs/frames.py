@@ -36,9 +36,9 @@ def answers_frame(folder: Path) -> pl.LazyFrame:
 
 def responses_frame(folder: Path) -> pl.LazyFrame:
     """The responses that count, one row a request: of a request that was asked again, the last."""
+    refuse_if_all_is_damaged(folder)
     parts = [part for number in sorted(segment_numbers(folder)) if (part := part_frame(folder, number)) is not None]
     if not parts:
-        refuse_if_all_is_damaged(folder)
         return _frame(responsetable.SCHEMA.empty_table()).select(_SAID)
     frame = pl.concat(parts)
     with one_line_if_damaged(folder):

@@ -12,6 +12,7 @@ import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from stat import S_ISREG
 from typing import NamedTuple
 from zlib import crc32
 
@@ -53,7 +54,8 @@ class Journal:
         for part in (JOURNAL, RESPONSES):
             (folder / part).mkdir(exist_ok=True)
         for path in (folder / JOURNAL).glob("*.jsonl"):
-            if not path.stat().st_size:  # begun and never written: its number is free, and leaves no gap
+            status = path.lstat()
+            if S_ISREG(status.st_mode) and not status.st_size:  # begun and never written: its number is free again
                 path.unlink()
         numbers = segment_numbers(folder)
         self._next = max(numbers, default=0) + 1

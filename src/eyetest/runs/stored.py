@@ -81,8 +81,14 @@ def tell_damage(part: Part) -> None:
 
 def refuse_if_all_is_damaged(folder: Path) -> None:
     """For those who would make a table of nothing: an empty one would look as if nothing had been asked."""
-    if damage := damaged_parts(folder):
-        raise InputError(damage[0])
+    damage = ""
+    for number in sorted(segment_numbers(folder)):
+        part = read_part(folder, number)
+        if part.table is not None:
+            return
+        damage = damage or part.damage
+    if damage:
+        raise InputError(damage)
 
 
 def damaged_parts(folder: Path) -> list[str]:

@@ -91,10 +91,18 @@ def refine(
         int, typer.Option(min=1, help="The most calls in flight to a model.", rich_help_panel=_LIMITS)
     ] = 64,
     max_calls: Annotated[
-        int | None, typer.Option(min=1, help="Stop after so many calls.", rich_help_panel=_LIMITS)
+        int | None,
+        typer.Option(min=1, help="Stop after so many calls, all stages together.", rich_help_panel=_LIMITS),
+    ] = None,
+    max_total_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, help="Stop before all stages together pass them.", rich_help_panel=_LIMITS),
     ] = None,
     max_cost: Annotated[
-        float | None, typer.Option(min=0, help="Stop before this is passed.", rich_help_panel=_LIMITS)
+        float | None,
+        typer.Option(
+            min=0, help="Stop before all stages together pass it (prices: --models).", rich_help_panel=_LIMITS
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the funnel as JSON.")] = False,
     format_name: options.FormatOption = None,
@@ -117,7 +125,7 @@ def refine(
     if not models and not answers:
         raise InputError("who answers? --models FILE to ask them, or --answers RUN for what was recorded")
     named, out_ = _named(panel or []), [word.strip() for words in hold_out or [] for word in words.split(",")]
-    limits = Limits(concurrency=concurrency, calls=max_calls, money=max_cost)
+    limits = Limits(concurrency=concurrency, calls=max_calls, tokens=max_total_tokens, money=max_cost)
     if answers:
         runs = [Run(run) for run in answers]
         found = results_of(runs, scorer, models=read_models(models) if models else None)

@@ -15,7 +15,7 @@ from eyetest.measures import Results
 from eyetest.models import Surroundings
 from eyetest.recipes.panels import Seated, recorded
 from eyetest.records import Asked, Condition, Item, ModelEntry, Prompt, Response, Score, Stage, StoppingRule, columns
-from eyetest.running import Asking, Estimate, Hit, Limits, Progress, Session
+from eyetest.running import Asking, Budget, Estimate, Hit, Limits, Progress, Session
 from eyetest.running.mended import Mend, MendedBenchmark, about_the_wording, read_mends, wording, write_mends
 from eyetest.running.questions import Questions
 from eyetest.running.scored import answers_of, benchmark_of
@@ -31,9 +31,9 @@ from eyetest.screens import Said
 class StoppedEarly(EyetestError):  # noqa: N818 (nothing went wrong: the same command goes on)
     """Asking ended before everything was answered."""
 
-    def __init__(self, progress: Progress, why: str = "") -> None:
+    def __init__(self, progress: Progress) -> None:
         gone = [f"{model} was given up: {reason}" for model, reason in progress.abandoned.items()]
-        super().__init__("; ".join(gone) or why or progress.stopped)
+        super().__init__("; ".join(gone) or progress.stopped)
         self.progress = progress
 
 
@@ -128,7 +128,10 @@ class Recorded:
 
 @dataclass
 class Live:
-    """Models that are asked through a run's journal, and never twice."""
+    """Models that are asked through a run's journal, and never twice.
+
+    ``limits`` are for everything that is asked here, whatever the stage; what was answered before costs nothing.
+    """
 
     benchmark: Benchmark
     entries: dict[str, ModelEntry]
@@ -144,8 +147,6 @@ class Live:
     planned: Callable[[str, Estimate], None] | None = None
     saved: int = 0
     """Calls that stopping early has spared."""
-    calls: int = 0
-    money: float = 0.0
     is_recorded = False
     notes: Sequence[str] = ()
     _mended: dict[str, Item] = field(default_factory=dict)
@@ -157,6 +158,9 @@ class Live:
         """Unless the user wants everything asked."""
         return not self.ask_everything
 
+    def __post_init__(self) -> None:
+        self._budget = Budget(self.limits)
+
     def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
         """Ask whom it takes, then read what they said."""
         for members, stop in ((seated.seats, rule), (seated.held_out, None)):
@@ -164,7 +168,7 @@ class Live:
                 session = self.session(seated, [seat.model for seat in members], items, stage, stop)
                 told = partial(self.planned, stage.title) if self.planned else None
                 progress = session.run(self.to, watch=self.watch, planned=told)
-                self._count(progress)
+                self._refuse_gaps(progress)
                 self._note_reworded(seated, [seat.model for seat in members], items, stage)
         return self.scores(seated, items)
 
@@ -193,26 +197,11 @@ class Live:
             ]
             write_mends(self.to, mends)
 
-    def _count(self, progress: Progress) -> None:
-        """Add up what was spent. Verdicts rest on everything that was to be asked, so nothing goes on without it."""
-        self.calls += progress.done
-        self.money += progress.money
+    def _refuse_gaps(self, progress: Progress) -> None:
+        """Verdicts rest on everything that was to be asked, so nothing goes on without it."""
         self.saved += progress.saved
         if progress.abandoned or (progress.left and progress.stopped):
-            why = ""
-            if self.limits.calls is not None and self.calls >= self.limits.calls:
-                why = f"the limit of {self.limits.calls:,} calls is reached"
-            raise StoppedEarly(progress, why)
-
-    @property
-    def _left(self) -> Limits:
-        """What the user allows, less what earlier stages have spent."""
-        calls, money = self.limits.calls, self.limits.money
-        return msgspec.structs.replace(
-            self.limits,
-            calls=None if calls is None else max(0, calls - self.calls),
-            money=None if money is None else max(0.0, money - self.money),
-        )
+            raise StoppedEarly(progress)
 
     def session(
         self, seated: Seated, models: Sequence[str], items: Sequence[Item], stage: Stage, rule: StoppingRule | None
@@ -230,14 +219,15 @@ class Live:
             sampling=seated.panel.sampling,
             seed=self.seed,
             items=tuple(item.id for item in items),
-            limits=self._left,
+            limits=self.limits,
             patience=self.patience,
             retry_failed=self.retry_failed,
             stop=early or "",
             own=own,
         )
         benchmark = MendedBenchmark(self.benchmark.path, {item.id: item for item in items})
-        return Session(benchmark, {model: self.entries[model] for model in models}, asking, hit=self._hit(stage))
+        entries = {model: self.entries[model] for model in models}
+        return Session(benchmark, entries, asking, hit=self._hit(stage), budget=self._budget)
 
     def _hit(self, stage: Stage) -> Hit:
         def hit(item: Item, condition: Condition, response: Response) -> bool | None:
@@ -266,8 +256,8 @@ class Live:
     def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Sequence[Response | None]:
         """Put prompts of the caller's making to a model, through the same journal."""
         questions = Questions(
-            *(self.to, self.benchmark, self.entries, self._left, self.patience), retry_failed=self.retry_failed
+            *(self.to, self.benchmark, self.entries, self._budget, self.patience), retry_failed=self.retry_failed
         )
         said, progress = questions.ask(model, prompts, "judge", self.watch)
-        self._count(progress)
+        self._refuse_gaps(progress)
         return said

@@ -46,10 +46,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Budget:
-    """Counts what was spent, and the most that calls in flight can cost, so that no limit is ever passed."""
+    """Counts what was spent, and the most that calls in flight can cost, so that no limit is ever passed.
+
+    Whatever one command asks, in however many stages, is counted by one budget.
+    """
 
     def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+        self.limits = limits
         self.calls = self.tokens = 0
         self.money = 0.0
         self._held_tokens, self._held_money = 0, 0.0
@@ -57,7 +60,7 @@ class Budget:
 
     def refuses(self, tokens: int, money: float) -> str:
         """Why a call that may take so much may not be made any more; empty, and held, if it may."""
-        limits = self._limits
+        limits = self.limits
         if limits.calls is not None and self.calls >= limits.calls:
             return f"the limit of {limits.calls:,} calls is reached"
         if limits.tokens is not None and self.tokens + self._held_tokens + tokens > limits.tokens:
@@ -72,7 +75,7 @@ class Budget:
     @property
     def may_change(self) -> bool:
         """Whether calls in flight hold something that they may give back."""
-        most_calls = self._limits.calls
+        most_calls = self.limits.calls
         return self._held_tokens > 0 and (most_calls is None or self.calls < most_calls)
 
     async def change(self) -> None:

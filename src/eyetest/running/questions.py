@@ -11,7 +11,7 @@ import msgspec
 from eyetest.benchmarks import Benchmark
 from eyetest.models import Call, Model, Pictures, Surroundings, make_models
 from eyetest.records import Asked, Item, ModelEntry, Prompt, Request, Response, RunBenchmark, RunStep
-from eyetest.running.limits import Limits
+from eyetest.running.limits import Budget, Limits
 from eyetest.running.planning import PASSED_OVER
 from eyetest.running.progress import Progress
 from eyetest.running.runner import NotAskedError, Runner
@@ -30,7 +30,7 @@ class Questions:
         to: Path,
         benchmark: Benchmark,
         entries: dict[str, ModelEntry],
-        limits: Limits | None = None,
+        limits: Limits | Budget | None = None,
         patience: Surroundings | None = None,
         *,
         retry_failed: bool = False,

@@ -67,20 +67,23 @@ class _Hold:
 
 
 class Runner:
-    """Makes calls. Use it in an ``async with`` block, which opens and closes the models."""
+    """Makes calls. Use it in an ``async with`` block, which opens and closes the models.
+
+    A budget in the place of limits is one that others spend from as well.
+    """
 
     def __init__(
         self,
         models: Sequence[Model],
         store: Callable[[Response], None],
-        limits: Limits | None = None,
+        limits: Limits | Budget | None = None,
         *,
         progress: Progress | None = None,
         seed: int = 0,
     ) -> None:
-        self.limits = limits or Limits()
+        self.budget = limits if isinstance(limits, Budget) else Budget(limits or Limits())
+        self.limits = self.budget.limits
         self.progress = progress or Progress()
-        self.budget = Budget(self.limits)
         self._store = store
         self._lanes = {model.name: _Lane(model, self.limits) for model in models}
         self._chance = random.Random(seed)  # noqa: S311 (jitter, not a secret)

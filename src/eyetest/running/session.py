@@ -23,7 +23,7 @@ from eyetest.records import (
     parse_rule,
 )
 from eyetest.running.execution import Hit, execute, execute_panels
-from eyetest.running.limits import Limits
+from eyetest.running.limits import Budget, Limits
 from eyetest.running.planning import Estimate, Plan
 from eyetest.running.progress import Progress
 from eyetest.running.runner import Runner
@@ -58,9 +58,17 @@ class Session:
     """A plan for a run folder, which can be looked at before it is carried out."""
 
     def __init__(
-        self, benchmark: Benchmark, models: dict[str, ModelEntry], asking: Asking, *, hit: Hit | None = None
+        self,
+        benchmark: Benchmark,
+        models: dict[str, ModelEntry],
+        asking: Asking,
+        *,
+        hit: Hit | None = None,
+        budget: Budget | None = None,
     ) -> None:
+        """``budget``: one that other sessions of the same command spend from as well; else the asking's limits."""
         self.benchmark, self.entries, self.asking, self._hit = benchmark, models, asking, hit
+        self._budget = budget
         surroundings = msgspec.structs.replace(asking.patience, pictures=Pictures(benchmark.images))
         self.models: list[Model] = make_models(models, surroundings)
         self.rule: StoppingRule | None = None
@@ -119,7 +127,8 @@ class Session:
         return progress
 
     async def _ask(self, run: RunWriter, progress: Progress, settled: set[bytes]) -> None:
-        runner = Runner(self.models, run.journal.append, self.asking.limits, progress=progress, seed=self.asking.seed)
+        limits = self._budget or self.asking.limits
+        runner = Runner(self.models, run.journal.append, limits, progress=progress, seed=self.asking.seed)
         with stopping_on_ctrl_c(runner):
             async with runner:
                 if self.rule is None:

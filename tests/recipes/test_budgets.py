@@ -1,0 +1,87 @@
+"""A budget is for the whole command, however many stages it takes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import eyetest as et
+from eyetest.recipes.sources import StoppedEarly
+from eyetest.running import Limits
+from tests.endpoint import Endpoint
+from tests.recipes.benches import counts, make_bench, write_yaml
+from tests.running.processes import Nursery
+
+ITEMS, EACH = 20, 14
+"""Items, and the tokens that the endpoint counts for a call."""
+SCREEN: dict[str, Any] = {"screen": "blind-hits", "keep": {"hits": {"op": "<", "value": 1}}}
+SHORT = {"sampling": {"max_tokens": 5}}
+RECIPE: dict[str, Any] = {
+    "panels": {"first": {"size": 1, "sight": "blind", **SHORT}, "second": {"size": 1, "sight": "grey", **SHORT}},
+    "stages": [{**SCREEN, "name": "one", "panel": "first"}, {**SCREEN, "name": "two", "panel": "second"}],
+}
+"""Two stages that nothing falls at."""
+
+
+@pytest.fixture
+def command(tmp_path: Path, endpoint: Endpoint) -> tuple[object, ...]:
+    endpoint.answer = lambda attempt: f"No idea. {attempt.key}"
+    make_bench(tmp_path / "b", ITEMS)
+    write_yaml(tmp_path / "recipe.yaml", RECIPE)
+    entry = {"spec": f"openai:m@{endpoint.url}", "price": {"input": 1e6, "output": 1e6}}
+    write_yaml(tmp_path / "models.yaml", {"m": entry})
+    words = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml", "--to", "d", "--concurrency", 1)
+    return words
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [
+        (("--max-total-tokens", 30 * EACH), "could pass the limit of 420 tokens"),
+        (("--max-cost", 30 * EACH), "could pass the limit of 420 in money"),
+        (("--max-calls", 30), "the limit of 30 calls is reached"),
+    ],
+)
+def test_stages_share_one_budget(
+    tmp_path: Path,
+    endpoint: Endpoint,
+    nursery: Nursery,
+    command: tuple[object, ...],
+    limit: tuple[object, ...],
+    told: str,
+) -> None:
+    """Each stage alone would stay below the limit; both together do not."""
+    stopped = nursery.run(*command, *limit)
+    assert told in stopped.stderr, stopped.stderr
+    assert ITEMS < endpoint.sent.total() <= 30
+    assert not (tmp_path / "d/verdicts.parquet").exists()
+
+
+def test_what_an_earlier_command_spent_is_not_counted_again(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery, command: tuple[object, ...]
+) -> None:
+    """The same command goes on with a budget of its own, and what is stored costs nothing."""
+    limit = ("--max-total-tokens", 30 * EACH)
+    nursery.run(*command, *limit)
+    before = endpoint.sent.total()
+    again = nursery.run(*command, *limit)
+    assert again.code == 0, again.stderr
+    assert endpoint.sent.total() == 2 * ITEMS and set(endpoint.sent.values()) == {1}
+    assert before < 2 * ITEMS
+    assert counts(tmp_path / "d")["two", ""][0] == ITEMS
+
+
+def test_python_shares_it_as_well(tmp_path: Path, endpoint: Endpoint, command: tuple[object, ...]) -> None:
+    place = {"recipe": tmp_path / "recipe.yaml", "models": tmp_path / "models.yaml", "to": tmp_path / "d"}
+    with pytest.raises(StoppedEarly, match="could pass the limit of 420 tokens"):
+        et.refine(tmp_path / "b", limits=Limits(tokens=30 * EACH, concurrency=1), **place)
+    assert ITEMS < endpoint.sent.total() <= 30
+
+
+def test_models_of_one_run_share_it_too(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", ITEMS)
+    models = [word for name in "xyz" for word in ("--model", f"{name}=openai:{name}@{endpoint.url}")]
+    limit = ("--max-total-tokens", 30 * EACH, "--max-tokens", 5, "--sight", "blind")
+    done = nursery.run("run", "b", *models, "--to", "r", *limit, "--concurrency", 1)
+    assert "could pass the limit of 420 tokens" in done.stderr
+    assert ITEMS < endpoint.sent.total() <= 30

@@ -283,3 +283,57 @@ def test_a_bad_table_is_told_before_anybody_is_asked(here: Path, eyetest: Eyetes
     (here / "d/review/decisions.csv").write_text(table)
     assert message in eyetest(*USUAL).refused()
     assert not (here / "d/run").exists()
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("more", [("--skip-review",), ()])
+def test_a_command_that_fails_leaves_everything_as_it_was(
+    here: Path, eyetest: Eyetest, more: tuple[str, ...]
+) -> None:
+    """The queue above all, into which people may have written for days; also the benchmark that is there already."""
+    eyetest(*USUAL).fine()
+    decisions = alike([row["item"] for row in queue(here / "d")], decision="keep")
+    if not more:
+        decide(here / "d", *({**row, "reviewer": who} for row in decisions for who in ("ann", "bob")))
+        eyetest(*USUAL).fine()
+        assert len(kept(here / "d")) == 3
+    before = everything(here / "d")
+    too_many = {**REVIEWED, "stages": [*REVIEWED["stages"][:2], {"select": {"total": 12}}]}
+    write_yaml(here / "recipe.yaml", too_many)
+    done = eyetest(*USUAL, *more)
+    assert done.code == 2
+    assert "cannot take 12 of all items" in done.err
+    assert "(blind-hits: 12 in, " in done.err
+    assert "d keeps what was made before" in done.err
+    after = everything(here / "d")
+    asked = {name for name in after if name.startswith("run/")}
+    assert {name: after[name] for name in before if name not in asked} == {
+        name: content for name, content in before.items() if name not in asked
+    }
+
+
+def test_a_first_command_that_fails_says_where_items_went(here: Path, eyetest: Eyetest) -> None:
+    write_yaml(here / "recipe.yaml", {"panels": TWO, "stages": [HITS, {"select": {"total": 12}}]})
+    for _ in range(2):
+        done = eyetest(*USUAL)
+        assert done.code == 2
+        assert "cannot take 12 of all items" in done.err
+        assert "report.html shows them" in done.err
+    assert counts(here / "d")["blind-hits", ""][0] == 12
+    assert (here / "d/report.html").exists()
+    write_yaml(here / "recipe.yaml", {"panels": TWO, "stages": [HITS, {"select": {"total": 3}}]})
+    eyetest(*USUAL).fine()
+    assert len(kept(here / "d")) == 3
+
+
+def test_a_queue_that_was_filled_in_is_not_written_over(here: Path, eyetest: Eyetest) -> None:
+    eyetest(*USUAL).fine()
+    place = here / "d/review/queue.csv"
+    place.write_text(place.read_text() + "my notes\n")
+    filled = place.read_bytes()
+    said = eyetest(*USUAL, "--skip-review").fine()
+    assert "queue.csv had been changed by hand: kept as d/review/queue-kept-1.csv" in said
+    assert (here / "d/review/queue-kept-1.csv").read_bytes() == filled

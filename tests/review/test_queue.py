@@ -26,9 +26,8 @@ def bench(tmp_path: Path) -> Benchmark:
 
 
 def queue(bench: Benchmark, folder: Path, *waiting: Verdict, form: str = "") -> list[dict[str, str]]:
-    place = write_queue(folder, waiting, {item.id: item for item in bench}, bench, form)
-    assert place == folder / QUEUE
-    with place.open(newline="", encoding="utf-8") as file:
+    assert write_queue(folder, waiting, {item.id: item for item in bench}, bench, form) is None
+    with (folder / QUEUE).open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         assert reader.fieldnames == COLUMNS
         return list(reader)
@@ -95,3 +94,26 @@ def test_an_id_copied_out_of_the_queue_is_known(bench: Benchmark, tmp_path: Path
         writer = csv.writer(file)
         writer.writerows([["item", "decision"], [rows[0]["item"], "keep"]])
     assert list(read_decisions(path, {"=1+1", "text"})) == ["=1+1"]
+
+
+def test_what_people_filled_in_is_kept(bench: Benchmark, tmp_path: Path) -> None:
+    """Many write into the queue itself, or save it from a spreadsheet; nothing of theirs may go."""
+    items, folder = {item.id: item for item in bench}, tmp_path / "r"
+    queue(bench, folder, verdict("plain"), verdict("text"))
+    queue(bench, folder, verdict("text"))
+    assert sorted(path.name for path in folder.glob("*.csv")) == [QUEUE], "what only we wrote is written again"
+    for number in (1, 2):
+        filled = (folder / QUEUE).read_text(encoding="utf-8") + f"text,drop,{number}\n"
+        (folder / QUEUE).write_text(filled, encoding="utf-8")
+        kept = write_queue(folder, [verdict("plain")], items, bench)
+        assert kept == folder / f"queue-kept-{number}.csv"
+        assert kept.read_text(encoding="utf-8") == filled
+        assert f"text,drop,{number}" not in (folder / QUEUE).read_text(encoding="utf-8")
+
+
+def test_a_queue_of_which_nobody_knows_who_wrote_it_is_kept(bench: Benchmark, tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / QUEUE).write_bytes(b"item,decision\nplain,drop\n")
+    kept = write_queue(tmp_path / "r", [], {}, bench)
+    assert kept is not None
+    assert kept.read_bytes() == b"item,decision\nplain,drop\n"

@@ -26,7 +26,7 @@ from eyetest.records import Decision, Item, Lineage, Recipe, Stage, StoppingRule
 from eyetest.replacing import replacing_file
 from eyetest.reports import write_refine_page
 from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
-from eyetest.review import DECISIONS, decide, read_decisions, write_queue
+from eyetest.review import DECISIONS, QUEUE, decide, read_decisions, write_queue
 from eyetest.review.decisions import edited
 from eyetest.screens import SCREENS, Case, Evidence
 from eyetest.screens.difficulty import BAND
@@ -82,9 +82,8 @@ class Refining:
         for stage in self.recipe.stages:
             try:
                 verdicts = self._stage(stage, alive, decisions, found, heard)
-            except CannotMeet:
-                self._write(found)  # too few are left: the verdicts so far say why
-                raise
+            except CannotMeet as error:
+                raise self._explained(error, found) from None
             found.stages.append((stage.title, verdicts))
             found.waiting += [verdict for verdict in verdicts if verdict.verdict == "review"]
             alive = self._after(stage, alive, verdicts, decisions)
@@ -203,12 +202,29 @@ class Refining:
                         found.append(residual((seated.name, who, when), said, seats, items, rule))
         return found
 
-    def _write(self, found: Refined) -> None:
+    def _explained(self, error: CannotMeet, found: Refined) -> InputError:
+        """Too few are left: where they went. What an earlier command came to stays as it is."""
+        where = "; ".join(
+            f"{step.stage}: {step.into:,} in, {step.keep + step.fix:,} kept" for step in _whole(self.funnel(found))
+        )
+        if (self.to / ABOUT).exists():
+            return InputError(f"{error} ({where}); {self.to} keeps what was made before")
+        self._write_verdicts(found)
+        self._write_page(found)
+        return InputError(f"{error} ({where}); {self.to / REPORT} shows them")
+
+    def _write_verdicts(self, found: Refined) -> None:
         self.to.mkdir(parents=True, exist_ok=True)
         write_records(found.verdicts, Verdict, self.to / VERDICTS, overwrite=True)
         write_funnel(self.to / FUNNEL, self.funnel(found))
+
+    def _write(self, found: Refined) -> None:
+        self._write_verdicts(found)
         form = next((stage.review.form for stage in self.recipe.stages if stage.review), "")
-        write_queue(self.to / REVIEW, found.waiting, self._items, self.benchmark, form)
+        if kept := write_queue(self.to / REVIEW, found.waiting, self._items, self.benchmark, form):
+            found.notes.append(
+                f"{QUEUE} had been changed by hand: kept as {kept}; decisions are read from {DECISIONS}"
+            )
         with replacing_file(self.to / ABOUT) as place:
             place.write_bytes(msgspec.json.format(msgspec.json.encode(self._about(found)), indent=2) + b"\n")
         if found.kept:
@@ -283,6 +299,10 @@ def _stopped_notes(residuals: Sequence[Residual]) -> list[str]:
         "hold models out for a figure of others, or ask everything"
         for panel, part in parts
     ]
+
+
+def _whole(steps: Sequence[Step]) -> list[Step]:
+    return [step for step in steps if not step.tag]
 
 
 def refuse_foreign(to: Path) -> None:

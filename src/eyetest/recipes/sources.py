@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark

@@ -1,7 +1,10 @@
 """The queue: one line for each item that waits for a person, as a table that any spreadsheet opens."""
 
 import csv
+import io
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from itertools import count
 from pathlib import Path
 
 from eyetest.benchmarks import Benchmark
@@ -12,29 +15,56 @@ QUEUE = "queue.csv"
 DECISIONS = "decisions.csv"
 _COLUMNS = ("item", "stage", "reason", "question", "options", "gold", "images", "evidence", "form")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_OURS = f".{QUEUE}.sha256"
+"""Beside the queue, the hash of what was written: whatever has another was changed by people."""
 HARMLESS = "'"
 """What stands before a cell that a spreadsheet would take for a formula."""
 
 
 def write_queue(
     folder: Path, waiting: Iterable[Verdict], items: Mapping[str, Item], benchmark: Benchmark, form: str = ""
-) -> Path:
-    """Write the queue, and say where it is."""
+) -> Path | None:
+    """Write the queue. One that people have filled in is kept under another name, which is given back."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(_COLUMNS)
+    for verdict in waiting:
+        item = items[verdict.item]
+        row = (
+            *(item.id, verdict.stage, verdict.reason, item.question),
+            "\n".join(f"{letter(i)}. {choice.text}" for i, choice in enumerate(item.choices)),
+            ", ".join(letter(i) for i in item.gold) or " | ".join(item.references),
+            "\n".join(str(benchmark.images.path(image).resolve()) for image in item.images),
+            *(verdict.evidence, form),
+        )
+        writer.writerow([_inert(cell) for cell in row])
+    content = file.getvalue().encode("utf-8", "replace")
     folder.mkdir(parents=True, exist_ok=True)
-    with replacing_file(folder / QUEUE) as place, place.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(_COLUMNS)
-        for verdict in waiting:
-            item = items[verdict.item]
-            row = (
-                *(item.id, verdict.stage, verdict.reason, item.question),
-                "\n".join(f"{letter(i)}. {choice.text}" for i, choice in enumerate(item.choices)),
-                ", ".join(letter(i) for i in item.gold) or " | ".join(item.references),
-                "\n".join(str(benchmark.images.path(image).resolve()) for image in item.images),
-                *(verdict.evidence, form),
-            )
-            writer.writerow([_inert(cell) for cell in row])
-    return folder / QUEUE
+    kept = _keep_changed(folder, content)
+    for name, told in ((QUEUE, content), (_OURS, _hash(content))):
+        with replacing_file(folder / name) as place:
+            place.write_bytes(told)
+    return kept
+
+
+def _keep_changed(folder: Path, new: bytes) -> Path | None:
+    """A copy of the queue, where it is neither as it was written nor as it will be."""
+    if not (folder / QUEUE).exists():
+        return None
+    old = (folder / QUEUE).read_bytes()
+    known = (folder / _OURS).read_bytes() if (folder / _OURS).exists() else b""
+    if old == new or _hash(old) == known:
+        return None
+    stem, suffix = QUEUE.split(".")
+    free = (folder / f"{stem}-kept-{number}.{suffix}" for number in count(1))
+    kept = next(place for place in free if not place.exists())
+    with replacing_file(kept, overwrite=False) as place:
+        place.write_bytes(old)
+    return kept
+
+
+def _hash(content: bytes) -> bytes:
+    return sha256(content).hexdigest().encode()
 
 
 def _inert(cell: str) -> str:

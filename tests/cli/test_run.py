@@ -250,9 +250,19 @@ def test_status_says_what_failed_and_why(tmp_path: Path, endpoint: Endpoint, nur
     state = json.loads(nursery.run("status", "r", "--json").stdout)
     assert state["failures"] == [["bad-request: 400: too long [bold]really", 1]]
     assert state["groups"] == [
-        {"model": "m", "sight": "image", "ask": "direct", "planned": 9, "answered": 8, "failed": 1}
+        {"model": "m", "sight": "image", "ask": "direct", "planned": 9, "answered": 8, "failed": 1, "missing": 1}
     ]
     assert (state["torn_lines"], state["not_needed"], state["writer"]) == (0, 0, None)
+
+
+def test_status_counts_items_that_nobody_planned_to_ask(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 9)
+    assert nursery.run(*ask(endpoint, "--limit", 4)).code == 0
+    state = json.loads(nursery.run("status", "r", "--json").stdout)
+    assert (state["items"], state["groups"][0]["planned"], state["groups"][0]["missing"]) == (9, 4, 5)
+    told = nursery.run("status", "r")
+    assert told.stdout.splitlines()[1].split()[-1] == "missing"
+    assert "missing: items of the 9 in the benchmark" in told.stderr
 
 
 def test_status_of_a_run_that_is_not_whole(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:

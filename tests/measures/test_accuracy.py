@@ -74,8 +74,55 @@ def test_one_row_a_series_and_failed_calls_are_counted_not_scored() -> None:
         "accuracy_high": pytest.approx(0.9385081),
         "n": 3,
         "clusters": 3,
+        "unscored": 1,
         "missing": 1,
     }
+
+
+def test_missing_counts_what_the_benchmark_has_whoever_was_asked() -> None:
+    """A model that was asked 3 of 8 items misses 5, by tag as in all; whose answers they are does not matter."""
+    known = [{"item": str(i), "tag.core": "pq"[i % 2] if i < 6 else None} for i in range(8)]
+    asked = [{"item": str(i), "model": "some", "score": 1.0} for i in range(3)]
+    asked += [{"item": str(i), "model": "all", "score": None if i == 7 else 0.0} for i in range(8)]
+    whole = {row["model"]: (row["n"], row["missing"]) for row in rows(results(asked, known))}
+    assert whole == {"some": (3, 5), "all": (7, 1)}
+    by_tag = {
+        (row["model"], row["tag.core"]): (row["n"], row["missing"])
+        for row in rows(results(asked, known), Settings(by=("core",)))
+    }
+    assert by_tag == {
+        ("some", "p"): (2, 1),
+        ("some", "q"): (1, 2),
+        ("all", "p"): (3, 0),
+        ("all", "q"): (3, 0),
+        ("all", None): (1, 1),
+    }
+
+
+def test_missing_is_of_each_benchmark_by_itself() -> None:
+    known = [
+        {"item": str(i), "benchmark": name} for name, n in (("x", 4), ("y", 9), ("nobody's", 50)) for i in range(n)
+    ]
+    asked = [{"item": "0", "benchmark": name, "score": 1.0} for name in "xy"]
+    asked += [
+        {"item": str(i), "benchmark": "only verdicts", "model": m, "score": 1.0}
+        for m in "ab"
+        for i in range(2 + (m == "b"))
+    ]
+    found = {(row["benchmark"], row["model"]): row["missing"] for row in rows(results(asked, known))}
+    assert found == {("x", "m"): 3, ("y", "m"): 8, ("only verdicts", "a"): 1, ("only verdicts", "b"): 0}
+    alone = rows(results([row for row in asked if row["benchmark"] == "y"], known))
+    assert [row["missing"] for row in alone] == [8]
+
+
+def test_a_group_of_which_an_item_was_never_asked_is_missing() -> None:
+    known = [{"item": f"{pair}{side}", "group": pair} for pair in "vwxyz" for side in "12"]
+    said = {"v1": 1, "v2": 1, "w1": 1, "x1": 0, "y1": 1, "y2": None}
+    measured = MEASURES["group-accuracy"].measure(
+        results([{"item": item, "score": score} for item, score in said.items()], known), Settings()
+    )
+    [row] = measured.table.to_dicts()
+    assert (row["accuracy"], row["n"], row["missing"]) == (0.5, 2, 3), "v is right, x is wrong; w, y and z are open"
 
 
 def test_protocols_are_apart_and_tests_are_averaged_within_their_item() -> None:
@@ -97,7 +144,8 @@ def test_an_item_with_more_tests_weighs_no_more_than_another() -> None:
     asked = [{"item": "1", "trial": trial, "score": 1.0} for trial in range(9)]
     asked += [{"item": "2", "trial": 0, "score": 0.0}, {"item": "2", "trial": 1, "score": None}]
     found = rows(results(asked))
-    assert [(row["accuracy"], row["n"], row["answers"], row["missing"]) for row in found] == [(0.5, 2, 10, 1)]
+    names = ("accuracy", "n", "answers", "unscored", "missing")
+    assert [tuple(row[name] for name in names) for row in found] == [(0.5, 2, 10, 1, 0)]
 
 
 @pytest.mark.parametrize("tests", [3, 8])

@@ -58,7 +58,13 @@ def test_items_that_a_model_lacks_are_counted_and_told() -> None:
     found = MEASURES["ranks"].measure(grid({"a": [1, None, 1], "b": [1, 0, 0]}), FEW)
     row = _by_model(found.table)["a"]
     assert (row["score"], row["n"], row["missing"]) == (1.0, 2, 1)
-    assert "1 of 2 rows" in found.notes[0]
+    assert found.notes == ("models rest on different items (n from 2 to 3): see differences, which pairs",)
+
+
+def test_missing_counts_the_benchmark_not_what_others_answered() -> None:
+    known = [{"item": str(i)} for i in range(10)]
+    found = MEASURES["ranks"].measure(grid({"a": [1, None, 1], "b": [1, 0, 0]}, known), FEW)
+    assert {model: row["missing"] for model, row in _by_model(found.table).items()} == {"a": 8, "b": 7}
 
 
 def _tagged(by_task: dict[str, dict[str, float]]) -> Results:

@@ -14,6 +14,7 @@ from eyetest.measures.narrowing import as_written
 from eyetest.runs import Run
 
 _WORDS_SHOWN = 5
+_NO_ANSWER = ("open", "failed")
 
 
 def status(
@@ -31,6 +32,8 @@ def status(
     going = f"being written by process {state['writer']}" if state["writer"] else "nobody is writing to it"
     out.print(Text.assemble((title, "bold"), f" · {going}"))
     print_table(_table(state["groups"], state["axes"]))
+    if any(group["missing"] for group in state["groups"]):
+        note(f"missing: items of the {state['items']:,} in the benchmark to which there is no answer")
     for words, count in state["failures"][:_WORDS_SHOWN]:
         out.print(Text.assemble((f"{count:,} × ", "red"), safe(words)), soft_wrap=True)
     if state["given"]:
@@ -44,7 +47,7 @@ def status(
 
 
 def survey(run: Run) -> dict[str, Any]:
-    """The counts of a run, by model and sight."""
+    """The counts of a run, by model and sight; ``missing`` are items of the benchmark, whether planned or not."""
     plan, responses = run.plan(), run.responses()
     rows = {r: i for i, r in enumerate(responses.column("request").to_pylist())}
     names = ("outcome", "error", "detail", "given")
@@ -54,23 +57,33 @@ def survey(run: Run) -> dict[str, Any]:
     told: set[str] = set()
     given = 0
     axes = telling_axes(lambda axis: len(plan.column(axis).unique()))
-    keys = (plan.column(name).to_pylist() for name in (*axes, "request"))
-    for *group, request in zip(*keys, strict=True):
-        row = rows.get(request)
+    items: dict[tuple[str, ...], set[str]] = {}
+    keys = (plan.column(name).to_pylist() for name in (*axes, "item", "request"))
+    for *values, item, request in zip(*keys, strict=True):
+        row, group = rows.get(request), tuple(map(as_written, values))
         outcome = outcomes[row] if row is not None else "open"
-        groups.setdefault(tuple(map(as_written, group)), Counter())[outcome] += 1
+        groups.setdefault(group, Counter())[outcome] += 1
+        answered = items.setdefault(group, set())
+        if outcome not in _NO_ANSWER:
+            answered.add(item)
         given += row is not None and outcome != "failed" and scores[row] is not None
         if row is not None and outcome in ("failed", "blocked") and request not in told:
             told.add(request)
             failures[f"{errors[row]}: {details[row]}"] += 1
     last = run.manifest.steps[-1] if run.manifest.steps else None
+    about = run.manifest.benchmark
+    there = (about.items if about else 0) or len(plan.column("item").unique())
     return {
         "run": str(run.path),
-        "benchmark": run.manifest.benchmark.name if run.manifest.benchmark else None,
+        "benchmark": about.name if about else None,
+        "items": there,
         "writer": run.writer,
         "planned": len(plan),
         "axes": axes,
-        "groups": [dict(zip(axes, key, strict=True), planned=c.total(), **c) for key, c in groups.items()],
+        "groups": [
+            dict(zip(axes, key, strict=True), planned=c.total(), **c, missing=there - len(items[key]))
+            for key, c in groups.items()
+        ],
         "given": given,
         "failures": failures.most_common(),
         "not_needed": last.saved if last else 0,
@@ -82,7 +95,7 @@ def survey(run: Run) -> dict[str, Any]:
 
 def _table(groups: list[dict[str, Any]], axes: list[str]) -> Table:
     table = Table(box=None, header_style="dim", pad_edge=False)
-    names = ("answered", "truncated", "blocked", "failed", "open")
+    names = ("answered", "truncated", "blocked", "failed", "open", "missing")
     shown = [name for name in names if name == "answered" or any(group.get(name) for group in groups)]
     for name in axes:
         table.add_column(name)

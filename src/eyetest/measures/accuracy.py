@@ -20,7 +20,10 @@ class Accuracy:
     own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series and tag value; ``n`` counts items, ``answers`` their tests where there are several."""
+        """One row a series and tag value; ``n`` counts items with a score, ``missing`` the benchmark's others.
+
+        ``answers`` counts tests where items had several, ``unscored`` answers that failed or have no known gold.
+        """
         tags = results.by_tags(settings.by)
         keys, score = [*results.keys(), *tags], pl.col("score")
         of_item = (
@@ -30,12 +33,14 @@ class Accuracy:
                 score.mean().alias("accuracy"),
                 is_verdict(score).all().alias("accuracy binary"),
                 score.count().cast(pl.Int64).alias("answers"),
-                score.null_count().alias("missing"),
+                score.null_count().cast(pl.Int64).alias("unscored"),
             )
         )
-        table = _means(of_item, keys, ("answers", "missing"), settings.level)
+        found = _means(of_item, keys, ("answers", "unscored"), settings.level)
+        table = _with_missing(found, results.every_item(*tags), keys)
         same = (table.get_column("answers") == table.get_column("n")).all()
-        return Measured(table.drop("answers") if same else table, _notes(table, [k for k in keys if k != "model"]))
+        spared = [*(["answers"] if same else []), *([] if table.get_column("unscored").sum() else ["unscored"])]
+        return Measured(table.drop(spared), _notes(table, [k for k in keys if k != "model"]))
 
 
 class GroupAccuracy:
@@ -48,22 +53,26 @@ class GroupAccuracy:
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a series and tag value; groups are what an item and its variations make together.
 
-        A wrong answer settles a group even if another call failed; otherwise a failed call leaves it undecided, and
-        it is counted as missing.
+        A wrong answer settles a group whatever else is missing; otherwise it takes all of its items, and a group of
+        which one failed or was never asked is missing.
         """
         if not results.items.get_column("group").is_not_null().any():
             raise NotMeasurable("group-accuracy: no item says what group it belongs to")
         tags = results.by_tags(settings.by)
         keys, score = [*results.keys(), *tags], pl.col("score")
-        settled = (score.min() < 1) | (score.null_count() == 0)
+        about = ["benchmark", "group", *tags]
+        members = results.every_item("group", *tags).drop_nulls("group").group_by(about).len("members")
+        complete = (score.null_count() == 0) & (pl.col("item").n_unique() == pl.col("members").first())
         whole = (
             results.with_items("cluster", "group", *tags)
-            .filter(pl.col("group").is_not_null())
-            .group_by(*keys, "cluster", "group")
-            .agg(pl.when(settled).then((score.min() == 1).cast(pl.Float64)).alias("accuracy"))
-            .with_columns(pl.col("accuracy").is_null().alias("missing"))
+            .join(members.lazy(), on=about, how="inner", nulls_equal=True)
+            .group_by(*dict.fromkeys((*keys, "benchmark")), "group")
+            .agg(
+                pl.col("cluster").min(),
+                pl.when((score.min() < 1) | complete).then((score.min() == 1).cast(pl.Float64)).alias("accuracy"),
+            )
         )
-        return Measured(_means(whole, keys, ("missing",), settings.level))
+        return Measured(_with_missing(_means(whole, keys, (), settings.level), members, keys))
 
 
 def _means(rows: pl.LazyFrame, keys: Sequence[str], sums: Sequence[str], level: float) -> pl.DataFrame:
@@ -72,6 +81,19 @@ def _means(rows: pl.LazyFrame, keys: Sequence[str], sums: Sequence[str], level: 
     values = [f"accuracy{end}" for end in ("", "_low", "_high")]
     counts = [pl.col("accuracy_n").alias("n"), pl.col("accuracy_clusters").alias("clusters")]
     return found.select(*keys, *values, *counts, *sums)
+
+
+def _with_missing(table: pl.DataFrame, every: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Beside ``n``, how many more there are: of the benchmark, or of that part of it that has a tag's value."""
+    around = [key for key in keys if key in every.columns]
+    there = every.group_by(around).len("there") if around else every.select(pl.len().alias("there"))
+    types = {key: table.schema[key] for key in around}
+    joined = (
+        table.join(there.cast(types), on=around, how="left", nulls_equal=True, maintain_order="left")
+        if around
+        else table.join(there, how="cross")
+    )
+    return joined.with_columns((pl.col("there").cast(pl.Int64) - pl.col("n")).alias("missing")).drop("there")
 
 
 def _notes(table: pl.DataFrame, around: Sequence[str]) -> tuple[str, ...]:

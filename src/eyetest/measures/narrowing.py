@@ -14,6 +14,8 @@ from eyetest.wording import counted, listed
 Wanted = tuple[str, Sequence[str]]
 """A column or a tag, and the values that may stand there, as a user writes them."""
 _OF_ITEMS = ("benchmark", "item")
+_OF_ANSWERS = ("outcome", "reading", "choice", "rule", "metric", "score")
+"""What an answer came to: whoever keeps to some of it asks about the items that have such answers."""
 _USUAL_SIGHT = "image"
 
 
@@ -49,6 +51,10 @@ def narrowed(results: Results, where: Iterable[Wanted]) -> Results:
         if not kept.head(1).collect().height:
             known = nearest(wanted[0], {as_written(value) for value in there if value is not None})
             raise InputError(f"--where {column}={short(wanted[0])}: nothing is left; {known}")
+        if column in _OF_ANSWERS:
+            items = items.join(
+                kept.select("benchmark", "item").unique().collect(), on=("benchmark", "item"), how="semi"
+            )
         scores = kept
     return replace(results, scores=scores, items=items)
 

@@ -1,6 +1,7 @@
 """Places of models, with intervals, and how they shift from one benchmark or protocol to another."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ class Ranks:
         tags = results.by_tags(settings.by)
         around = results.varied(("benchmark", *PROTOCOL))
         over_tags = _mean_ranks(results, around, tags, settings) if tags else {}
+        there = Counter(results.every_item().get_column("benchmark"))
         rows: list[dict[str, Any]] = []
         for found in side_by_side(results, around):
             models = [str(model) for (model,) in found.columns]
@@ -35,11 +37,12 @@ class Ranks:
                 if tags:
                     by_tag = over_tags.get((*found.key.values(), model), MeanRank(_UNKNOWN, _UNKNOWN))
                     row |= _told("mean_rank", by_tag.mean) | _told("rank_of_mean_ranks", by_tag.rank)
-                here.append(row | {"n": n, "missing": len(found.scores) - n})
+                items = there[found.key["benchmark"]] if "benchmark" in found.key else there.total()
+                here.append(row | {"n": n, "missing": items - n})
             rows += sorted(here, key=lambda row: row["rank"])
         if len({row["model"] for row in rows}) < 2:
             raise NotMeasurable("ranks: fewer than two models have scores; models are ranked against each other")
-        return Measured(_table(rows), _uneven(rows))
+        return Measured(_table(rows), _uneven(rows, around))
 
 
 class RankShifts:
@@ -119,11 +122,15 @@ def _told(name: str, placed: Placed) -> dict[str, Any]:
     return {name: placed.value, f"{name}_low": placed.low, f"{name}_high": placed.high}
 
 
-def _uneven(rows: list[dict[str, Any]]) -> tuple[str, ...]:
-    uneven = sum(1 for row in rows if row["missing"])
-    return (
-        (f"{uneven} of {len(rows)} rows lack items that others have: their means are over fewer",) if uneven else ()
-    )
+def _uneven(rows: list[dict[str, Any]], around: Sequence[str]) -> tuple[str, ...]:
+    counts: dict[tuple[Any, ...], list[int]] = {}
+    for row in rows:
+        counts.setdefault(tuple(row[axis] for axis in around), []).append(row["n"])
+    uneven = next((n for n in counts.values() if min(n) < max(n)), None)
+    if uneven is None:
+        return ()
+    span = f"n from {min(uneven):,} to {max(uneven):,}"
+    return (f"models rest on different items ({span}): see differences, which pairs",)
 
 
 def _table(rows: list[dict[str, Any]]) -> pl.DataFrame:

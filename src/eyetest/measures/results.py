@@ -64,6 +64,21 @@ class Results:
             joined = joined.with_columns(pl.coalesce("cluster", "item"))
         return joined
 
+    def every_item(self, *columns: str) -> pl.DataFrame:
+        """What could have been answered: the items of every benchmark that has scores, with these columns of them.
+
+        Where nothing is known of a benchmark, these are the items that anybody has an answer to.
+        """
+        scored = self.scores.select(pl.col("benchmark").cast(pl.String).unique()).collect(engine="streaming")
+        known = self.items.select("benchmark", "item", *columns).join(scored, on="benchmark", how="semi")
+        unknown = scored.join(known, on="benchmark", how="anti")
+        if unknown.is_empty():
+            return known
+        named = self.scores.select(pl.col("benchmark", "item").cast(pl.String)).join(
+            unknown.lazy(), on="benchmark", how="semi"
+        )
+        return pl.concat([known, named.unique().collect(engine="streaming")], how="diagonal")
+
     def by_tags(self, by: Sequence[str]) -> list[str]:
         """The columns that hold some tags; an unknown tag is refused."""
         for tag in by:

@@ -58,17 +58,25 @@ class Report:
 
     @cached_property
     def asked(self) -> pl.DataFrame:
-        """How questions were put, to how many models, how often."""
+        """How questions were put, to how many models, how often; and items that models have no score for."""
         scores = self.material.results.scores.with_columns(pl.col(*PROTOCOL, "benchmark").cast(pl.String))
+        scored = pl.struct("model", "item").filter(pl.col("score").is_not_null())
         counts = {
             "models": pl.col("model").n_unique(),
             "items": pl.col("item").n_unique(),
             "answers": pl.len(),
             "without score": pl.col("score").null_count(),
+            "missing": scored.n_unique(),
         }
         keys = ["benchmark", *PROTOCOL]
         whole = [count.cast(pl.Int64).alias(name) for name, count in counts.items()]
-        return scores.group_by(keys).agg(whole).sort(keys).collect()
+        found = scores.group_by(keys).agg(whole).sort(keys).collect()
+        if found.is_empty():
+            return found
+        there = self.material.results.every_item().group_by("benchmark").len("there")
+        joined = found.join(there, on="benchmark", how="left", maintain_order="left")
+        could = pl.col("models") * pl.col("there").cast(pl.Int64)
+        return joined.with_columns((could - pl.col("missing")).alias("missing")).drop("there")
 
 
 def tell(material: Material) -> Report:

@@ -104,9 +104,11 @@ def test_half_of_real_items_spread_models_as_far_and_tell_fewer_of_them_apart(sh
     some = answers[half]
     whole_pairs, half_pairs = (separable_pairs(table, np.arange(len(table))) for table in (answers, some))
     assert whole_pairs.n == 14_196
-    assert whole_pairs.value == pytest.approx(0.9195, abs=1e-4)
+    assert whole_pairs.value == pytest.approx(0.8322, abs=1e-4)
     assert half_pairs.value is not None
-    assert half_pairs.value < 0.90
+    assert half_pairs.value < 0.80
+    alone = separable_pairs(answers, np.arange(len(answers)), adjusted=False)
+    assert alone.value == pytest.approx(0.9195, abs=1e-4)
     assert gini(some.mean(axis=0)) == pytest.approx(gini(answers.mean(axis=0)), rel=0.03)
 
 
@@ -117,3 +119,22 @@ def test_one_cluster_has_no_interval_and_other_items_are_told() -> None:
     uneven = MEASURES["spread"].measure(grid({"a": [1, 0], "b": [1, None]}), FEW)
     assert [len(found.notes) for found in (alone, uneven)] == [1, 2]
     assert "different items" in uneven.notes[1]
+
+
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("gaps", [0.0, 0.3])
+def test_pairs_told_apart_are_those_of_the_comparison(binary: bool, gaps: float) -> None:
+    """One number for one question, in spread, in differences and in the report: Holm's, over all pairs."""
+    rng = np.random.default_rng(7)
+    table = (rng.random((150, 9)) < np.linspace(0.35, 0.65, 9)).astype(float)
+    table = table if binary else table * rng.uniform(0.5, 1, table.shape)
+    table[rng.random(table.shape) < gaps] = np.nan
+    scores: dict[str, list[float | None]] = {
+        f"m{i}": [None if np.isnan(s) else float(s) for s in table[:, i]] for i in range(9)
+    }
+    items = [{"item": str(i), "cluster": f"picture {i // 2}"} for i in range(150)]
+    told = MEASURES["spread"].measure(grid(scores, items), FEW).table.row(0, named=True)
+    pairs = MEASURES["differences"].measure(grid(scores, items), Settings(own={"power": 0.8})).table
+    surely, alone = (pairs.filter(pl.col(name) < 0.05).height for name in ("p_adjusted", "p"))
+    assert told["separable"] * told["pairs"] == pytest.approx(surely)
+    assert told["apart"] == surely < alone

@@ -50,7 +50,7 @@ def _held_out(answers: Floats, held: int, seed: int) -> Shares:
     chance = rng.choice(len(answers), len(lime), replace=False)
     informative = choose_by_information(fit(judged), len(lime))
     subsets = (lime, chance, informative, np.arange(len(answers)))
-    found = [separable_pairs(new[items], items).value for items in subsets]
+    found = [separable_pairs(new[items], items, adjusted=False).value for items in subsets]
     return Shares(len(lime) / len(answers), *(value or 0.0 for value in found))
 
 

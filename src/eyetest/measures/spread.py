@@ -10,6 +10,7 @@ import polars as pl
 from eyetest.errors import InputError, short
 from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.side_by_side import side_by_side
+from eyetest.measures.stats.intervals import Estimate
 from eyetest.measures.stats.spread import separable_pairs, spread
 from eyetest.records import ModelEntry
 
@@ -18,7 +19,7 @@ _NOTE = "gini rises when scores fall: separable pairs say whether models are tol
 
 
 class Spread:
-    """Gini and standard deviation of mean scores, and the share of pairs of models that a test tells apart."""
+    """Gini and standard deviation of mean scores, and the share of pairs that are told apart, all tested together."""
 
     name = "spread"
     summary = "how far models lie apart: Gini, standard deviation, separable pairs; by series and size"
@@ -44,7 +45,7 @@ class Spread:
                 told: dict[str, Any] = {"grouping": grouping, "group": group}
                 told |= {"gini": gini.value, "gini_low": gini.low, "gini_high": gini.high}
                 told |= {"sd": sd.value, "sd_low": sd.low, "sd_high": sd.high}
-                rows.append({**found.key, **told, "separable": pairs.value, "pairs": pairs.n, "n": len(members)})
+                rows.append({**found.key, **told, "separable": pairs.value, **_counts(pairs), "n": len(members)})
         if not rows:
             raise NotMeasurable(
                 "spread: only one model has scores; models are compared with each other, so add another"
@@ -53,6 +54,11 @@ class Spread:
         types = dict.fromkeys(floats, pl.Float64)
         notes = (_NOTE, _UNEVEN) if uneven else (_NOTE,)
         return Measured(pl.DataFrame(rows, infer_schema_length=None, schema_overrides=types), notes)
+
+
+def _counts(pairs: Estimate) -> dict[str, int]:
+    """Pairs that are told apart, and pairs that could be tested."""
+    return {"apart": round((pairs.value or 0.0) * pairs.n), "pairs": pairs.n}
 
 
 def size_class(size_b: float, cuts: Sequence[float] = ()) -> str:

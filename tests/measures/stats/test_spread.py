@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from eyetest.measures.stats.intervals import Estimate
-from eyetest.measures.stats.paired import paired
+from eyetest.measures.stats.paired import holm, paired
 from eyetest.measures.stats.spread import gini, separable_pairs, spread, standard_deviation
 
 positive = st.lists(st.floats(0.01, 100), min_size=1, max_size=12)
@@ -75,8 +76,8 @@ def test_spread_counts_models_that_have_scores_and_is_the_same_each_time() -> No
 def _share_of_pairs(table: np.ndarray, clusters: np.ndarray) -> float:
     width = table.shape[1]
     tests = [paired(table[:, i], table[:, j], clusters) for i in range(width) for j in range(i + 1, width)]
-    known = [test.p for test in tests if test.p is not None and test.clusters > 1]
-    return sum(p < 0.05 for p in known) / len(known)
+    told = [p for test, p in zip(tests, holm([test.p for test in tests]), strict=True) if test.clusters > 1]
+    return sum(p is not None and p < 0.05 for p in told) / len(told)
 
 
 @pytest.mark.parametrize("items", [12, 40, 400])
@@ -98,9 +99,13 @@ def test_the_paired_test_of_scores_between_0_and_1_is_students() -> None:
     rng = np.random.default_rng(5)
     table = rng.random((30, 7)) + np.linspace(0, 0.3, 7)
     pairs = [(i, j) for i in range(7) for j in range(i + 1, 7)]
-    expected = np.mean([stats.ttest_rel(table[:, i], table[:, j]).pvalue < 0.05 for i, j in pairs])
-    assert 0 < expected < 1
-    assert separable_pairs(table, np.arange(30)).value == pytest.approx(expected)
+    p = [stats.ttest_rel(table[:, i], table[:, j]).pvalue for i, j in pairs]
+    for adjusted, expected in (
+        (False, np.mean(np.array(p) < 0.05)),
+        (True, np.mean(multipletests(p, method="holm")[0])),
+    ):
+        assert 0 < expected < 1
+        assert separable_pairs(table, np.arange(30), adjusted=adjusted).value == pytest.approx(expected)
 
 
 def test_items_that_depend_on_each_other_tell_fewer_models_apart() -> None:

@@ -11,6 +11,8 @@ from scipy import special
 from eyetest.measures.stats.bootstrap import cluster_sums, percentiles, resampled_means
 
 Floats = NDArray[np.float64]
+WITHOUT_SPREAD = 1e-12
+"""Differences whose error is so small a part of their mean are all the same, but for rounding."""
 _FEW = 25
 """With fewer discordant clusters than this, all their splits are counted; with more, approximated."""
 
@@ -100,8 +102,8 @@ def _judged(of: _Tally, gaps: Floats, net: Floats, level: float) -> Paired:
             only_a=int((gaps == 1).sum()),
             only_b=int((gaps == -1).sum()),
         )
-    if not of.error > 0:
-        return found._replace(p=1.0 if of.difference == 0 and not alone else None)
+    if not of.error > WITHOUT_SPREAD * abs(of.difference):  # a sign test of the clusters is left
+        return found._replace(p=None if alone else 1.0 if of.difference == 0 else 0.5 ** (of.clusters - 1))
     p = 2 * float(special.stdtr(of.clusters - 1, -abs(of.difference) / of.error))
     return found._replace(low=of.difference - t * of.error, high=of.difference + t * of.error, p=p)
 

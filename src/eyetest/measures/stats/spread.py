@@ -9,7 +9,7 @@ from scipy import special
 
 from eyetest.measures.stats.bootstrap import resampled_means
 from eyetest.measures.stats.intervals import Estimate
-from eyetest.measures.stats.paired import clustered_mcnemar
+from eyetest.measures.stats.paired import WITHOUT_SPREAD, clustered_mcnemar, holm
 
 Floats = NDArray[np.float64]
 _FEW = 25
@@ -67,13 +67,16 @@ def _with_interval(value: float | None, formula: Callable[[Floats], Floats], dra
     return Estimate(value, float(low), float(high), models)
 
 
-def separable_pairs(scores: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Estimate:
+def separable_pairs(
+    scores: ArrayLike, clusters: ArrayLike, level: float = 0.95, *, adjusted: bool = True
+) -> Estimate:
     """The share of pairs of models (columns) that a paired test tells apart; ``n`` counts pairs that could be tested.
 
     The test is that of `eyetest.measures.stats.paired`, on the items (rows; nan where missing) that both have, whole
-    clusters at a time, two-sided at 1 − level: McNemar's where all scores are 0 or 1, else Student's. It is not
-    corrected for the number of pairs. The share has no interval: drawing items again would add noise, which tests
-    take for differences.
+    clusters at a time, two-sided at 1 − level: McNemar's where all scores are 0 or 1, else Student's. It is adjusted
+    for all pairs by Holm's rule, as ranks and differences are, unless that is not wanted: shares of few and of many
+    models are alike only without. The share has no interval: drawing items again would add noise, which tests take
+    for differences.
     """
     table = np.asarray(scores, float)
     if table.ndim < 2 or table.shape[1] < 2 or not len(table):
@@ -83,14 +86,19 @@ def separable_pairs(scores: ArrayLike, clusters: ArrayLike, level: float = 0.95)
     rows, starts = np.ascontiguousarray(table[order].T), np.flatnonzero(np.diff(codes[order], prepend=-1))
     binary = np.all(np.isnan(rows) | (rows == 0) | (rows == 1), axis=1)
     counted: dict[tuple[float, ...], float] = {}
-    apart = testable = 0
+    found: list[float | None] = []
+    testable = 0
     for i in range(len(rows) - 1):
         sums, sizes = _by_cluster(rows[i] - rows[i + 1 :], starts)
         right_or_wrong = binary[i] & binary[i + 1 :]
         p = np.ones(len(sums)) if right_or_wrong.all() else _student(sums, sizes)
         p[right_or_wrong] = _mcnemar(sums[right_or_wrong], counted)
-        known = np.count_nonzero(sizes, axis=1) > 1
-        apart, testable = apart + int((known & (p < 1 - level)).sum()), testable + int(known.sum())
+        groups = np.count_nonzero(sizes, axis=1)
+        tested = (groups > 1) | (right_or_wrong & (groups > 0))
+        found += [value if was else None for value, was in zip(p.tolist(), tested.tolist(), strict=True)]
+        testable += int((groups > 1).sum())
+    told = holm(found) if adjusted else found
+    apart = sum(p is not None and p < 1 - level for p in told)
     return Estimate(apart / testable if testable else None, None, None, testable)
 
 
@@ -128,7 +136,7 @@ def _student(sums: Floats, sizes: Floats) -> Floats:
         residuals = sums - mean[:, None] * sizes
         error = np.sqrt(_products(residuals, residuals) * groups / (groups - 1)) / n
         p = 2 * special.stdtr(groups - 1, -np.abs(mean) / error)
-    alike = error <= 1e-12 * np.abs(mean)
+    alike = error <= WITHOUT_SPREAD * np.abs(mean)
     return np.where(alike, np.where(mean == 0, 1.0, 0.5 ** (groups - 1.0)), p)
 
 

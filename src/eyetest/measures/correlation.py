@@ -9,6 +9,7 @@ import polars as pl
 
 from eyetest.measures.results import PROTOCOL, TAG, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.stats.correlation import METHODS
+from eyetest.measures.together import with_adjusted
 from eyetest.wording import counted, listed
 
 _ELSEWHERE = "external"
@@ -26,7 +27,7 @@ class Correlation:
     }
 
     def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a pair of columns of mean scores and a method."""
+        """One row a pair of columns of mean scores and a method; ``p_adjusted`` is over the pairs of a method."""
         external: Mapping[str, float] = settings.own.get("external") or {}
         tags = results.by_tags(settings.by)
         series = results.varied(("benchmark", *PROTOCOL))
@@ -43,6 +44,7 @@ class Correlation:
             raise NotMeasurable(f"correlation: {counted(most, 'model')} with both scores; at least 3 are needed")
         types = dict.fromkeys(_VALUES, pl.Float64)
         table = pl.DataFrame(rows, infer_schema_length=None, schema_overrides=types)
+        table = with_adjusted(table, [*series, "across", "method"])
         return Measured(table, (_NOTE, *_unmatched(results, external)))
 
 

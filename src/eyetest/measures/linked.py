@@ -11,6 +11,7 @@ from eyetest.measures.results import Measured, Results, Settings
 from eyetest.measures.sides import OWN, Sides, sides
 from eyetest.measures.stats.intervals import NOTHING, Estimate, mean
 from eyetest.measures.stats.paired import paired
+from eyetest.measures.together import with_adjusted
 
 _NOT_PAIRED = "other items on either side: differences are not paired"
 _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -78,7 +79,7 @@ class Linked:
         others = [key for key in two.keys if key != "model"]
         parts = table.partition_by(others, maintain_order=True) if others else [table]
         ranked = pl.concat([_ranked(part) for part in parts]).sort(two.keys)
-        return Measured(ranked, () if len(shared) else (_NOT_PAIRED,))
+        return Measured(with_adjusted(ranked, others), () if len(shared) else (_NOT_PAIRED,))
 
 
 def _paired(shared: pl.DataFrame, keys: Sequence[str], level: float) -> Iterator[tuple[Any, ...]]:

@@ -10,6 +10,7 @@ from scipy import stats
 
 from eyetest.measures.means import mean_columns
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
+from eyetest.measures.together import with_adjusted
 
 _NOTE = "only answers to options in the order as written count: where another order put a choice is not in the table"
 
@@ -22,7 +23,10 @@ class Positions:
     own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series, tag value and place; ``total_variation`` and ``p`` are of all places together."""
+        """One row a series, tag value and place; ``total_variation`` and ``p`` are of all places together.
+
+        ``p_adjusted`` is of the place by itself, by Holm's rule over all places of all models.
+        """
         if not results.items.get_column("gold").is_not_null().any():
             raise NotMeasurable("positions: no right choice is known; name the benchmark with --bench")
         tags = results.by_tags(settings.by)
@@ -54,13 +58,14 @@ def _table(of_item: pl.LazyFrame, keys: Sequence[str], places: Sequence[str], le
     means = mean_columns(of_item, keys, [*values, *gaps], signed=gaps, level=level)
     of_cluster = of_item.group_by(*keys, "cluster").agg(pl.col(gaps).sum()).sort(*keys, "cluster")
     tests = {
-        key: homogeneity(part.select(gaps).to_numpy())
+        key: (homogeneity(each := part.select(gaps).to_numpy()), *(homogeneity(column[:, None]) for column in each.T))
         for key, part in of_cluster.collect(engine="streaming").group_by(*keys, maintain_order=True)
     }
+    found = [tests[key] for key in means.select(keys).rows()]
     apart = pl.sum_horizontal(pl.col(gap).abs() for gap in gaps) / 2
     rows = means.with_columns(
         apart.alias("total_variation"),
-        pl.Series("p", [tests[key] for key in means.select(keys).rows()], pl.Float64),
+        *(pl.Series(name, p, pl.Float64) for name, p in zip(["p", *places], zip(*found, strict=True), strict=True)),
     )
     by_place = [
         rows.select(
@@ -70,11 +75,13 @@ def _table(of_item: pl.LazyFrame, keys: Sequence[str], places: Sequence[str], le
             pl.col(f"gold {place}").alias("gold"),
             *(pl.col(f"difference {place}{end}").alias(f"difference{end}") for end in ("", "_low", "_high")),
             *("total_variation", "p"),
+            pl.col(place).alias("of place"),
             pl.col(f"difference {place}_n").alias("n"),
         )
         for place in places
     ]
-    return pl.concat(by_place).sort(*keys, "place")
+    families = [key for key in keys if key != "model"]
+    return with_adjusted(pl.concat(by_place).sort(*keys, "place"), families, "of place").drop("of place")
 
 
 def homogeneity(gaps: NDArray[np.float64]) -> float | None:

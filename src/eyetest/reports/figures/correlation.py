@@ -6,6 +6,7 @@ from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
 from eyetest.measures.own import EXTERNAL
+from eyetest.measures.together import ADJUSTED
 from eyetest.reports import palette
 from eyetest.reports.material import Material
 from eyetest.reports.plotting import one_each, values
@@ -33,7 +34,7 @@ class Correlation:
         known = table.filter(pl.col("other") != EXTERNAL).drop_nulls("correlation")
         if known.is_empty():
             raise NotMeasurable("correlation: no two groups of items to compare")
-        return known.select("across", "one", "other", "method", "^correlation.*$", "p", "n")
+        return known.select("across", "one", "other", "method", "^correlation.*$", "p", ADJUSTED, "n")
 
     def draw(self, frame: pl.DataFrame) -> ChartType:
         """A heat map for each tag."""

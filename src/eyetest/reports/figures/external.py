@@ -6,6 +6,7 @@ from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
 from eyetest.measures.own import EXTERNAL
+from eyetest.measures.together import ADJUSTED
 from eyetest.reports.material import Material
 from eyetest.reports.plotting import across, dashed, intervals, layered, rows, step, values
 
@@ -29,7 +30,9 @@ class External:
         if not material.external:
             raise NotMeasurable("no score from elsewhere was given")
         table = material.measured("correlation", material.comparable_tags).filter(pl.col("other") == EXTERNAL)
-        return table.drop_nulls("correlation").select("across", "one", "method", "^correlation.*$", "p", "n")
+        return table.drop_nulls("correlation").select(
+            "across", "one", "method", "^correlation.*$", "p", ADJUSTED, "n"
+        )
 
     def draw(self, frame: pl.DataFrame) -> ChartType:
         """All items first, then each tag's values."""

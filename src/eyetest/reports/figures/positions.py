@@ -4,6 +4,7 @@ import altair as alt
 import polars as pl
 from altair.typing import ChartType
 
+from eyetest.measures.together import ADJUSTED
 from eyetest.reports import palette
 from eyetest.reports.material import Material
 from eyetest.reports.plotting import POINTS, across, dashed, intervals, layered, named, one_each, rows, step, values
@@ -21,7 +22,8 @@ class Positions:
     title = "Preferred places"
     reading = (
         "How much more often a model picks a place than the right choice is found there, with intervals; in colour "
-        "where it is no accident. A model that looks stands on the dashed line everywhere."
+        "where it is no accident, all places of all models being tested together (Holm). A model that looks stands "
+        "on the dashed line everywhere."
     )
     needs = "answers to items with options, in the order as written"
 
@@ -30,7 +32,10 @@ class Positions:
         table = named(material.measured("positions"))
         around = [name for name in ("benchmark",) if name in table.columns]
         gaps = [f"difference{end}" for end in ("", "_low", "_high")]
-        return table.select(*around, "series", "place", "picked", "gold", *gaps, "total_variation", "p", "n")
+        known = table.with_columns((pl.col(ADJUSTED) < 1 - material.settings.level).alias("preferred"))
+        return known.select(
+            *around, "series", "place", "picked", "gold", *gaps, "total_variation", "p", ADJUSTED, "preferred", "n"
+        )
 
     def draw(self, frame: pl.DataFrame) -> ChartType:
         """Panels side by side, those models first that prefer places most."""
@@ -50,8 +55,7 @@ def _draw(frame: pl.DataFrame) -> ChartType:
     for number, place in enumerate(places):
         y = rows(order) if not number else rows(order).axis(None)
         chart = alt.Chart(values(frame.filter(pl.col("place") == place)))
-        off = "datum.difference_low > 0 || datum.difference_high < 0"
-        colour = alt.condition(off, alt.value(palette.BLIND), alt.value(palette.QUIET))
+        colour = alt.condition("datum.preferred", alt.value(palette.BLIND), alt.value(palette.QUIET))
         dots = layered(dashed(), intervals(chart, "difference", x, y=y, color=colour))
         width = max(52, 480 // len(places))
         panels.append(dots.properties(width=width, height=step(len(order)), title=place))

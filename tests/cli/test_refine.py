@@ -310,6 +310,19 @@ def test_a_model_without_such_answers_is_told(here: Path, eyetest: Eyetest) -> N
     assert "panel p: b answered nothing with sight blind-guess" in eyetest(*words).refused()
 
 
+def test_answers_that_were_asked_blind_in_other_words_are_heard_and_that_is_said(
+    here: Path, eyetest: Eyetest
+) -> None:
+    for name, sight in (("a", "blind"), ("b", "grey")):
+        eyetest("run", "b", "--model", f"{name}=scripted:blind=0.5", "--sight", sight, "--to", "r").fine()
+    stage = {"screen": "blind-hits", "panel": "p", "keep": {"hits": {"op": "<", "value": 1}}}
+    write_yaml(here / "recipe.yaml", {"panels": {"p": {"size": 2, "sight": "blind-guess"}}, "stages": [stage]})
+    said = eyetest("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", "d").fine()
+    for told in ("a heard as asked blind, for want of", "b heard as asked grey, for want of answers blind-guess"):
+        assert told in said
+        assert told in (here / "d/report.html").read_text()
+
+
 # Several stages.
 
 
@@ -459,7 +472,7 @@ def test_too_few_items_are_left(here: Path, eyetest: Eyetest) -> None:
         (("--recipe", "recipe.yaml", "--models", "models.yaml", "--hold-out", "i9"), "i9 is on no panel"),
         (("--recipe", "recipe.yaml", "--answers", "nowhere"), "nowhere is no run folder"),
         (("--recipe", "recipe.yaml", "--answers", "r", "--dry-run"), "--dry-run"),
-        (("--recipe", "recipe.yaml", "--answers", "r"), "panel inspectors: nobody answered with sight blind-guess"),
+        (("--recipe", "recipe.yaml", "--answers", "r"), "panel inspectors has 4 seats, not 1"),
         (("--recipe", "recipe.yaml", "--answers", "r", "--panel", "x=i1"), 'no panel "x"'),
     ],
 )

@@ -141,3 +141,82 @@ def test_items_without_the_tag_are_a_part_of_no_name() -> None:
     items = [{"item": str(i), "tag.core": "p" if i else None} for i in range(4)]
     found = results(asked("eye", "image", [1, 1, 1, 0]) + asked("eye", "blind", [1, 0, 0, 0]), items, MODELS)
     assert [row["tag.core"] for row in rows(found, by=("core",))] == [None, "p", ""]
+
+
+ANY = {"sighted": "image", "blind": "any"}
+
+
+def any_way(found: Results) -> Measured:
+    return MEASURES["gain"].measure(found, Settings(own=ANY))
+
+
+@pytest.mark.parametrize("sight", ["blind", "blind-guess", "grey"])
+def test_whatever_way_it_was_asked_without_the_picture_is_blind(sight: str) -> None:
+    found = results(
+        asked("eye", "image", [1, 1, 1, 0]) + asked("eye", sight, [1, 0, 0, 0]) + asked("text", sight, [0, 1, 1, 0]),
+        models=MODELS,
+    )
+    [row] = any_way(found).table.to_dicts()
+    assert (row["gain"], row["unclipped"], row["blind_by"], row["base_by"]) == (
+        0.5,
+        -0.25,
+        f"{sight} direct",
+        f"{sight} direct",
+    )
+
+
+def test_of_several_ways_the_higher_score_counts_and_that_is_said() -> None:
+    """A model that refuses unless it is told to guess would seem to gain more than it does."""
+    both = {"blind": [0, 0, 0, 0, 1], "blind-guess": [1, 1, 0, 0, 1]}
+    found = results(
+        asked("eye", "image", [1, 1, 1, 1, 1])
+        + [row for sight, scores in both.items() for row in asked("eye", sight, [float(s) for s in scores])]
+        + [row for sight in both for row in asked("text", sight, [0, 0, 0, 0, float(sight == "blind")])]
+        + asked("orphan", "image", [1, 1, 0, 0, 0])
+        + asked("orphan", "blind", [1, 0, 0, 0, 0]),
+        models=MODELS,
+    )
+    measured = any_way(found)
+    eye, orphan = measured.table.to_dicts()[:2]
+    assert (eye["gain"], eye["blind_by"]) == (pytest.approx(0.4), "blind-guess direct")
+    assert (eye["base"], eye["base_by"]) == (0.0, "blind-guess direct"), (
+        "its language model is held to the same words"
+    )
+    assert orphan["blind_by"] == "blind direct"
+    said = "asked without the picture in several ways (blind, blind-guess): the higher score counts, blind-guess 1"
+    assert measured.notes[0] == said
+    [named] = [row for row in rows(found) if row["model"] == "eye"]
+    assert (named["gain"], named["blind_by"]) == (pytest.approx(0.8), "blind direct")
+
+
+def test_few_items_are_no_rival_to_many() -> None:
+    some: list[float | None] = [1.0, *[None] * 9]
+    found = results(asked("eye", "image", [1] * 10) + asked("eye", "grey", some) + asked("eye", "blind", [0] * 10))
+    [row] = any_way(found).table.to_dicts()
+    assert (row["blind_by"], row["n"]) == ("blind direct", 10)
+
+
+def test_a_language_model_that_was_asked_otherwise_is_told() -> None:
+    """One insists on a picture and gets a grey one; the other cannot take any."""
+    found = results(
+        asked("eye", "image", [1, 1]) + asked("eye", "grey", [1, 0]) + asked("text", "blind", [0, 0]), models=MODELS
+    )
+    measured = any_way(found)
+    [row] = measured.table.to_dicts()
+    assert (row["unclipped"], row["blind_by"], row["base_by"]) == (0.5, "grey direct", "blind direct")
+    assert "leakage of eye: asked grey, its language model text blind" in measured.notes
+
+
+def test_leakage_over_other_items_than_gain_says_over_how_many() -> None:
+    found = results(
+        asked("eye", "image", [1, 1, None, None])
+        + asked("eye", "blind", [1, 0, 1, 1])
+        + asked("text", "blind", [0, 0, 0, 0]),
+        models=MODELS,
+    )
+    [row] = any_way(found).table.to_dicts()
+    assert (row["n"], row["leakage_n"], row["unclipped"]) == (2, 4, 0.75)
+    alike = results(
+        asked("eye", "image", [1]) + asked("eye", "blind", [1]) + asked("text", "blind", [0]), models=MODELS
+    )
+    assert "leakage_n" not in any_way(alike).table.columns

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import polars as pl
 import pytest
 from scipy import stats
 
@@ -94,3 +95,25 @@ def test_hits_by_tag_and_items_with_fewer_inspectors() -> None:
         measure("abnormal-hit-rate", some, **{"at-least": 2.0})
     with pytest.raises(NotMeasurable, match="leak-hits: it has no rows by tag"):
         MEASURES["leak-hits"].measure(some, Settings(by=("half",), own={"blind": "blind"}))
+
+
+def test_an_inspector_who_was_asked_in_two_ways_is_one_inspector() -> None:
+    both = grid({"a": [1, 0, 0, 0], "b": [0, 0, 0, 0]}, ITEMS, sight="blind")
+    told = grid({"a": [1, 1, 0, 0]}, ITEMS, sight="blind-guess")
+    found = Results(pl.concat([both.scores, told.scores]), both.items)
+    measured = measure("blind-hits", found)
+    assert dict(zip(measured.table["hits"], measured.table["items"], strict=True)) == {0: 2, 1: 2, 2: 0}
+    assert "the higher score counts, blind-guess 1" in measured.notes[0]
+    named = measure("blind-hits", found, blind="blind").table
+    assert dict(zip(named["hits"], named["items"], strict=True)) == {0: 3, 1: 1, 2: 0}
+
+
+def test_a_leak_is_held_against_the_same_words_where_these_were_said() -> None:
+    """Told to guess, the language model has the second item as well; silent, it would have seemed to leak."""
+    rows = {("a", "blind-guess"): [1, 1], ("text", "blind"): [0, 0], ("text", "blind-guess"): [0, 1]}
+    parts = [grid({model: [float(s) for s in scores]}, sight=sight) for (model, sight), scores in rows.items()]
+    models = {"a": ModelEntry(spec="scripted:a", base="text")}
+    table = measure("leak-hits", Results(pl.concat([p.scores for p in parts]), parts[0].items, models)).table
+    assert {row["item"]: row["leak_hits"] for row in table.to_dicts()} == {"0": 1, "1": 0}
+    silent = Results(pl.concat([parts[0].scores, parts[1].scores]), parts[0].items, models)
+    assert measure("leak-hits", silent).table["leak_hits"].sum() == 2

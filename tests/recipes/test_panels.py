@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.recipes.panels import Seated, answering, recorded, seat
+from eyetest.recipes.panels import Seated, answering, heard_otherwise, recorded, seat
 from eyetest.records import ModelEntry, Panel, Recipe
 from tests.measures.tables import results
 
@@ -138,3 +138,30 @@ def test_who_answered_with_a_sight() -> None:
     )
     assert answering(found, Panel(size=1, sight="blind")) == ["a", "b"]
     assert isinstance(seat(recipe(rescale=True), MODELS, {})["inspectors"], Seated)
+
+
+def test_without_the_picture_is_without_the_picture_however_it_was_asked() -> None:
+    """The panel's own words go first; else the way in which most is answered."""
+    ways = {"blind": (1, 0, 0), "blind-guess": (1, 1, 0), "grey": (0, 0, 1)}
+    rows = [
+        {"item": str(i), "model": "a", "sight": sight, "score": float(score)}
+        for sight, scores in ways.items()
+        for i, score in enumerate(scores)
+    ]
+    found, other = said(*rows), said(*(row for row in rows if row["sight"] != "blind"))
+    one = seat(recipe(rescale=True), MODELS, {"inspectors": "a"})["inspectors"]
+    assert set(recorded(found, one)["sight"]) == {"blind"}
+    heard = recorded(other, one)
+    assert set(heard["sight"]) == {"blind-guess"}
+    assert answering(other, one.panel) == ["a"]
+    assert heard_otherwise(one, recorded(found, one)) == []
+    assert heard_otherwise(one, heard) == [
+        "panel inspectors: a heard as asked blind-guess, for want of answers blind"
+    ]
+
+
+def test_a_picture_is_not_to_be_had_for_none() -> None:
+    with pytest.raises(InputError, match="a answered nothing with sight blind or blind-guess or grey"):
+        hear(said({"item": "1", "model": "a", "sight": "nothing"}))
+    with pytest.raises(InputError, match=r"a answered nothing with sight image$"):
+        hear(said({"item": "1", "model": "a"}), sight="image")

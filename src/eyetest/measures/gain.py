@@ -6,12 +6,13 @@ biases it upwards; the plain difference stands beside it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
+from eyetest.measures.blindness import BLIND_SETTING, blind_sights, strictest, told_choice
 from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.series import Protocol, Series, like, told
 from eyetest.measures.side_by_side import side_by_side
@@ -42,25 +43,29 @@ class Gain:
     summary = "multi-modal gain and leakage, paired, per model and benchmark and averaged both ways"
     own: ClassVar[Mapping[str, tuple[Any, str]]] = {
         "sighted": ("image", "the sight that counts as seeing"),
-        "blind": ("blind", "the sight that counts as not seeing: blind, blind-guess, grey"),
+        "blind": BLIND_SETTING,
     }
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a model, then the averages over benchmarks, over models, and over both."""
         strata = ["benchmark", *results.by_tags(settings.by)]
-        asked = _Asked(results, settings, {})
+        asked = _Asked(results, settings)
         found: list[_Row] = []
         for place, part in enumerate(side_by_side(results, strata, ("model", *PROTOCOL))):
             found += _rows(tuple(part.key[name] for name in strata), Series(part), asked, place)
         if not found:
-            sights = f"{settings.own['sighted']} and {settings.own['blind']}"
+            sights = f"{settings.own['sighted']} and {_or(asked.no_sights)}"
             raise NotMeasurable(f"gain: no model answered both {sights} under one protocol")
         if all(row.leaks is None for row in found) and not asked.notes:
             asked.notes["no leakage: no model names its language model (base: in models.yaml, with --models)"] = None
         table = pl.DataFrame(
             [row.told(strata, settings.level) for row in (*found, *_averages(found))], infer_schema_length=None
         )
-        return Measured(table if len({row.stratum for row in found}) > 1 else table.drop(strata), tuple(asked.notes))
+        spared = [] if len({row.stratum for row in found}) > 1 else list(strata)
+        if all(row.leak is None or row.leak_n == row.n for row in found):
+            spared.append("leakage_n")
+        notes = (*told_choice(asked.ways, asked.taken), *asked.notes)
+        return Measured(table.drop(spared), notes)
 
 
 @dataclass(frozen=True)
@@ -69,11 +74,15 @@ class _Asked:
 
     results: Results
     settings: Settings
-    notes: dict[str, None]
+    notes: dict[str, None] = field(default_factory=dict)
+    ways: list[tuple[str, ...]] = field(default_factory=list)
+    """The sights under which each row could have been blind."""
+    taken: list[str] = field(default_factory=list)
+    """And the one that was taken."""
 
     @property
-    def sights(self) -> tuple[str, str]:
-        return self.settings.own["sighted"], self.settings.own["blind"]
+    def no_sights(self) -> tuple[str, ...]:
+        return blind_sights(self.settings.own["blind"])
 
     def base(self, model: str) -> str | None:
         entry = self.results.models.get(model)
@@ -93,6 +102,9 @@ class _Row:
     """Unclipped."""
     clipped: float | None
     n: int
+    """Items with both scores of the gain."""
+    leak_n: int
+    """Items with both scores of the leakage."""
     gains: Floats
     leaks: Floats | None
     clippeds: Floats | None
@@ -105,7 +117,7 @@ class _Row:
         row |= self._interval("gain", self.gain, _varied(self.gains), level)
         row |= self._interval("leakage", self.clipped, None if leaks is None else self.clippeds, level)
         row |= self._interval("unclipped", self.leak, leaks, level)
-        row |= {"n": self.n} | dict(zip(_SCORES, self.scores, strict=True))
+        row |= {"n": self.n, "leakage_n": self.leak_n} | dict(zip(_SCORES, self.scores, strict=True))
         return row | {f"{name}_by": told(how) for name, how in zip(_SCORES, self.protocols, strict=True)}
 
     def _interval(
@@ -142,6 +154,7 @@ def _rows(stratum: Stratum, series: Series, asked: _Asked, place: int) -> list[_
                 leak,
                 None if leak is None else max(0.0, leak),
                 int(both.sum()),
+                int(known.sum()),
                 drawn[:, 2 * i],
                 None if leak is None else drawn[:, 2 * i + 1],
                 None if leak is None else np.maximum(drawn[:, 2 * i + 1], 0.0),
@@ -153,16 +166,38 @@ def _rows(stratum: Stratum, series: Series, asked: _Asked, place: int) -> list[_
 
 def _trios(series: Series, asked: _Asked) -> Iterator[tuple[str, str, tuple[Protocol | None, ...]]]:
     """Each model, its language model, and the protocols of the three scores that belong together."""
-    sight, no_sight = asked.sights
+    no_sights = asked.no_sights
     for model in series.models:
         base = asked.base(model)
-        for sighted in series.protocols(model, sight):
-            blind = like(series.protocols(model, no_sight), sighted)
-            text = like(series.protocols(base, no_sight), blind) if base and blind else None
-            if blind and base and text is None:
-                asked.notes[f"no leakage of {model}: its language model {base} was not asked {no_sight}"] = None
-            if blind:
-                yield model, base or "", (sighted, blind, text)
+        for sighted in series.protocols(model, (asked.settings.own["sighted"],)):
+            ways = like(series.protocols(model, no_sights), sighted)
+            if not ways:
+                continue
+            blind = _strictest(series, model, ways)
+            asked.ways.append(tuple(way[0] for way in ways))
+            asked.taken.append(blind[0])
+            text = None
+            if base:
+                texts = like(series.protocols(base, no_sights), blind)
+                text = blind if blind in texts else _strictest(series, base, texts) if texts else None
+                if text is None:
+                    asked.notes[
+                        f"no leakage of {model}: its language model {base} was not asked {_or(no_sights)}"
+                    ] = None
+                elif text[0] != blind[0]:
+                    asked.notes[f"leakage of {model}: asked {blind[0]}, its language model {base} {text[0]}"] = None
+            yield model, base or "", (sighted, blind, text)
+
+
+def _strictest(series: Series, model: str, ways: Sequence[Protocol]) -> Protocol:
+    """Of protocols that differ in sight alone, that under which the model answers most."""
+    by_sight = {way[0]: way for way in ways}
+    return by_sight[strictest({sight: series.column(model, way) for sight, way in by_sight.items()})]
+
+
+def _or(sights: Sequence[str]) -> str:
+    *others, last = sights
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _averages(rows: Sequence[_Row]) -> Iterator[_Row]:
@@ -195,6 +230,7 @@ def _average(rows: Sequence[_Row], stratum: Stratum, model: str) -> _Row:
         _mean_of([row.leak for row in rows]),
         _mean_of([row.clipped for row in rows]),
         sum(row.n for row in rows),
+        sum(row.leak_n for row in rows),
         np.mean([row.gains for row in rows], axis=0),
         np.mean(leaks, axis=0) if leaks else None,
         np.mean(clippeds, axis=0) if clippeds else None,

@@ -12,13 +12,13 @@ import numpy as np
 import polars as pl
 
 from eyetest.errors import InputError
+from eyetest.measures.blindness import BLIND_SETTING, blind_sights, strictest_sights, told_choice
 from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, refuse_tags
 from eyetest.measures.stats.intervals import Floats, mean
 from eyetest.measures.stats.luck import exactly, most_of
 from eyetest.wording import counted
 
 _HOW = PROTOCOL[1:]
-_SIGHT = ("blind", "the sight that counts as not seeing: blind, blind-guess, grey")
 
 
 class BlindHits:
@@ -26,13 +26,13 @@ class BlindHits:
 
     name = "blind-hits"
     summary = "items by how many inspectors answer them blind, and by luck alone"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {"blind": _SIGHT}
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {"blind": BLIND_SETTING}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a number of hits, in each benchmark and tag value."""
         rows: list[dict[str, Any]] = []
         keys = ["benchmark", *results.by_tags(settings.by)]
-        found = _hits(results, settings, self.name)
+        found, notes = _hits(results, settings, self.name)
         for key, hits in found.group_by(*keys, maintain_order=True):
             inspectors = max(hits.get_column("asked"))
             by_luck = _by_luck(hits, inspectors)
@@ -40,7 +40,7 @@ class BlindHits:
                 n = hits.filter(pl.col("hits") == number).height
                 row = dict(zip(keys, key, strict=True)) | {"hits": number, "items": n, "share": n / len(hits)}
                 rows.append(row | {"by_luck": None if by_luck is None else float(by_luck[number])})
-        return Measured(pl.DataFrame(rows, infer_schema_length=None), _uneven(found))
+        return Measured(pl.DataFrame(rows, infer_schema_length=None), (*notes, *_uneven(found)))
 
 
 class AbnormalHitRate:
@@ -49,7 +49,7 @@ class AbnormalHitRate:
     name = "abnormal-hit-rate"
     summary = "share of items that most inspectors answer blind, and what luck alone would give"
     own: ClassVar[Mapping[str, tuple[Any, str]]] = {
-        "blind": _SIGHT,
+        "blind": BLIND_SETTING,
         "at-least": (0.75, "the share of inspectors that makes it abnormal (6 of 8)"),
     }
 
@@ -59,7 +59,7 @@ class AbnormalHitRate:
         if not 0 < share <= 1:
             raise InputError(f"at-least: found {share:g}, expected a share of the inspectors: above 0, at most 1")
         keys = ["benchmark", *results.by_tags(settings.by)]
-        hits = _hits(results, settings, self.name)
+        hits, notes = _hits(results, settings, self.name)
         rows: list[dict[str, Any]] = []
         for key, part in hits.group_by(*keys, maintain_order=True):
             inspectors = max(part.get_column("asked"))
@@ -71,7 +71,7 @@ class AbnormalHitRate:
             row |= {"rate": found.value, "rate_low": found.low, "rate_high": found.high, "n": found.n}
             row |= {"by_luck": None if by_luck is None else float(by_luck[needed:].sum())}
             rows.append(row | {"inspectors": inspectors, "needed": needed})
-        return Measured(pl.DataFrame(rows, infer_schema_length=None), _uneven(hits))
+        return Measured(pl.DataFrame(rows, infer_schema_length=None), (*notes, *_uneven(hits)))
 
 
 class LeakHits:
@@ -79,20 +79,23 @@ class LeakHits:
 
     name = "leak-hits"
     summary = "per item: models that answer it blind although their own language model does not"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {"blind": _SIGHT}
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {"blind": BLIND_SETTING}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row an item that some pair was asked, the most suspicious first."""
         refuse_tags(self.name, settings)
         bases = {name: entry.base for name, entry in results.models.items() if entry.base}
-        right = _right(results, settings.own["blind"], self.name)
+        every = _right(results, settings.own["blind"], self.name)
+        right, notes = _strictest(every)
         pairs = pl.DataFrame(
             {"model": list(bases), "base": list(bases.values())}, schema={"model": pl.String, "base": pl.String}
         )
-        base = right.select(
-            "benchmark", "item", *_HOW, pl.col("model").alias("base"), pl.col("right").alias("base_right")
+        pairs = right.join(pairs, on="model")
+        same = pairs.join(_as_base(every), on=("benchmark", "item", "base", *_HOW, "sight"))
+        other = pairs.join(same, on=("benchmark", "model", *_HOW), how="anti").join(
+            _as_base(right).drop("sight"), on=("benchmark", "item", "base", *_HOW)
         )
-        both = right.join(pairs, on="model").join(base, on=("benchmark", "item", "base", *_HOW))
+        both = pl.concat([same, other])
         if both.is_empty():
             raise NotMeasurable(
                 "leak-hits: no model and its language model (base: in models.yaml) both answered blind"
@@ -105,28 +108,47 @@ class LeakHits:
         )
         most = table.filter(pl.col("share") > 0.5).height
         note = f"{counted(most, 'item')} of {len(table):,} leaked to more than half of the pairs"
-        return Measured(table, (note,))
+        return Measured(table, (note, *notes))
 
 
-def _right(results: Results, sight: str, name: str) -> pl.DataFrame:
-    """Whether each inspector, a model under one protocol, answered each item blind in more than half of its tests."""
-    blind = Results(results.scores.filter(pl.col("sight") == sight), results.items, results.models)
-    scores = blind.per_item(["benchmark", "model", *_HOW])
+def _as_base(right: pl.DataFrame) -> pl.DataFrame:
+    """What a language model answered, to be laid beside the model that was built on it."""
+    named = (pl.col("model").alias("base"), pl.col("right").alias("base_right"))
+    return right.select("benchmark", "item", *_HOW, "sight", *named)
+
+
+def _right(results: Results, said: str, name: str) -> pl.DataFrame:
+    """Whether each model under each protocol answered each item blind in more than half of its tests."""
+    sights = blind_sights(said)
+    blind = Results(results.scores.filter(pl.col("sight").is_in(sights)), results.items, results.models)
+    scores = blind.per_item(["benchmark", "model", "sight", *_HOW])
     if scores.is_empty():
-        raise NotMeasurable(f"{name}: nobody has a score with sight {sight}; ask so, or name another (--set blind=…)")
+        told = f"sight {', '.join(sights)}; ask so, or name another (--set blind=…)"
+        raise NotMeasurable(f"{name}: nobody has a score with {told}")
     return scores.with_columns((pl.col("score") > 0.5).alias("right"))
 
 
-def _hits(results: Results, settings: Settings, name: str) -> pl.DataFrame:
+def _strictest(right: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """An inspector is a model that is asked in one way: who was asked in several has the strictest of them."""
+    keys = ["benchmark", "model", *_HOW]
+    taken = strictest_sights(right, keys)
+    ways = right.group_by(keys, maintain_order=True).agg(pl.col("sight").unique().sort())
+    both = taken.join(ways, on=keys, suffix="_all", maintain_order="left")
+    notes = told_choice([tuple(all_) for all_ in both.get_column("sight_all")], both.get_column("sight").to_list())
+    return right.join(taken, on=[*keys, "sight"], how="semi"), notes
+
+
+def _hits(results: Results, settings: Settings, name: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
     tags = results.by_tags(settings.by)
     chance = (1 / pl.col("options")).fill_null(0.0).alias("chance")
-    return (
-        _right(results, settings.own["blind"], name)
-        .group_by("benchmark", "item", "cluster")
+    right, notes = _strictest(_right(results, settings.own["blind"], name))
+    hits = (
+        right.group_by("benchmark", "item", "cluster")
         .agg(pl.col("right").sum().alias("hits"), pl.len().alias("asked"), pl.col("tests").sort())
         .join(results.items.select("benchmark", "item", chance, *tags), on=("benchmark", "item"), how="left")
         .sort("benchmark", *tags, "item")
     )
+    return hits, notes
 
 
 def _uneven(hits: pl.DataFrame) -> tuple[str, ...]:

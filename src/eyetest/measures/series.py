@@ -1,6 +1,6 @@
 """Series of scores side by side: each model under each protocol, as columns over the same items."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -28,9 +28,9 @@ class Series:
         """Who answered."""
         return sorted(self._columns)
 
-    def protocols(self, model: str, sight: str) -> list[Protocol]:
-        """The protocols with some sight under which a model answered."""
-        return [protocol for protocol in self._columns.get(model, {}) if protocol[0] == sight]
+    def protocols(self, model: str, sights: Collection[str]) -> list[Protocol]:
+        """The protocols with some sights under which a model answered."""
+        return [protocol for protocol in self._columns.get(model, {}) if protocol[0] in sights]
 
     def column(self, model: str, protocol: Protocol | None) -> Floats:
         """One series; nan throughout where there is none."""
@@ -39,10 +39,10 @@ class Series:
         return self._columns[model][protocol]
 
 
-def like(protocols: Sequence[Protocol], wanted: Protocol) -> Protocol | None:
-    """The protocol that differs in sight alone; or else the only one there is, which has to be named then."""
+def like(protocols: Sequence[Protocol], wanted: Protocol) -> list[Protocol]:
+    """The protocols that differ in sight alone; or else those of the only other way of asking, to be named then."""
     same = [protocol for protocol in protocols if protocol[1:] == wanted[1:]]
-    return same[0] if same else protocols[0] if len(protocols) == 1 else None
+    return same or (list(protocols) if len({protocol[1:] for protocol in protocols}) == 1 else [])
 
 
 def told(protocol: Protocol | None) -> str | None:

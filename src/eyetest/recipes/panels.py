@@ -8,8 +8,9 @@ import polars as pl
 
 from eyetest.errors import InputError, nearest
 from eyetest.measures import Results
+from eyetest.measures.blindness import strictest_sights
 from eyetest.measures.results import PROTOCOL
-from eyetest.records import Condition, ModelEntry, Panel, Recipe
+from eyetest.records import BLIND_SIGHTS, Condition, ModelEntry, Panel, Recipe
 from eyetest.screens import Seat
 from eyetest.wording import counted, listed
 
@@ -90,7 +91,7 @@ def seated_on_answers(
     for name, panel in heard.items():
         present = answering(results, panel)
         if not present and name not in named:
-            raise InputError(f"panel {name}: nobody answered with sight {panel.sight}")
+            raise InputError(f"panel {name}: nobody answered with sight {_named(panel.sight)}")
         known |= {model: ModelEntry(spec="replay:") for model in present if model not in known}
         wanted.setdefault(name, list(panel.models) or present)
     seated = seat(msgspec.structs.replace(recipe, panels=heard), known, wanted, held_out)
@@ -109,25 +110,34 @@ def _seats(names: Sequence[str], models: Mapping[str, ModelEntry]) -> tuple[Seat
 
 
 def answering(results: Results, panel: Panel) -> list[str]:
-    """The models that answered with a panel's sight, in recorded answers."""
-    sighted = results.scores.filter(pl.col("sight") == panel.sight)
-    return sorted(sighted.select(pl.col("model").unique()).collect(engine="streaming").to_series())
+    """The models that answered with a panel's sight in recorded answers; if nobody did, with one of its kind."""
+    for sights in ((panel.sight,), _alike(panel.sight)):
+        sighted = results.scores.filter(pl.col("sight").is_in(sights)).select(pl.col("model").unique())
+        if found := sorted(sighted.collect(engine="streaming").to_series()):
+            return found
+    return []
 
 
 def recorded(results: Results, seated: Seated) -> pl.DataFrame:
     """What a panel said in recorded answers, each seat under one protocol.
 
     That is the panel's, or the seat's own; a seat that never answered so is heard as it did answer with that sight,
-    if there is only one such way.
+    if there is only one such way. Who was never asked with that sight, but without the picture in another way, is
+    heard as that was, in the strictest of several.
     """
     wanted = [member.model for member in seated.everybody]
     frame = results.scores.filter(pl.col("model").is_in(wanted)).collect(engine="streaming")
     parts = []
     for model in wanted:
         condition = seated.panel.condition(model)
-        mine = frame.filter((pl.col("model") == model) & (pl.col("sight") == condition.sight))
+        theirs = frame.filter((pl.col("model") == model) & pl.col("sight").is_in(_alike(condition.sight)))
+        mine = theirs.filter(pl.col("sight") == condition.sight)
+        if mine.is_empty() and len(theirs):
+            sight = strictest_sights(theirs.drop_nulls("score") if theirs["score"].count() else theirs, ["model"])
+            mine = theirs.join(sight, on=["model", "sight"], how="semi")
+            condition = msgspec.structs.replace(condition, sight=mine.item(0, "sight"))
         if mine.is_empty():
-            raise InputError(f"panel {seated.name}: {model} answered nothing with sight {condition.sight}")
+            raise InputError(f"panel {seated.name}: {model} answered nothing with sight {_named(condition.sight)}")
         exact = mine.filter(pl.all_horizontal(pl.col(axis) == getattr(condition, axis) for axis in PROTOCOL))
         ways = mine.select(PROTOCOL).unique()
         if exact.is_empty() and len(ways) > 1:
@@ -137,6 +147,27 @@ def recorded(results: Results, seated: Seated) -> pl.DataFrame:
             )
         parts.append(_tests(exact if len(exact) else mine, seated))
     return pl.concat(parts) if parts else frame.head(0)
+
+
+def heard_otherwise(seated: Seated, scores: pl.DataFrame) -> list[str]:
+    """What has to be said of seats that were asked with another sight than their panel's."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for model, sight in scores.select("model", "sight").unique(maintain_order=True).iter_rows():
+        if sight != (wanted := seated.panel.condition(model).sight):
+            found.setdefault((sight, wanted), []).append(model)
+    return [
+        f"panel {seated.name}: {listed(models)} heard as asked {sight}, for want of answers {wanted}"
+        for (sight, wanted), models in found.items()
+    ]
+
+
+def _alike(sight: str) -> Sequence[str]:
+    """The sights that may stand for one: without the picture is without the picture."""
+    return BLIND_SIGHTS if sight in BLIND_SIGHTS else (sight,)
+
+
+def _named(sight: str) -> str:
+    return " or ".join((sight, *(other for other in _alike(sight) if other != sight)))
 
 
 def _tests(rows: pl.DataFrame, seated: Seated) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.curate.selection import CannotMeet
 from eyetest.errors import InputError
 from eyetest.recipes.funnel import Step, funnel, write_funnel
-from eyetest.recipes.panels import Seated
+from eyetest.recipes.panels import Seated, heard_otherwise
 from eyetest.recipes.reporting import refinement, still_blind
 from eyetest.recipes.residual import Residual, residual
 from eyetest.recipes.selecting import refuse_hopeless, selected
@@ -114,7 +114,7 @@ class Refining:
     ) -> list[Verdict]:
         if stage.review is not None:
             return [self._reviewed(stage, item, decisions.get(item.id, ())) for item in alive]
-        evidence = self._hear(stage, alive, heard)
+        evidence = self._hear(stage, alive, heard, found.notes)
         if stage.select is not None:
             return selected(stage, alive, evidence, self.recipe.seed, found.notes)
         seated = self.panels[stage.panel] if stage.panel else None
@@ -133,7 +133,9 @@ class Refining:
         verdicts = list(SCREENS[stage.screen or stage.grade or ""].judge(case))
         return [self._decided(verdict, decisions) for verdict in verdicts]
 
-    def _hear(self, stage: Stage, alive: Sequence[Item], heard: list["_Heard"]) -> Evidence:
+    def _hear(
+        self, stage: Stage, alive: Sequence[Item], heard: list["_Heard"], notes: list[str]
+    ) -> Evidence:
         """What the stage's panel said; the held-out ones are listened to but not handed on."""
         if not stage.panel:
             return Evidence.nothing()
@@ -142,6 +144,7 @@ class Refining:
         tests, size = seated.tests, seated.panel.size
         rule = SCREENS[name].rule(stage, len(seated.seats), size, tests) if name else None
         scores = self.source.hear(seated, alive, stage, rule)
+        notes += [line for line in heard_otherwise(seated, scores) if line not in notes]
         evidence = Evidence(scores, [seat.model for seat in seated.everybody], tests)
         stopped = rule if self.source.stops_early and not stage.full_counts else None
         heard.append(_Heard(seated, evidence, list(alive), stopped))

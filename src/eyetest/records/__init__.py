@@ -1,6 +1,6 @@
 """What flows through eyetest: frozen values, no I/O."""
 
-from eyetest.records.condition import Condition
+from eyetest.records.condition import BLIND_SIGHTS, Condition
 from eyetest.records.finding import Finding, Severity
 from eyetest.records.item import (
     IMAGE_FORMATS,
@@ -52,6 +52,7 @@ from eyetest.records.tables import (
 from eyetest.records.validation import Problem, check, problems
 
 __all__ = [
+    "BLIND_SIGHTS",
     "FOLDER_VERSION",
     "GIVEN",
     "IMAGE_FORMATS",

@@ -10,6 +10,9 @@ Shots = Literal["none", "format", "two"]
 Marks = Literal["upper", "lower", "digit"]
 Method = Literal["generate", "likelihood"]
 
+BLIND_SIGHTS: tuple[Sight, ...] = ("blind", "blind-guess", "grey")
+"""The question without its picture: three ways to ask the same thing."""
+
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One point on every axis along which a question can be put differently.

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.recipes.panels import Seated, answering, heard_otherwise, recorded, seat
+from eyetest.recipes.panels import Seated, answering, recorded, seat, told_of
 from eyetest.records import ModelEntry, Panel, Recipe
 from tests.measures.tables import results
 
@@ -154,10 +154,8 @@ def test_without_the_picture_is_without_the_picture_however_it_was_asked() -> No
     heard = recorded(other, one)
     assert set(heard["sight"]) == {"blind-guess"}
     assert answering(other, one.panel) == ["a"]
-    assert heard_otherwise(one, recorded(found, one)) == []
-    assert heard_otherwise(one, heard) == [
-        "panel inspectors: a heard as asked blind-guess, for want of answers blind"
-    ]
+    assert told_of(one, recorded(found, one)) == []
+    assert told_of(one, heard) == ["panel inspectors: a heard as asked blind-guess, for want of answers blind"]
 
 
 def test_a_picture_is_not_to_be_had_for_none() -> None:

@@ -129,10 +129,11 @@ def test_failures_are_counted_and_told_apart() -> None:
         {"item": "6", "reading": None, "score": 1.0},
         {"item": "7", "reading": "ambiguous", "score": 0.0},
         {"item": "8", "reading": "text", "score": 0.5},
+        {"item": "9", "reading": "refused", "score": 1.0, "rule": "given", "metric": "given"},
     ]
     row = numbers("failures", Material(results(rows))).row(0, named=True)
-    assert row == {"series": "m", "share": 5 / 8, "failed": 1, "blocked": 1, "refused": 1, "ambiguous": 1,
-                   "unreadable": 1, "calls": 8}  # fmt: skip
+    assert row == {"series": "m", "share": 6 / 9, "failed": 1, "blocked": 1, "refused": 2, "ambiguous": 1,
+                   "unreadable": 1, "scored above 0": 1, "calls": 9}  # fmt: skip
 
 
 def test_a_measure_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from eyetest.measures.means import mean_columns
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.stats.guessing import guessing
 from eyetest.records import letter
@@ -38,4 +39,29 @@ class Baselines:
         return Measured(pl.DataFrame(rows, infer_schema_length=None), notes)
 
 
-MEASURES = (Baselines(),)
+class AboveGuessing:
+    """Each model on the items with options, beside what guessing scores on the very same items."""
+
+    name = "above-guessing"
+    summary = "accuracy on items with options, beside what random guessing scores on the same items"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row a series and tag value; items without options, which cannot be guessed at, are left out."""
+        tags = results.by_tags(settings.by)
+        keys = [*results.keys(), *tags]
+        of_item = (
+            results.with_items("cluster", "options", *tags)
+            .filter(pl.col("options").is_not_null() & pl.col("score").is_not_null())
+            .group_by(*keys, "item", "cluster")
+            .agg(pl.col("score").mean().alias("accuracy"), (1 / pl.col("options").first()).alias("guessing"))
+            .with_columns((pl.col("accuracy") - pl.col("guessing")).alias("above"))
+        )
+        found = mean_columns(of_item, keys, ["accuracy", "guessing", "above"], signed=["above"], level=settings.level)
+        if found.is_empty():
+            raise NotMeasurable("above-guessing: no answer to an item with options has a score")
+        values = [f"{name}{end}" for name in ("accuracy", "above") for end in ("", "_low", "_high")]
+        return Measured(found.select(*keys, "guessing", *values, pl.col("accuracy_n").alias("n")))
+
+
+MEASURES = (Baselines(), AboveGuessing())

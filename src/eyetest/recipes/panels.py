@@ -11,6 +11,7 @@ from eyetest.measures import Results
 from eyetest.measures.blindness import strictest_sights
 from eyetest.measures.results import PROTOCOL
 from eyetest.records import BLIND_SIGHTS, Condition, ModelEntry, Panel, Recipe
+from eyetest.scoring.scorer import GIVEN
 from eyetest.screens import Seat
 from eyetest.wording import counted, listed
 
@@ -149,8 +150,14 @@ def recorded(results: Results, seated: Seated) -> pl.DataFrame:
     return pl.concat(parts) if parts else frame.head(0)
 
 
-def heard_otherwise(seated: Seated, scores: pl.DataFrame) -> list[str]:
-    """What has to be said of seats that were asked with another sight than their panel's."""
+def told_of(seated: Seated, scores: pl.DataFrame) -> list[str]:
+    """What has to be said of what a panel said: who was asked with another sight, and whose scores they are."""
+    given = scores.filter(pl.col("rule") == GIVEN).height
+    theirs = [f"panel {seated.name}: {given:,} of {len(scores):,} answers were scored by others"] if given else []
+    return [*theirs, *_heard_otherwise(seated, scores)]
+
+
+def _heard_otherwise(seated: Seated, scores: pl.DataFrame) -> list[str]:
     found: dict[tuple[str, str], list[str]] = {}
     for model, sight in scores.select("model", "sight").unique(maintain_order=True).iter_rows():
         if sight != (wanted := seated.panel.condition(model).sight):

@@ -17,7 +17,7 @@ from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.curate.selection import CannotMeet
 from eyetest.errors import InputError
 from eyetest.recipes.funnel import Step, funnel, write_funnel
-from eyetest.recipes.panels import Seated, heard_otherwise
+from eyetest.recipes.panels import Seated, told_of
 from eyetest.recipes.reporting import refinement, still_blind
 from eyetest.recipes.residual import Residual, residual
 from eyetest.recipes.selecting import refuse_hopeless, selected
@@ -144,7 +144,7 @@ class Refining:
         tests, size = seated.tests, seated.panel.size
         rule = SCREENS[name].rule(stage, len(seated.seats), size, tests) if name else None
         scores = self.source.hear(seated, alive, stage, rule)
-        notes += [line for line in heard_otherwise(seated, scores) if line not in notes]
+        notes += [line for line in told_of(seated, scores) if line not in notes]
         evidence = Evidence(scores, [seat.model for seat in seated.everybody], tests)
         stopped = rule if self.source.stops_early and not stage.full_counts else None
         heard.append(_Heard(seated, evidence, list(alive), stopped))

@@ -1,24 +1,21 @@
 """A report in a few sentences and figures to remember."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 import polars as pl
 
-from eyetest.measures import NotMeasurable
+from eyetest.measures import NotMeasurable, Results
+from eyetest.measures.caveats import caveats
 from eyetest.probes.subject import percent
 from eyetest.reports.material import NEARLY_ALL
-from eyetest.reports.telling import Report
+from eyetest.reports.telling import ALL_OPTIONS, Report
 from eyetest.reports.wording import clip
-from eyetest.wording import counted
+from eyetest.scoring.scorer import GIVEN
+from eyetest.wording import counted, listed
 
 _MOST_BENCHMARKS = 3
-_ONE_EACH = (
-    ("guessing scores", "baselines", "random", "on {n:,} items with options"),
-    ("pairs told apart", "spread", "separable", "of {pairs:,} pairs of models"),
-)
-"""Tiles of which each benchmark would have its own: their measure, its value, and what that is of."""
 
 
 def verdict(report: Report) -> str:
@@ -35,7 +32,37 @@ def verdict(report: Report) -> str:
     told_ = [f"{_who(report, where, row)} {_share(row, 'accuracy')}" for where, row in best]
     sentence += f": {'; '.join(told_[:_MOST_BENCHMARKS])}."
     mean = _mean_gain(report)
-    return sentence + (f" Seeing the picture adds {_points(mean, 'gain')} on average." if mean else "")
+    if mean is None or mean["gain"] is None:
+        return sentence
+    models = _models_with(report, "gain")
+    whom = "" if models < 2 else f" on average to the {models:,} models that were asked without it, too"
+    return f"{sentence} Seeing the picture adds {_points(mean, 'gain')}{whom}."
+
+
+def cautions(report: Report) -> list[str]:
+    """What has to be known before any figure is believed: whose scores they are, and who has not answered all."""
+    material = report.material
+    if not material.is_answered:
+        return []
+    given, scored = scored_by_others(material.results)
+    told = []
+    if given:
+        rest = f"the other {scored - given:,} by our rules" if scored > given else "none by our rules"
+        told.append(f"{given:,} of {scored:,} answers were scored by others, whose scores stand as given; {rest}.")
+    told += [f"{note}." for note in caveats(material.results) if "given by others" not in note]
+    if report.headline is not None and (lacking := report.headline.filter(pl.col("missing") > 0)).height:
+        some, models = (table.get_column("model").n_unique() for table in (lacking, report.headline))
+        most = lacking.get_column("missing").max()
+        told.append(f"{some:,} of {counted(models, 'model')} did not answer all items: up to {most:,} are missing.")
+    return told
+
+
+def scored_by_others(results: Results) -> tuple[int, int]:
+    """How many scores came with the answers, and how many there are."""
+    given = (pl.col("rule").cast(pl.String) == GIVEN).fill_null(False) & pl.col("score").is_not_null()
+    counts = results.scores.select(given.sum(), pl.col("score").count().alias("all"))
+    theirs, every = counts.collect(engine="streaming").row(0)
+    return theirs, every
 
 
 def _who(report: Report, where: str, row: Mapping[str, Any]) -> str:
@@ -64,25 +91,61 @@ def tiles(report: Report) -> list[tuple[str, str, str]]:
     best = _best(report.headline)
     word = "accuracy" if _alone(report) else "best accuracy"
     found = [
-        (f"{word}{where}", f"{100 * row['accuracy']:.1f} %", f"{_bounds(row, 'accuracy')} {row['model']}")
+        (
+            f"{word}{where}",
+            f"{100 * row['accuracy']:.1f} %",
+            f"{_bounds(row, 'accuracy')} {clip(row['model'], 40)}, {counted(row['n'], 'item')}",
+        )
         for where, row in best[:_MOST_BENCHMARKS]
     ]
     mean = _mean_gain(report)
     for name in ("gain", "leakage"):
         if mean and mean[name] is not None:
-            found.append((f"mean {name}", f"{100 * mean[name]:.1f}", f"points {_bounds(mean, name)}"))
-    for name, measure, value, unit in _ONE_EACH if len(best) == 1 else ():
-        with suppress(NotMeasurable):
-            row = report.material.measured(measure).row(0, named=True)
-            if row[value] is not None:
-                found.append((name, percent(row[value]), unit.format(**row)))
-    return [(name, figure, clip(unit, 60)) for name, figure, unit in found]
+            models = _models_with(report, name)
+            word = f"mean {name}" if models > 1 else name
+            of = f", {counted(models, 'model')}" if models > 1 else ""
+            found.append((word, f"{100 * mean[name]:.1f}", f"points {_bounds(mean, name)}{of}, {_blind_by(report)}"))
+    if len(best) == 1:
+        found += [*_guessing_tile(best[0][1]), *_pairs_tile(report)]
+    return [(name, figure, clip(unit, 90)) for name, figure, unit in found]
+
+
+def _guessing_tile(row: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """What guessing scores on the items of the best model; where some have no options, both on the others."""
+    if row.get("guessing") is None:
+        return
+    if row.get("with_options") is None:
+        of = f"on the same {counted(row['n'], 'item')}"
+    else:
+        best = f"{clip(row['model'], 40)} {percent(row['with_options'])} there"
+        of = f"on {counted(row[ALL_OPTIONS], 'item')} with options; {best}"
+    yield "guessing scores", percent(row["guessing"]), of
+
+
+def _pairs_tile(report: Report) -> Iterator[tuple[str, str, str]]:
+    with suppress(NotMeasurable):
+        row = report.material.measured("spread").row(0, named=True)
+        if row["separable"] is not None:
+            of = f"{row['apart']:,} of {counted(row['pairs'], 'pair')} of models, all tested together (Holm)"
+            yield "pairs told apart", percent(row["separable"]), of
+
+
+def _models_with(report: Report, name: str) -> int:
+    head = report.headline
+    return 0 if head is None or name not in head.columns else head.drop_nulls(name).get_column("model").n_unique()
+
+
+def _blind_by(report: Report) -> str:
+    """In what way the models of the headline were asked without the picture."""
+    assert report.headline is not None
+    ways = report.headline.get_column("blind_by").drop_nulls().str.split(" ").list.first().unique(maintain_order=True)
+    return f"asked {listed(ways)}"
 
 
 def _mean_gain(report: Report) -> dict[str, Any] | None:
-    """The gain measure's own average over all rows; where there is one model only, that model's."""
+    """The gain measure's own average over the rows of the headline; where there is one only, that one."""
     try:
-        table = report.material.measured("gain", everything=True)
+        table = report.material.measured("gain", scope="usual and blind")
     except NotMeasurable:
         return None
     return table.row(-1, named=True)

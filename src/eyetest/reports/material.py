@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 import polars as pl
 
@@ -10,7 +11,7 @@ from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Setting
 from eyetest.measures.own import EXTERNAL, own_settings
 from eyetest.measures.results import PROTOCOL, TAG
 from eyetest.measures.series import told
-from eyetest.records import Finding, Score, columns
+from eyetest.records import BLIND_SIGHTS, Finding, Score, columns
 
 MOST_TAGS = 2
 MOST_VALUES = 30
@@ -20,8 +21,10 @@ _TELLING = ("core", "axis", "capability", "category", "task", "domain", "discipl
 """Names of tags that say what an item asks of a model, the most general first."""
 _NEED_NO_ANSWERS = "baselines"
 _NOBODY = "no answers were given: name a run beside the benchmark"
-Asked = tuple[str, tuple[str, ...], bool]
-"""A measure, by which tags, and whether over all protocols."""
+Scope = Literal["usual", "usual and blind", "all"]
+"""Which answers: under the usual protocol, under it and without the picture, or under any."""
+Asked = tuple[str, tuple[str, ...], Scope]
+"""A measure, by which tags, and over which answers."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +41,12 @@ class Material:
     """What is there twice, where somebody looked."""
     _known: dict[Asked, Measured | NotMeasurable] = field(default_factory=dict, repr=False)
 
-    def measured(self, name: str, by: Sequence[str] = (), *, everything: bool = False) -> pl.DataFrame:
-        """The table of a measure over the usual protocol, or over all of them; raises what the measure raises."""
-        key = (name, tuple(by), everything)
+    def measured(self, name: str, by: Sequence[str] = (), *, scope: Scope = "usual") -> pl.DataFrame:
+        """The table of a measure over some of the answers; raises what the measure raises."""
+        key = (name, tuple(by), scope)
         if key not in self._known:
             try:
-                self._known[key] = self._measure(name, tuple(by), everything)
+                self._known[key] = self._measure(name, tuple(by), scope)
             except NotMeasurable as reason:
                 self._known[key] = reason
         found = self._known[key]
@@ -81,6 +84,14 @@ class Material:
         return replace(self.results, scores=kept)
 
     @cached_property
+    def usual_and_blind(self) -> Results:
+        """The usual scores, and beside them all that were given without the picture: what a gain is made of."""
+        usual = self.usual.scores.select("benchmark", *PROTOCOL).unique()
+        blind = self.results.scores.filter(pl.col("sight").cast(pl.String).is_in(BLIND_SIGHTS))
+        others = blind.join(usual, on=("benchmark", *PROTOCOL), how="anti")
+        return replace(self.results, scores=pl.concat([self.usual.scores, others]))
+
+    @cached_property
     def usual_protocols(self) -> list[str]:
         """How the usual protocol of each benchmark puts a question, in few words."""
         found = self.usual.scores.select(pl.col(PROTOCOL).cast(pl.String)).unique().collect()
@@ -103,13 +114,15 @@ class Material:
     def _values(self, tag: str) -> int:
         return self.results.items.get_column(TAG + tag).drop_nulls().n_unique()
 
-    def _measure(self, name: str, by: tuple[str, ...], everything: bool) -> Measured:
+    def _measure(self, name: str, by: tuple[str, ...], scope: Scope) -> Measured:
         if not self.is_answered and name != _NEED_NO_ANSWERS:
             raise NotMeasurable(_NOBODY)
         measure = MEASURES[name]
         said = {EXTERNAL: self.external} if EXTERNAL in measure.own else {}
         settings = replace(self.settings, by=by, own=own_settings(measure, said))
-        return measure.measure(self.results if everything or not self.is_answered else self.usual, settings)
+        if scope == "all" or not self.is_answered:
+            return measure.measure(self.results, settings)
+        return measure.measure(self.usual if scope == "usual" else self.usual_and_blind, settings)
 
 
 def unanswered(items: pl.DataFrame) -> Results:

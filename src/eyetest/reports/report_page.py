@@ -10,14 +10,13 @@ import polars as pl
 from markupsafe import Markup
 
 from eyetest.benchmarks import Benchmark
-from eyetest.measures.caveats import caveats
 from eyetest.measures.printed import is_text, plain, told
 from eyetest.records import ModelEntry
 from eyetest.reports import palette
 from eyetest.reports.album import Album
 from eyetest.reports.drawing import for_page
 from eyetest.reports.gallery import Reason
-from eyetest.reports.headlines import tiles, usual, verdict
+from eyetest.reports.headlines import cautions, scored_by_others, tiles, usual, verdict
 from eyetest.reports.pages import write_page
 from eyetest.reports.telling import Drawn, Report
 from eyetest.reports.wording import clip
@@ -48,10 +47,12 @@ class About:
 def write_report_page(report: Report, about: About, to: Path, *, overwrite: bool = False) -> None:
     """Write the page."""
     known = report.material.results
-    notes = [*about.notes, *report.material.notes(), *(caveats(known) if report.material.is_answered else ())]
+    notes = [*about.notes, *report.material.notes()]
     contents = {
         "about": about,
         "verdict": verdict(report),
+        "cautions": cautions(report),
+        "given": scored_by_others(known)[0] if report.material.is_answered else 0,
         "tiles": tiles(report),
         "benchmarks": [(one.manifest, one.manifest.counts) for one in about.benchmarks],
         "models": _models(known.models, report),

@@ -14,6 +14,8 @@ from eyetest.reports.material import Material
 from eyetest.reports.plotting import dressed, named
 
 _BOUNDS = ("", "_low", "_high")
+ALL_OPTIONS = "options_n"
+"""How many of a model's items have options; told where not all have."""
 
 
 @dataclass(frozen=True)
@@ -100,19 +102,34 @@ def _headline(material: Material) -> pl.DataFrame | None:
     found = table.select(*around, pl.col("series").alias("model"), *values, "n", "missing")
     if found.is_empty():
         return None
-    gains = _gains(material, around)
-    if gains is not None:
-        found = found.join(gains, on=[*around, "model"], how="left", nulls_equal=True)
+    for more in (_guessing(material, around), _gains(material, around)):
+        if more is not None:
+            found = found.join(more, on=[*around, "model"], how="left", nulls_equal=True)
+    if ALL_OPTIONS in found.columns and found.select((pl.col(ALL_OPTIONS) == pl.col("n")).all()).item():
+        found = found.drop(ALL_OPTIONS, "with_options")
+    if "gain_n" in found.columns and found.select((pl.col("gain_n") == pl.col("n")).all()).item():
+        found = found.drop("gain_n")
     return found.sort(*around, "accuracy", descending=[*(False for _ in around), True])
 
 
 def _gains(material: Material, around: list[str]) -> pl.DataFrame | None:
     """Gain and leakage of the models that saw under the usual protocol."""
     try:
-        table = material.measured("gain", everything=True)
+        table = material.measured("gain", scope="usual and blind")
     except NotMeasurable:
         return None
     usual = table.filter(pl.col("sighted_by").is_in(material.usual_protocols))
     values = [f"{name}{end}" for name in ("gain", "leakage") for end in _BOUNDS]
-    found = usual.select(*(name for name in around if name in usual.columns), "model", "blind", *values)
+    about = [name for name in around if name in usual.columns]
+    found = usual.select(*about, "model", "blind", "blind_by", *values, pl.col("n").alias("gain_n"), "^leakage_n$")
     return found if set(around) <= set(found.columns) else None
+
+
+def _guessing(material: Material, around: list[str]) -> pl.DataFrame | None:
+    """What guessing scores on the items with options that each model answered, and the model on the same."""
+    try:
+        table = named(material.measured("above-guessing"))
+    except NotMeasurable:
+        return None
+    series, there = pl.col("series").alias("model"), pl.col("accuracy").alias("with_options")
+    return table.select(*around, series, there, "guessing", pl.col("n").alias(ALL_OPTIONS))

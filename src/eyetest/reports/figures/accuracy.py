@@ -29,7 +29,7 @@ class Accuracy:
 
     def numbers(self, material: Material) -> pl.DataFrame:
         """One row a model and protocol."""
-        table = material.measured("accuracy", everything=True).drop_nulls("accuracy")
+        table = material.measured("accuracy", scope="all").drop_nulls("accuracy")
         if table.is_empty():
             raise NotMeasurable("accuracy: no answer has a score")
         for column in ("benchmark", "sight"):

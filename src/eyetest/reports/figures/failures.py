@@ -10,6 +10,8 @@ from eyetest.reports.material import Material
 from eyetest.reports.plotting import named, one_each, rows, step, values
 from eyetest.wording import counted
 
+ABOVE = "scored above 0"
+"""Of those, the ones that score nevertheless, because others scored them."""
 _COLOURS = {
     "failed": palette.VERDICTS["drop"],
     "blocked": palette.BASE,
@@ -27,7 +29,8 @@ class Failures:
     title = "Failures, refusals, unreadable answers"
     reading = (
         "The share of calls that gave no readable answer. Failed calls have no score and are left out of every "
-        "measure; the others score 0."
+        "measure. By our rules the others score 0; where somebody else scored the answers, their scores stand, and "
+        "the numbers count those above 0."
     )
     needs = "calls that failed or were blocked, or answers that refuse or cannot be read"
 
@@ -43,13 +46,16 @@ class Failures:
         )
         keys = [*results.varied(["benchmark"]), "model", *results.varied(["sight", "ask", "shots", "method"])]
         counts = [(kind == name).fill_null(False).sum().cast(pl.Int64).alias(name) for name in _COLOURS]
-        table = results.scores.group_by(keys).agg(*counts, pl.len().cast(pl.Int64).alias("calls")).sort(keys)
+        above = kind.is_in(list(_COLOURS)) & (pl.col("score") > 0)
+        sums = [above.fill_null(False).sum().cast(pl.Int64).alias(ABOVE), pl.len().cast(pl.Int64).alias("calls")]
+        table = results.scores.group_by(keys).agg(*counts, *sums).sort(keys)
         found = table.collect(engine="streaming").with_columns(pl.col(pl.Categorical).cast(pl.String))
         if not found.select(pl.sum_horizontal(*_COLOURS).sum()).item():
             raise NotMeasurable(f"all {counted(int(found['calls'].sum()), 'call')} gave an answer that could be read")
         lost = pl.sum_horizontal(*_COLOURS) / pl.col("calls")
         around = [name for name in ("benchmark", "sight") if name in found.columns]
-        return named(found).with_columns(lost.alias("share")).select(*around, "series", "share", *_COLOURS, "calls")
+        told = named(found).with_columns(lost.alias("share"))
+        return told.select(*around, "series", "share", *_COLOURS, ABOVE, "calls")
 
     def draw(self, frame: pl.DataFrame) -> ChartType:
         """Stacked shares, the worst first."""

@@ -21,19 +21,22 @@ class Sight:
     title = "Blind and sighted"
     reading = (
         "Left, each model without and with the picture, and the language model it was built on; the longer the bar, "
-        "the more its eyes add. Right, gain (sighted minus blind) and, where the language model was asked, leakage "
+        "the more its eyes add. Blind is blind, blind-guess or grey, the highest score where there are several; the "
+        "numbers say which. Right, gain (sighted minus blind) and, where the language model was asked, leakage "
         "(blind minus language model, not cut off at 0), with intervals; the dashed line is none."
     )
     needs = "models that answered both with the picture and without it: eyetest run --sight image,blind"
 
     def numbers(self, material: Material) -> pl.DataFrame:
         """One row a model that answered both ways."""
-        table = material.measured("gain", everything=True).filter(pl.col("sighted_by").is_not_null())
+        table = material.measured("gain", scope="all").filter(pl.col("sighted_by").is_not_null())
         how = pl.col("sighted_by").str.replace(r"^\S+ (direct ?)?", "")
         series = pl.when(how == "").then(pl.col("model")).otherwise(pl.col("model") + " · " + how)
         around = ["benchmark"] if "benchmark" in table.columns else []
         values_ = [f"{name}{end}" for name in ("gain", "leakage", "unclipped") for end in _BOUNDS]
-        return table.select(*around, series.alias("series"), "sighted", "blind", "base", *values_, "n")
+        return table.select(
+            *around, series.alias("series"), "sighted", "blind", "base", *values_, "^.*_by$", "n", "^leakage_n$"
+        )
 
     def draw(self, frame: pl.DataFrame) -> ChartType:
         """Rows of models, the best sighted first."""

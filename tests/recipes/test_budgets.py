@@ -72,9 +72,13 @@ def test_what_an_earlier_command_spent_is_not_counted_again(
 
 
 def test_python_shares_it_as_well(tmp_path: Path, endpoint: Endpoint, command: tuple[object, ...]) -> None:
-    place = {"recipe": tmp_path / "recipe.yaml", "models": tmp_path / "models.yaml", "to": tmp_path / "d"}
+    recipe, models, limits = (
+        tmp_path / "recipe.yaml",
+        tmp_path / "models.yaml",
+        Limits(tokens=30 * EACH, concurrency=1),
+    )
     with pytest.raises(StoppedEarly, match="could pass the limit of 420 tokens"):
-        et.refine(tmp_path / "b", limits=Limits(tokens=30 * EACH, concurrency=1), **place)
+        et.refine(tmp_path / "b", recipe, models, to=tmp_path / "d", limits=limits)
     assert ITEMS < endpoint.sent.total() <= 30
 
 

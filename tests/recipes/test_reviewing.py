@@ -13,7 +13,7 @@ from tests.runs.conftest import Eyetest
 
 HITS = {"screen": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<", "value": 2}}}
 TWO = {"inspectors": {"size": 2, "sight": "blind"}}
-REVIEWED = {
+REVIEWED: dict[str, Any] = {
     "panels": TWO,
     "stages": [HITS, {"review": {"reviewers": 2, "form": "Is it in the picture?"}}, {"select": {"total": 3}}],
 }

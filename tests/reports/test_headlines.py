@@ -114,7 +114,7 @@ def test_the_gain_says_how_blind_was_asked(sight: str) -> None:
     assert tile(report, "mean gain")[1].endswith(f", 2 models, asked {sight}")
     assert "on average to the 2 models that were asked without it, too" in verdict(report)
     assert report.headline is not None
-    assert dict(report.headline.select("model", "blind_by").iter_rows())["a"] == f"{sight} direct"
+    assert dict(report.headline.select("model", "blind_by").iter_rows())["a"] == sight
 
 
 def test_the_mean_gain_is_that_of_the_headline_not_of_other_ways_to_ask() -> None:

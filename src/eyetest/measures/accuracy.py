@@ -87,9 +87,9 @@ def _with_missing(table: pl.DataFrame, every: pl.DataFrame, keys: Sequence[str])
     """Beside ``n``, how many more there are: of the benchmark, or of that part of it that has a tag's value."""
     around = [key for key in keys if key in every.columns]
     there = every.group_by(around).len("there") if around else every.select(pl.len().alias("there"))
-    types = {key: table.schema[key] for key in around}
+    as_there = [pl.col(key).cast(table.schema[key]) for key in around]
     joined = (
-        table.join(there.cast(types), on=around, how="left", nulls_equal=True, maintain_order="left")
+        table.join(there.with_columns(as_there), on=around, how="left", nulls_equal=True, maintain_order="left")
         if around
         else table.join(there, how="cross")
     )

@@ -52,7 +52,7 @@ def cautions(report: Report) -> list[str]:
     told += [f"{note}." for note in caveats(material.results) if "given by others" not in note]
     if report.headline is not None and (lacking := report.headline.filter(pl.col("missing") > 0)).height:
         some, models = (table.get_column("model").n_unique() for table in (lacking, report.headline))
-        most = lacking.get_column("missing").max()
+        most: int = lacking.select(pl.col("missing").max()).item()
         told.append(f"{some:,} of {counted(models, 'model')} did not answer all items: up to {most:,} are missing.")
     return told
 

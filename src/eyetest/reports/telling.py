@@ -121,7 +121,8 @@ def _gains(material: Material, around: list[str]) -> pl.DataFrame | None:
     usual = table.filter(pl.col("sighted_by").is_in(material.usual_protocols))
     values = [f"{name}{end}" for name in ("gain", "leakage") for end in _BOUNDS]
     about = [name for name in around if name in usual.columns]
-    found = usual.select(*about, "model", "blind", "blind_by", *values, pl.col("n").alias("gain_n"), "^leakage_n$")
+    way = pl.col("blind_by").str.replace(r" direct$", "")
+    found = usual.select(*about, "model", *values, "blind", way, pl.col("n").alias("gain_n"), "^leakage_n$")
     return found if set(around) <= set(found.columns) else None
 
 

@@ -90,7 +90,9 @@ def test_score_says_the_means_and_what_stood_in_their_way(run: Path, eyetest: Ey
     assert given.split()[3:6] == ["given", "0.250", "1"]
     assert texts.split()[3:6] == ["open", "1.000", "1"]
     assert where == f"{RULE_SETS['eyetest'].version} → r/scores/eyetest.parquet"
-    assert mixed.startswith("note: 1 of 8 scores were given by others (m), 7 are by our rules")
+    assert mixed.startswith(
+        "note: 1 of 8 answers were scored by others (m), whose scores stand as given; the other 7 by our rules"
+    )
     assert unread.startswith("note: 1 of the 1 refused, ambiguous or unreadable answers that others scored")
     assert tuple(read_scores(Run(run)).columns) == columns(Score)
 

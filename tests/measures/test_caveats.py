@@ -30,13 +30,13 @@ def test_scores_of_others_are_counted() -> None:
     ]
     unread = "1 of the 2 refused, ambiguous or unreadable answers that others scored have more than 0"
     assert caveats(results(rows)) == (
-        "all 3 scores were given by others: they came with the answers, and are not by our rules",
+        "all 3 answers were scored by others, whose scores stand as given; none by our rules",
         unread,
     )
     mixed = caveats(results([*rows, {"item": "1", "score": 0.0, "model": "ours", "reading": "refused"}]))
     assert mixed == (
-        "3 of 4 scores were given by others (theirs), 1 are by our rules: the two may count differently; "
-        "--where metric=… keeps to one",
+        "3 of 4 answers were scored by others (theirs), whose scores stand as given; the other 1 by our rules, "
+        "which may count differently (--where metric=… keeps to one)",
         unread,
     )
     assert caveats(results([{"item": "1", "score": 0.0, "reading": "refused"}])) == ()

@@ -83,13 +83,13 @@ def test_every_screen_says_who_scored(tmp_path: Path, bench: Path, eyetest: Eyet
     assert "(3 answered, 3 scored by others)" in told
     assert "3 answers came with scores that others gave" in eyetest("status", run).fine()
     for said in (eyetest("score", run).fine(), eyetest("measure", "accuracy", run).fine()):
-        assert "all 3 scores were given by others" in said
+        assert "all 3 answers were scored by others" in said
         assert "2 of the 2 refused, ambiguous or unreadable answers that others scored" in said
     own = [row | {"model": "ours"} for row in rows_of("B", "A", "Hm.")]
     eyetest("import-answers", jsonl(tmp_path / "c.jsonl", *own), "--to", run, "--bench", bench).fine()
     said = eyetest("measure", "accuracy", run).fine()
-    assert "3 of 6 scores were given by others (m), 3 are by our rules" in said
-    assert "given by others" not in eyetest("measure", "accuracy", run, "--where", "model=ours").fine()
+    assert "3 of 6 answers were scored by others (m), whose scores stand as given; the other 3 by our rules" in said
+    assert "scored by others" not in eyetest("measure", "accuracy", run, "--where", "model=ours").fine()
 
 
 def test_diff_rules_compares_what_is_read(tmp_path: Path, bench: Path, eyetest: Eyetest) -> None:

@@ -16,13 +16,12 @@ from eyetest.cli.terminal import note, out, print_json, print_table, safe
 from eyetest.measures.caveats import score_counts, scored_by_others
 from eyetest.measures.narrowing import as_written
 from eyetest.models import parse_models
-from eyetest.records import Condition
+from eyetest.records import GIVEN, Condition
 from eyetest.running.judged import judge_run
 from eyetest.running.provenance import read_provenance
 from eyetest.running.scored import answers_of, benchmark_of, score_run
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
-from eyetest.scoring.scorer import GIVEN
 from eyetest.scoring.table import corpus_table
 from eyetest.wording import counted
 

@@ -50,12 +50,12 @@ def scored_by_others(counts: pl.DataFrame) -> list[str]:
     if not given:
         return []
     if not own:
-        notes = [f"all {given:,} scores were given by others: they came with the answers, and are not by our rules"]
+        notes = [f"all {given:,} answers were scored by others, whose scores stand as given; none by our rules"]
     else:
         models = sorted({*theirs.get_column("model")})
         notes = [
-            f"{given:,} of {given + own:,} scores were given by others ({listed(models)}), "
-            f"{own:,} are by our rules: the two may count differently; --where metric=… keeps to one"
+            f"{given:,} of {given + own:,} answers were scored by others ({listed(models)}), whose scores stand as "
+            f"given; the other {own:,} by our rules, which may count differently (--where metric=… keeps to one)"
         ]
     right, unread = (int(theirs.get_column(name).sum()) for name in ("unread_right", "unread"))
     if right:

@@ -10,8 +10,7 @@ from eyetest.errors import InputError, nearest
 from eyetest.measures import Results
 from eyetest.measures.blindness import strictest_sights
 from eyetest.measures.results import PROTOCOL
-from eyetest.records import BLIND_SIGHTS, Condition, ModelEntry, Panel, Recipe
-from eyetest.scoring.scorer import GIVEN
+from eyetest.records import BLIND_SIGHTS, GIVEN, Condition, ModelEntry, Panel, Recipe
 from eyetest.screens import Seat
 from eyetest.wording import counted, listed
 

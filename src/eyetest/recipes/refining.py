@@ -133,9 +133,7 @@ class Refining:
         verdicts = list(SCREENS[stage.screen or stage.grade or ""].judge(case))
         return [self._decided(verdict, decisions) for verdict in verdicts]
 
-    def _hear(
-        self, stage: Stage, alive: Sequence[Item], heard: list["_Heard"], notes: list[str]
-    ) -> Evidence:
+    def _hear(self, stage: Stage, alive: Sequence[Item], heard: list["_Heard"], notes: list[str]) -> Evidence:
         """What the stage's panel said; the held-out ones are listened to but not handed on."""
         if not stage.panel:
             return Evidence.nothing()

@@ -9,10 +9,10 @@ import polars as pl
 from eyetest.measures import NotMeasurable, Results
 from eyetest.measures.caveats import caveats
 from eyetest.probes.subject import percent
+from eyetest.records import GIVEN
 from eyetest.reports.material import NEARLY_ALL
 from eyetest.reports.telling import ALL_OPTIONS, Report
 from eyetest.reports.wording import clip
-from eyetest.scoring.scorer import GIVEN
 from eyetest.wording import counted, listed
 
 _MOST_BENCHMARKS = 3
@@ -44,12 +44,7 @@ def cautions(report: Report) -> list[str]:
     material = report.material
     if not material.is_answered:
         return []
-    given, scored = scored_by_others(material.results)
-    told = []
-    if given:
-        rest = f"the other {scored - given:,} by our rules" if scored > given else "none by our rules"
-        told.append(f"{given:,} of {scored:,} answers were scored by others, whose scores stand as given; {rest}.")
-    told += [f"{note}." for note in caveats(material.results) if "given by others" not in note]
+    told = [f"{note}." for note in caveats(material.results)]
     if report.headline is not None and (lacking := report.headline.filter(pl.col("missing") > 0)).height:
         some, models = (table.get_column("model").n_unique() for table in (lacking, report.headline))
         most: int = lacking.select(pl.col("missing").max()).item()

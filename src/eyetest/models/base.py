@@ -4,11 +4,12 @@ CallError
 ├── kind       a word that can be counted: timeout, rate-limit, server, garbage, empty, auth …
 ├── passing    whether the same call may succeed if it is made again
 ├── wait       how long the server asked us to wait, in seconds
-└── hopeless   whether no call to this model can succeed until a person does something (a wrong key, nobody there)
+├── blame      whether this question failed, or the whole endpoint, or nobody knows yet
+└── hopeless   whether nothing can succeed until a person does something, if nothing has so far (a wrong key)
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -25,14 +26,24 @@ class Call(msgspec.Struct, frozen=True):
     id: str
 
 
+Blame = Literal["question", "endpoint", "either"]
+
+
 class CallError(EyetestError):
     """One attempt failed."""
 
     def __init__(
-        self, kind: str, message: str, *, passing: bool = False, wait: float | None = None, hopeless: bool = False
+        self,
+        kind: str,
+        message: str,
+        *,
+        passing: bool = False,
+        wait: float | None = None,
+        blame: Blame = "question",
+        hopeless: bool = False,
     ) -> None:
         super().__init__(message)
-        self.kind, self.passing, self.wait, self.hopeless = kind, passing, wait, hopeless
+        self.kind, self.passing, self.wait, self.blame, self.hopeless = kind, passing, wait, blame, hopeless
 
 
 class Model(Protocol):

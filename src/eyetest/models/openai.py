@@ -4,6 +4,7 @@ The body is put together from parts that are encoded once: a picture's data URL 
 or escaped again. One session a model keeps its connections open.
 """
 
+import asyncio
 import re
 import ssl
 from typing import Any
@@ -14,15 +15,21 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from eyetest.errors import InputError, short
-from eyetest.models.base import Call, CallError, Model, Surroundings, target_of
+from eyetest.errors import InputError
+from eyetest.models.base import Blame, Call, CallError, Model, Surroundings, target_of
 from eyetest.models.replies import read_completion, read_failure
 from eyetest.models.secret import key_for, refuse_keys_in
 from eyetest.records import Message, ModelEntry, Part, Request, Response, Words
+from eyetest.redaction import learn_address, learn_values, plain_address, plain_word, redact
 
-_SPEC = re.compile(r"(?P<model>.+)@(?P<url>https?://[^\s@]+)")
+_SPEC = re.compile(r"(?P<model>.+)@(?P<url>https?://[^\s@]+)", re.IGNORECASE | re.DOTALL)
 _DEFAULT_URL = "https://api.openai.com/v1"
 _LARGEST_REPLY = 32 * 2**20
+_LARGEST_ERROR = 2**18
+"""Of an error no more than this is looked at."""
+_LARGE_REPLY = 2**20
+_LARGE_AT_ONCE = 4
+"""Replies larger than an answer should be are read a few at a time, so that all together fit into memory."""
 _CONTINUE = {"add_generation_prompt": False, "continue_final_message": True}
 _encode = msgspec.json.Encoder().encode
 
@@ -36,22 +43,24 @@ class OpenAIModel:
     def __init__(self, name: str, entry: ModelEntry, surroundings: Surroundings) -> None:
         self.name, self.entry, self._world = name, entry, surroundings
         target, url = parse_target(target_of(entry.spec))
+        learn_address(url)
+        learn_values(entry.sampling)
         base = URL(url)
         self._url = (base / "chat" / "completions").with_query(base.query)
-        self._host = urlsplit(url).netloc
+        self._host = f"{base.host}:{base.port}"
         self._key = key_for(url, entry.key_env)
         self.settings: dict[str, Any] = {"model": target, **entry.sampling}
         if entry.logprobs is not None:
             self.settings |= {"logprobs": True, "top_logprobs": entry.logprobs}
         if entry.detail:
             self.settings["detail"] = entry.detail
-        proxies = {} if proxy_bypass(urlsplit(url).hostname or "") else getproxies()
-        self._proxy = proxies.get(urlsplit(url).scheme)
+        self._proxy = _proxy_for(base)
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
         """Make the session that all calls share."""
         surroundings = self._world
+        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
             headers={"Content-Type": "application/json", **self._key.header()},
@@ -86,20 +95,36 @@ class OpenAIModel:
             async with self._session.post(
                 self._url, data=_Body(body), allow_redirects=False, proxy=self._proxy
             ) as reply:
-                data = await _read(reply)
                 if reply.status != 200:
-                    raise read_failure(reply.status, reply.headers, data, self._key.scrub)
-        except (aiohttp.ClientConnectorDNSError, aiohttp.ClientConnectorCertificateError, ssl.SSLError) as error:
-            raise self._failed("unreachable", f"cannot reach {self._host}: {error}", hopeless=True) from None
-        except aiohttp.ClientConnectorError as error:
-            reason = error.os_error.strerror or str(error.os_error)
-            raise self._failed("unreachable", f"cannot reach {self._host}: {reason}", passing=True) from None
-        except (TimeoutError, aiohttp.ServerTimeoutError) as error:
+                    raise read_failure(reply.status, reply.headers, await _beginning(reply))
+                data = await self._read(reply)
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, ssl.SSLError) as error:
+            raise self._unreachable(error) from None
+        except aiohttp.ClientHttpProxyError as error:
+            words = f"{error.status}: the proxy says {error.message}"
+            raise _failed("proxy", words, "either") from None
+        except TimeoutError as error:
             words = str(error) or f"no complete answer within {self._world.total_seconds:g} s"
-            raise self._failed("timeout", words, passing=True) from None
+            raise _failed("timeout", words, "either") from None
         except (aiohttp.ClientError, ConnectionError) as error:
-            raise self._failed("connection", str(error) or type(error).__name__, passing=True) from None
-        return read_completion(call.id, data, self._key.scrub)
+            raise _failed("connection", str(error) or type(error).__name__, "either") from None
+        return read_completion(call.id, data, reply.charset or "")
+
+    def _unreachable(self, error: Exception) -> CallError:
+        by = " through the proxy" if self._proxy else ""
+        reason = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+        words = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
+        return _failed("unreachable", f"cannot reach {self._host}{by}: {words}", "endpoint")
+
+    async def _read(self, reply: aiohttp.ClientResponse) -> bytes:
+        """The body, unpacked, as long as it is not larger than any answer can be."""
+        data = await _beginning(reply, _LARGE_REPLY)
+        if len(data) > _LARGE_REPLY:
+            async with self._large:
+                data += await _beginning(reply, _LARGEST_REPLY)
+        if len(data) > _LARGEST_REPLY:
+            raise CallError("garbage", f"a reply of more than {_LARGEST_REPLY:,} bytes")
+        return data
 
     def _message(self, message: Message, detail: str | None) -> dict[str, Any]:
         if all(isinstance(part, Words) for part in message.parts):
@@ -112,9 +137,6 @@ class OpenAIModel:
         url: dict[str, Any] = {"url": msgspec.Raw(b'"%s"' % self._world.pictures.data_url(part))}
         return {"type": "image_url", "image_url": url | ({"detail": detail} if detail else {})}
 
-    def _failed(self, kind: str, words: str, *, passing: bool = False, hopeless: bool = False) -> CallError:
-        return CallError(kind, self._key.scrub(words), passing=passing, hopeless=hopeless)
-
 
 class _Body(aiohttp.BytesPayload):
     """Bytes of any size; aiohttp's own warns of large ones, which pictures are."""
@@ -124,31 +146,54 @@ class _Body(aiohttp.BytesPayload):
         self._size = len(body)
 
 
-async def _read(reply: aiohttp.ClientResponse) -> bytes:
-    """The body, unpacked, as long as it is not larger than any answer can be."""
-    data = b""
-    while more := await reply.content.readany():
-        data = data + more if data else more
-        if len(data) > _LARGEST_REPLY:
-            raise CallError("garbage", f"a reply of more than {_LARGEST_REPLY:,} bytes")
-    return data
+def _failed(kind: str, words: str, blame: Blame) -> CallError:
+    """An attempt that came to nothing on the way, in the words of the library, which may quote a proxy's password."""
+    return CallError(kind, " ".join(redact(words).split()), passing=True, blame=blame)
+
+
+async def _beginning(reply: aiohttp.ClientResponse, most: int = _LARGEST_ERROR) -> bytes:
+    """A body up to about so many bytes; more than that only where there is more."""
+    data = bytearray()
+    while len(data) <= most and (more := await reply.content.readany()):
+        data += more
+    return bytes(data)
+
+
+def _proxy_for(url: URL) -> str | None:
+    """The proxy that the environment names for an address, if it names one."""
+    proxy = None if proxy_bypass(url.host or "") else getproxies().get(url.scheme)
+    if proxy is None:
+        return None
+    learn_address(proxy)
+    try:
+        if URL(proxy).host and URL(proxy).scheme in ("http", "https"):
+            return proxy
+    except ValueError:
+        pass
+    raise InputError(f"the environment's {url.scheme}_proxy is no address of an http proxy: http://host:port")
 
 
 def parse_target(target: str) -> tuple[str, str]:
     """``MODEL@URL`` as its two halves; without a URL it is OpenAI's own service."""
-    model, at, address = target.partition("@http")
-    if at:
-        refuse_keys_in(f"http{address}")
+    address = re.search("@(https?://.*)", target, re.IGNORECASE | re.DOTALL)
+    if address:
+        refuse_keys_in(address[1])
     found = _SPEC.fullmatch(target)
     if found is None:
         if "@" in target or "://" in target or not target:
-            raise InputError(
-                f"openai: {short(model)} needs an address: openai:MODEL@URL, such as http://host:8000/v1"
-            )
+            model = plain_word(target)
+            raise InputError(f"openai:{model} needs an address: openai:MODEL@URL, such as http://host:8000/v1")
         return target, _DEFAULT_URL
     url = found["url"].rstrip("/")
-    if url.endswith("/chat/completions"):
-        raise InputError(f"{short(url)}: leave /chat/completions off the end")
+    parts = urlsplit(url)
+    try:
+        usable = bool(URL(url).host) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise InputError(f"openai:{plain_word(found['model'])}@… has no address that can be: http://host:8000/v1")
+    if parts.path.endswith("/chat/completions"):
+        raise InputError(f"{plain_address(url)}: leave /chat/completions off the end")
     return found["model"], url
 
 

@@ -9,6 +9,7 @@ from eyetest.errors import InputError, nearest, short
 from eyetest.handwritten import convert, read_yaml
 from eyetest.models.base import Backend, Model, Surroundings
 from eyetest.records import ModelEntry
+from eyetest.redaction import learn_environment, plain_word, redact
 from eyetest.registry import Registry
 
 BACKENDS: Registry[Backend] = Registry("kind of model", "eyetest.models", "BACKEND")
@@ -20,6 +21,7 @@ def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[
 
     Each word is a spec, ``NAME=SPEC``, or a name of the file; with a file and no words, all models of the file.
     """
+    learn_environment()
     listed = read_models(models_file) if models_file else {}
     if not words:
         if not listed:
@@ -29,9 +31,9 @@ def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[
     for word in words:
         name, entry = _one(word, listed)
         if name in chosen:
-            raise InputError(f'two models are called "{name}"; give them names: --model NAME={word}')
+            raise InputError(f'two models are called "{plain_word(name)}"; give them names: --model NAME=SPEC')
         chosen[name] = entry
-    return chosen
+    return _named_harmlessly(chosen)
 
 
 def read_models(path: Path) -> dict[str, ModelEntry]:
@@ -41,9 +43,12 @@ def read_models(path: Path) -> dict[str, ModelEntry]:
 
 def named_models(content: Any, where: str) -> dict[str, ModelEntry]:
     """What a ``models.yaml`` holds: names, each with a spec, or with a spec and what is known of the model."""
+    learn_environment()
     if not isinstance(content, dict) or not content:
         raise InputError(f"{where}: expected names of models, each with a spec")
-    return {str(name): _entry(value, f"{where}: {name}") for name, value in content.items()}
+    return _named_harmlessly(
+        {str(name): _entry(value, f"{where}: {plain_word(str(name))}") for name, value in content.items()}
+    )
 
 
 def make_models(entries: dict[str, ModelEntry], surroundings: Surroundings) -> list[Model]:
@@ -56,12 +61,11 @@ def _one(word: str, listed: dict[str, ModelEntry]) -> tuple[str, ModelEntry]:
         return word, listed[word]
     found = _NAMED.fullmatch(word)
     if found and found["name"].partition(":")[0] not in BACKENDS:
-        return found["name"], _checked(ModelEntry(spec=found["spec"]), word)
+        return found["name"], _checked(ModelEntry(spec=found["spec"]), plain_word(word))
     if ":" in word:
-        return _default_name(word), _checked(ModelEntry(spec=word), word)
-    raise InputError(
-        f'no model "{word}"; ' + (nearest(word, listed) if listed else "write KIND:…, such as openai:MODEL@URL")
-    )
+        return _default_name(word), _checked(ModelEntry(spec=word), plain_word(word))
+    known = nearest(word, listed) if listed else "write KIND:…, such as openai:MODEL@URL"
+    raise InputError(f'no model "{plain_word(word)}"; {known}')
 
 
 def _entry(value: Any, where: str) -> ModelEntry:
@@ -75,15 +79,25 @@ def _entry(value: Any, where: str) -> ModelEntry:
 def _checked(entry: ModelEntry, where: str) -> ModelEntry:
     kind, colon, _ = entry.spec.partition(":")
     if not colon:
-        raise InputError(f"{where}: {short(entry.spec)} is no spec; write KIND:…, such as openai:MODEL@URL")
-    BACKENDS[kind]
+        word = short(plain_word(entry.spec))
+        raise InputError(f"{where}: {word} is no spec; write KIND:…, such as openai:MODEL@URL")
+    if kind not in BACKENDS:
+        BACKENDS[plain_word(kind)]
     return entry
+
+
+def _named_harmlessly(entries: dict[str, ModelEntry]) -> dict[str, ModelEntry]:
+    """A model's name is written down wherever its answers are, so it may not hold a key or an address."""
+    for number, name in enumerate(entries, 1):
+        if redact(name) != name:
+            raise InputError(f"the name of model {number} holds a key or an address; name it yourself: NAME=SPEC")
+    return entries
 
 
 def _default_name(spec: str) -> str:
     kind, _, target = spec.partition(":")
     if kind == "openai":
-        return target.partition("@http")[0] or spec
+        return re.split("@https?://", target, maxsplit=1, flags=re.IGNORECASE)[0] or spec
     if kind == "replay" and "#" in target:
         return target.rpartition("#")[2]
     return Path(target).stem if kind == "replay" else spec

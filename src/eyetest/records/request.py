@@ -78,11 +78,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Likelihood(msgspec.Struct, frozen=True, array_like=True):
-    """A token and its log-probability, with the likeliest others at its place."""
+    """A token and its log-probability, with the likeliest others at its place; None where no number says it."""
 
     token: str
-    logprob: float
-    others: tuple[tuple[str, float], ...] = ()
+    logprob: float | None
+    others: tuple[tuple[str, float | None], ...] = ()
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

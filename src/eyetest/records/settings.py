@@ -1,10 +1,13 @@
 """What people write by hand about models, and thresholds with their operators."""
 
 import operator
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import msgspec
+
+from eyetest.redaction import HIDDEN, plain_address, plain_settings, plain_variable, redact
 
 Operator = Literal["<", "<=", "==", ">=", ">"]
 
@@ -42,6 +45,26 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     price: Price | None = None
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """The most calls in flight at once."""
+
+    def written_down(self) -> "ModelEntry":
+        """As it may stand in a file that is passed on: nothing in it that could be a key.
+
+        Whoever goes on with a run gives the spec again, so no file needs to keep more.
+        """
+        return msgspec.structs.replace(
+            self,
+            spec=_plain_spec(self.spec),
+            sampling=plain_settings(self.sampling),
+            key_env=plain_variable(self.key_env) or HIDDEN if self.key_env else None,
+        )
+
+
+def _plain_spec(spec: str) -> str:
+    kind, _, target = spec.partition(":")
+    found = re.search("@(https?://.*)", target, re.IGNORECASE | re.DOTALL)
+    if found is None:
+        return redact(spec)
+    return f"{kind}:{redact(target[: found.start()])}@{plain_address(found[1])}"
 
 
 _HOLDS: dict[str, Callable[[float, float], bool]] = {

@@ -173,7 +173,7 @@ class RunWriter(Run):
         )
         manifest = RunManifest(
             benchmark=benchmark or self.manifest.benchmark,
-            models=self.manifest.models | models,
+            models=self.manifest.models | {name: entry.written_down() for name, entry in models.items()},
             steps=(*self.manifest.steps, step),
             parts=self.manifest.parts,
         )

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from eyetest.cli.terminal import err, safe
 from eyetest.running import Progress
-from eyetest.running.watching import counts, eta, every, line, rate
+from eyetest.running.watching import counts, eta, every, line, rate, waits
 
 _LOOKS_A_SECOND = 2
 _SECONDS_BETWEEN_LINES = 15.0
@@ -45,7 +45,9 @@ def panel(progress: Progress) -> RenderableType:
     flying = ", ".join(f"{safe(name)} {count}" for name, count in progress.in_flight.items() if count)
     rows: list[RenderableType] = [bar, Text(" · ".join(counts(progress)))]
     rows.append(Text(f"in flight: {flying}", "dim"))
-    if progress.last_error and not progress.outcomes["answered"]:
+    for words in waits(progress):
+        rows.append(Text(safe(words), "yellow", overflow="ellipsis", no_wrap=True))
+    if progress.last_error and not progress.outcomes["answered"] and not progress.waiting:
         rows.append(Text(safe(progress.last_error), "yellow", overflow="ellipsis", no_wrap=True))
     for name, why in progress.abandoned.items():
         rows.append(Text(safe(f"{name}: {why}"), "red"))

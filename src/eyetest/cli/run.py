@@ -109,6 +109,14 @@ def run(
     connect: Annotated[
         float, typer.Option(min=0.1, help="Seconds to reach the server.", rich_help_panel=_LIMITS)
     ] = 10.0,
+    patience: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Seconds to wait for a server that has gone away; 30 at most before its first answer.",
+            rich_help_panel=_LIMITS,
+        ),
+    ] = 600.0,
     max_calls: Annotated[
         int | None, typer.Option(min=1, help="Stop after so many calls in this session.", rich_help_panel=_LIMITS)
     ] = None,
@@ -144,6 +152,7 @@ def run(
             concurrency=concurrency,
             attempts=attempts,
             backoff=backoff,
+            patience=patience,
             calls=max_calls,
             tokens=max_total_tokens,
             money=max_cost,

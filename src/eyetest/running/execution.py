@@ -1,7 +1,7 @@
 """A plan is carried out: each model at its own pace, or, under a stopping rule, panels item by item."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Set
 from typing import Any
 
 from eyetest.models import Call, Model
@@ -16,12 +16,15 @@ _SPARE = 16
 """Calls that stand ready beyond those in flight, so that no place stays empty."""
 
 
-async def execute(plan: Plan, runner: Runner, settled: set[bytes]) -> None:
-    """Make every call of the plan that is not settled yet."""
-    claimed = set(settled)
+async def execute(plan: Plan, runner: Runner, settled: set[bytes], last: Set[bytes] = frozenset()) -> None:
+    """Make every call of the plan that is not settled yet; at the end those that failed before.
+
+    Questions on which a server breaks would otherwise stand in the way of all others, in every session anew.
+    """
+    claimed = settled | last
     async with asyncio.TaskGroup() as lanes:
         for model in plan.models:
-            lanes.create_task(_lane(plan, runner, model, claimed))
+            lanes.create_task(_lane(plan, runner, model, claimed, last))
 
 
 async def execute_panels(
@@ -68,21 +71,28 @@ async def execute_panels(
                 tasks.create_task(window.leave_after(settle, panel))
 
 
-async def _lane(plan: Plan, runner: Runner, model: Model, claimed: set[bytes]) -> None:
+async def _lane(plan: Plan, runner: Runner, model: Model, claimed: set[bytes], last: Set[bytes]) -> None:
     window = _Window(runner.most_in_flight(model.name) + _SPARE)
+    left = set(last)
     async with asyncio.TaskGroup() as calls:
-        for item in plan.items():
-            for call in plan.calls(item, (model,)):
-                if isinstance(call, tuple):
-                    continue
+        for is_last in (False, True) if last else (False,):
+            for call in _calls(plan, model):
                 key = bytes.fromhex(call.id)
-                if key in claimed:
+                if key not in left if is_last else key in claimed:
                     continue
                 claimed.add(key)
+                left.discard(key)
                 await window.enter()
                 if runner.stopping or not runner.usable(model.name):
                     return
                 calls.create_task(window.leave_after(_ask, runner, call))
+
+
+def _calls(plan: Plan, model: Model) -> Iterator[Call]:
+    for item in plan.items():
+        for call in plan.calls(item, (model,)):
+            if not isinstance(call, tuple):
+                yield call
 
 
 async def _ask(runner: Runner, call: Call) -> None:

@@ -10,13 +10,13 @@ from eyetest.models import CallError
 _LONGEST_WAIT = 60.0
 LONGEST_PAUSE = 600.0
 """A server that asks for a longer pause than this is not waited for; the run can be resumed later."""
+FIRST_PATIENCE = 30.0
+"""Where nobody has ever answered, nobody is likely to: a wrong address is told after so many seconds."""
 _FIRST_ATTEMPTS = 3
-"""Where nobody has ever answered, nobody is likely to: a wrong address is told soon."""
+"""The same for a server that takes calls and lets them hang, or that says what no endpoint says."""
 _EMPTY_ATTEMPTS = 3
 """An empty answer is asked for again, but a model that has nothing to say will not say more the tenth time."""
-
-
-_NOBODY = ("unreachable", "garbage")
+_NOBODY = ("timeout", "garbage")
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +27,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int = 8
     backoff: float = 0.5
     """About how long to wait before the second attempt, in seconds; doubles from there."""
+    patience: float = 600.0
+    """How long to wait for an endpoint that has gone away, in seconds; nothing is given up as failed meanwhile."""
     calls: int | None = None
     tokens: int | None = None
     money: float | None = None

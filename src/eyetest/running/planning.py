@@ -25,7 +25,7 @@ _TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
 _LETTERS_A_TOKEN = 4
 _PIXELS_A_TOKEN = 750
 _PICTURE_TOKENS = (85, 1_600)
-PASSED_OVER = ("auth", "not-found", "unreachable")
+PASSED_OVER = ("auth", "not-found", "unreachable", "proxy", "quota", "outage")
 """Failures that say nothing about the question: whoever resumes wants these asked."""
 
 

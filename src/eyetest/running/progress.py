@@ -26,7 +26,9 @@ class Progress:
         self.tokens_in = self.tokens_out = 0
         self.money = 0.0
         self.abandoned: dict[str, str] = {}
-        """Models that cannot be reached, and why."""
+        """Models that are not asked any more, and why."""
+        self.waiting: dict[str, str] = {}
+        """Models that are away and waited for, and what was heard of them last."""
         self.stopped = ""
         """Why the session ended before everything was asked."""
         self.last_error = ""

@@ -7,7 +7,9 @@ limits and counts.
 import asyncio
 import random
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from time import monotonic, time
+from traceback import extract_tb
 from types import TracebackType
 
 import msgspec
@@ -15,16 +17,19 @@ import msgspec
 from eyetest.errors import EyetestError, ImageError
 from eyetest.models import Call, CallError, Model
 from eyetest.records import Response
+from eyetest.redaction import redact
+from eyetest.running.health import Health, now
 from eyetest.running.limits import LONGEST_PAUSE, Budget, Limits
 from eyetest.running.planning import tokens
 from eyetest.running.progress import Progress
 from eyetest.running.throttle import Throttle
 
-_MOST_FAILURES_IN_A_ROW = 100
-"""A model that fails so often without one success is not asked the rest."""
 _PUSHING_BACK = ("rate-limit", "overloaded")
-_NOT_THE_SERVERS = ("not-recorded", "recorded-failure", "picture")
-"""Failures of single items, which say nothing about the next one."""
+_NOT_THE_SERVERS = ("not-recorded", "recorded-failure", "picture", "internal")
+"""Failures that say nothing about the endpoint."""
+_LONGEST_FAULT = 300
+_PAUSE_TOLD = 5.0
+"""A pause that is longer than this is told, in seconds."""
 
 
 class NotAskedError(EyetestError):
@@ -37,9 +42,24 @@ class _Lane:
     def __init__(self, model: Model, limits: Limits) -> None:
         self.model = model
         self.throttle = Throttle(min(model.entry.concurrency or limits.concurrency, limits.concurrency))
-        self.failures_in_a_row = 0
-        self.has_answered = False
+        self.health = Health(limits)
         self.abandoned = ""
+
+
+class _Tries:
+    """What has become of one call so far."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        """Attempts in all."""
+        self.counted = 0
+        """Attempts that count against the call, because the endpoint was there."""
+        self.empty = 0
+        self.first_failed: float | None = None
+        self.is_fair = False
+        """Whether somebody else was answered between its first failure and its last attempt."""
+        self.last: CallError | None = None
+        self.used_up = False
 
 
 class _Hold:
@@ -112,6 +132,7 @@ class Runner:
         self._stopping.set()
         for lane in self._lanes.values():
             lane.throttle.let_all_pass()
+            lane.health.release()
 
     @property
     def stopping(self) -> bool:
@@ -146,35 +167,110 @@ class Runner:
     async def _attempt(self, lane: _Lane, call: Call, hold: "_Hold") -> Response:
         while not await self._granted(lane, call, hold):
             self._refuse_if_over(lane, begun=False)
-        attempt = empty = 0
+        lane.health.going += 1
+        try:
+            return await self._until_over(lane, call)
+        finally:
+            lane.health.going -= 1
+            lane.health.look()
+
+    async def _until_over(self, lane: _Lane, call: Call) -> Response:
+        health, tries = lane.health, _Tries()
         while True:
+            if lane.abandoned and tries.used_up and tries.last:
+                return _failed(call, CallError("outage", str(tries.last)), tries.made)
             self._refuse_if_over(lane, begun=True)
-            async with lane.throttle as entered:
-                self._refuse_if_over(lane, begun=True)
-                attempt += 1
-                began = monotonic()
-                try:
-                    response = await self._once(lane, call)
-                except CallError as caught:
-                    error = caught
-                except ImageError as caught:
-                    error = CallError("picture", str(caught))
-                else:
+            async with lane.throttle as entered, health.turn():
+                if self._is_over(lane):
+                    continue
+                tries.made += 1
+                tries.is_fair = tries.first_failed is not None and health.answered_since(tries.first_failed)
+                began, clock = now(), monotonic()
+                came = await self._once(lane, call)
+                if isinstance(came, Response):
                     lane.throttle.went_well()
-                    lane.failures_in_a_row, lane.has_answered = 0, True
+                    self._heard(lane, answered=True)
                     return msgspec.structs.replace(
-                        response, attempts=attempt, seconds=round(monotonic() - began, 4), time=round(time(), 3)
+                        came, attempts=tries.made, seconds=round(monotonic() - clock, 4), time=round(time(), 3)
                     )
-                if error.kind in _PUSHING_BACK:
-                    lane.throttle.pushed_back(entered, error.wait)
-            empty += error.kind == "empty"
+                if came.kind in _PUSHING_BACK and (came.wait or 0) <= LONGEST_PAUSE:
+                    lane.throttle.pushed_back(entered, came.wait)
+            if not await self._may_go_on(lane, tries, came, began):
+                return _failed(call, came, tries.made)
+
+    async def _may_go_on(self, lane: _Lane, tries: _Tries, error: CallError, began: float) -> bool:
+        """After an attempt that failed: wait as long as it takes until the next, or say that this is the end."""
+        health = lane.health
+        tries.last = error
+        tries.empty += error.kind == "empty"
+        if error.blame == "question":
+            if error.kind not in _NOT_THE_SERVERS:
+                self._heard(lane, answered=error.kind == "blocked")
+        else:
+            health.failed(error, began)
+            tries.first_failed = now() if tries.first_failed is None else tries.first_failed
+            if error.hopeless and not health.has_answered:
+                return await self._opens(lane, error)
             if (error.wait or 0) > LONGEST_PAUSE:
-                self._abandon(lane, f"it asks for a pause of {error.wait:,.0f} s: {error}")
-                raise NotAskedError(lane.abandoned)
-            if not self.limits.may_retry(error, attempt, empty, known=lane.has_answered):
-                return self._failed(lane, call, error, attempt)
+                return await self._waits_so_long(lane, tries, error)
+            if health.away:
+                return self._waits(lane, error)
+        tries.counted += 1
+        if self.limits.may_retry(error, tries.counted, tries.empty, known=health.has_answered):
             self.progress.retried(error)
-            await self._pause(self.limits.wait_before(attempt, error, self._chance))
+            wait = self.limits.wait_before(tries.counted, error, self._chance)
+            if (error.wait or 0) > _PAUSE_TOLD:
+                self.progress.waiting[lane.model.name] = f"{error} (it asks for a pause of {error.wait:,.0f} s)"
+            await self._pause(wait)
+            return True
+        if error.blame == "question" or tries.is_fair:
+            return False
+        return await self._is_not_its_fault(lane, tries, error)
+
+    async def _opens(self, lane: _Lane, error: CallError) -> bool:
+        """A locked door: unless somebody else got in, the model is given up."""
+        verdict = await lane.health.blame_lock()
+        if verdict == "endpoint":
+            self._abandon(lane, str(error))
+        return verdict == "nobody knows"
+
+    async def _waits_so_long(self, lane: _Lane, tries: _Tries, error: CallError) -> bool:
+        """A pause that nobody waits for: unless others are answered meanwhile, the model is left for another day."""
+        if await lane.health.blame(error) != "question":
+            self._refuse_if_over(lane, begun=True)
+            self._abandon(lane, f"it asks for a pause of {error.wait:,.0f} s: {error}")
+            raise NotAskedError(lane.abandoned)
+        error.wait = None
+        tries.counted += 1
+        if not self.limits.may_retry(error, tries.counted, tries.empty):
+            return False
+        self.progress.retried(error)
+        await self._pause(self.limits.wait_before(tries.counted, error, self._chance))
+        return True
+
+    def _waits(self, lane: _Lane, error: CallError) -> bool:
+        """An endpoint that is away is waited for, but not for ever. What was not answered the next session asks."""
+        health = lane.health
+        self.progress.retried(error)
+        waited = f"waited {health.silence:,.0f} s"
+        if health.silence >= health.patience:
+            self._abandon(lane, f"{error} ({waited})")
+        else:
+            self.progress.waiting[lane.model.name] = f"{error} ({waited}, up to {health.patience:,.0f} s)"
+        return True
+
+    async def _is_not_its_fault(self, lane: _Lane, tries: _Tries, error: CallError) -> bool:
+        """Whether a call that used up its attempts may go on, because the endpoint failed and not the question."""
+        tries.used_up = True
+        verdict = await lane.health.blame(error)
+        if verdict == "endpoint":
+            tries.counted = 0
+            return self._waits(lane, error)
+        return error.passing if verdict == "question" else self._is_over(lane)
+
+    def _heard(self, lane: _Lane, *, answered: bool) -> None:
+        lane.health.heard(answered=answered)
+        self.progress.waiting.pop(lane.model.name, None)
 
     async def _granted(self, lane: _Lane, call: Call, hold: "_Hold") -> bool:
         """Whether the budget has room for the call; if calls in flight may make some, wait for one of them first."""
@@ -187,35 +283,27 @@ class Runner:
         await self.budget.change()
         return False
 
-    async def _once(self, lane: _Lane, call: Call) -> Response:
+    async def _once(self, lane: _Lane, call: Call) -> Response | CallError:
+        """One attempt. Whatever goes wrong in it is the end of this call at most."""
         name = lane.model.name
         self.progress.in_flight[name] = self.progress.in_flight.get(name, 0) + 1
         try:
-            return await lane.model.answer(call)
+            with lane.health.attempt():
+                return await lane.model.answer(call)
+        except CallError as error:
+            return error
+        except ImageError as error:
+            return CallError("picture", str(error))
+        except Exception as error:
+            return CallError("internal", _fault(error))
         finally:
             self.progress.in_flight[name] -= 1
-
-    def _failed(self, lane: _Lane, call: Call, error: CallError, attempts: int) -> Response:
-        """The response of a call that failed; a model that nobody can reach is given up instead."""
-        lane.failures_in_a_row += error.kind not in _NOT_THE_SERVERS
-        if error.hopeless or error.kind == "unreachable":
-            self._abandon(lane, str(error))
-        elif lane.failures_in_a_row >= _MOST_FAILURES_IN_A_ROW:
-            self._abandon(lane, f"{lane.failures_in_a_row} calls in a row failed, the last with {error}")
-        blocked = error.kind == "blocked"
-        return Response(
-            request=call.id,
-            outcome="blocked" if blocked else "failed",
-            text="" if blocked else None,
-            error=error.kind,
-            detail=str(error),
-            attempts=attempts,
-            time=round(time(), 3),
-        )
 
     def _abandon(self, lane: _Lane, why: str) -> None:
         lane.abandoned = lane.abandoned or why
         lane.throttle.let_all_pass()
+        lane.health.release()
+        self.progress.waiting.pop(lane.model.name, None)
         self.progress.abandoned[lane.model.name] = lane.abandoned
         if all(other.abandoned for other in self._lanes.values()):
             self.stop(f"{lane.model.name} cannot be used: {lane.abandoned}")
@@ -226,9 +314,34 @@ class Runner:
         if lane.abandoned:
             raise NotAskedError(lane.abandoned)
 
+    def _is_over(self, lane: _Lane) -> bool:
+        return self._stopping.is_set() or bool(lane.abandoned)
+
     async def _pause(self, seconds: float) -> None:
         """Wait, but not past the moment at which the run is told to stop."""
         try:
             await asyncio.wait_for(self._stopping.wait(), seconds)
         except TimeoutError:
             return
+
+
+def _failed(call: Call, error: CallError, attempts: int) -> Response:
+    """The response of a call that failed, or that a filter blocked, which is an outcome of its own."""
+    blocked = error.kind == "blocked"
+    return Response(
+        request=call.id,
+        outcome="blocked" if blocked else "failed",
+        text="" if blocked else None,
+        error=error.kind,
+        detail=str(error),
+        attempts=attempts,
+        time=round(time(), 3),
+    )
+
+
+def _fault(error: Exception) -> str:
+    """A mistake of ours, told so that it can be found and mended."""
+    frame = extract_tb(error.__traceback__)[-1]
+    words = " ".join(redact(str(error)).split())[:_LONGEST_FAULT]
+    where = f"{Path(frame.filename).name}:{frame.lineno}"
+    return f"a fault in eyetest, not in the answer: {type(error).__name__}: {words} ({where}); please report it"

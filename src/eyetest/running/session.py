@@ -22,6 +22,7 @@ from eyetest.records import (
     StoppingRule,
     parse_rule,
 )
+from eyetest.redaction import plain_settings
 from eyetest.running.execution import Hit, execute, execute_panels
 from eyetest.running.limits import Budget, Limits
 from eyetest.running.planning import Estimate, Plan
@@ -110,9 +111,10 @@ class Session:
         with RunWriter(to) as run:
             run.check_benchmark(self.about)
             self.plan.recorded = run.recorded()
+            outcomes = run.outcomes()
             with run.planning() as plan:
                 estimate, settled = self.plan.estimate(
-                    run.outcomes(), retry_failed=self.asking.retry_failed, before=run.planned(), write=plan.add
+                    outcomes, retry_failed=self.asking.retry_failed, before=run.planned(), write=plan.add
                 )
             if planned:
                 planned(estimate)
@@ -121,18 +123,18 @@ class Session:
             copy_without_pictures(self.benchmark, to / BENCHMARK)
             if estimate.calls:
                 with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
-                    wait_for(self._ask(run, progress, settled))
+                    wait_for(self._ask(run, progress, settled, outcomes.keys() - settled))
             if progress.saved:
                 run.amend(saved=progress.saved)
         return progress
 
-    async def _ask(self, run: RunWriter, progress: Progress, settled: set[bytes]) -> None:
+    async def _ask(self, run: RunWriter, progress: Progress, settled: set[bytes], failed: set[bytes]) -> None:
         limits = self._budget or self.asking.limits
         runner = Runner(self.models, run.journal.append, limits, progress=progress, seed=self.asking.seed)
         with stopping_on_ctrl_c(runner):
             async with runner:
                 if self.rule is None:
-                    await execute(self.plan, runner, settled)
+                    await execute(self.plan, runner, settled, failed)
                 else:
                     assert self._hit is not None, "a stopping rule needs somebody who tells right from wrong"
                     stored = StoredResponses(run.path, settled)
@@ -146,7 +148,7 @@ class Session:
         }
         options = axes | {"trials": str(asking.trials), "models": ",".join(self.entries)}
         if asking.sampling:
-            options["sampling"] = msgspec.json.encode(asking.sampling).decode()
+            options["sampling"] = msgspec.json.encode(plain_settings(asking.sampling)).decode()
         if asking.stop:
             options["stop"] = asking.stop if isinstance(asking.stop, str) else asking.stop.told
         return RunStep(

@@ -30,7 +30,13 @@ def line(progress: Progress, *, over: bool = False) -> str:
     """The state of a run in one line; nobody waits any more when it is over."""
     parts = [f"{progress.done:,} of {progress.to_ask:,} calls", rate(progress), f"eta {eta(progress)}"]
     parts = parts[:2] if over else parts
-    return " · ".join([*parts, *counts(progress)])
+    waiting = [] if over else waits(progress)
+    return " · ".join([*parts, *counts(progress), *waiting])
+
+
+def waits(progress: Progress) -> list[str]:
+    """Who is waited for, and why."""
+    return [f"waiting for {name}: {why}" for name, why in list(progress.waiting.items())]
 
 
 def counts(progress: Progress) -> list[str]:

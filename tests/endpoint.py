@@ -106,7 +106,9 @@ def fault(kind: str) -> Reply:
 class Endpoint:
     """The server, and all it has seen."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
+        """``port``: where it listens; anywhere if 0."""
+        self._wanted = port
         self.rule: Rule = lambda attempt: None
         self.answer: Callable[[Attempt], str] = lambda attempt: f"{'ABCD'[int(attempt.key, 16) % 4]}. {attempt.key}"
         self.latency = 0.0
@@ -144,7 +146,7 @@ class Endpoint:
         app.router.add_post("/v1/chat/completions", self._handle)
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        site = web.TCPSite(self._runner, "127.0.0.1", self._wanted, reuse_address=True)
         await site.start()
         self.port: int = self._runner.addresses[0][1]
 

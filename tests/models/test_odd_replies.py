@@ -1,0 +1,294 @@
+"""One reply must not hurt the others: odd fields are left out, the text is kept, and all of it can be read back."""
+
+import asyncio
+import gzip
+import json
+import random
+import resource
+import tempfile
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyetest.models import CallError
+from eyetest.models.replies import read_completion, read_failure
+from eyetest.records import Response
+from eyetest.runs import responsetable
+from eyetest.runs.journal import Journal, read_sealed, sealed
+from tests.endpoint import Attempt, Endpoint, Reply, completion
+from tests.running.benches import make_bench, stored
+from tests.running.processes import Nursery
+
+DEEP = b"[" * 100_000
+
+
+def with_message(**fields: Any) -> dict[str, Any]:
+    return completion("A", message={"content": "A"} | fields)
+
+
+def with_likelihood(logprob: Any) -> dict[str, Any]:
+    return completion("A", logprobs={"content": [{"token": "A", "logprob": logprob, "top_logprobs": None}]})
+
+
+ODD: dict[str, tuple[object, str]] = {
+    "half a token": (completion("A", usage={"prompt_tokens": 5.5, "completion_tokens": "7"}), "A"),
+    "no tokens": (completion("A", usage={"prompt_tokens": None, "completion_tokens": [3]}), "A"),
+    "usage is a text": (completion("A", usage="many"), "A"),
+    "infinite tokens": (b'{"choices":[{"message":{"content":"A"}}],"usage":{"prompt_tokens":1e999}}', "A"),
+    "a long number": (b'{"choices":[{"message":{"content":"A"}}],"usage":{"prompt_tokens":%s}}' % (b"9" * 6000), "A"),
+    "finish is a number": (completion("A", finish_reason=5), "A"),
+    "finish is a list": (completion("A", finish_reason=["stop"]), "A"),
+    "reasoning is an object": (with_message(reasoning={"effort": "low", "steps": []}), "A"),
+    "reasoning is a number": (with_message(reasoning_content=3), "A"),
+    "refusal is an object": (with_message(refusal={"x": 1}), "A"),
+    "logprob is null": (with_likelihood(None), "A"),
+    "logprob is -inf as a text": (with_likelihood("-inf"), "A"),
+    "logprob is a text": (with_likelihood("unlikely"), "A"),
+    "logprob is NaN": (json.dumps(with_likelihood(float("nan"))).encode(), "A"),
+    "logprob is -Infinity": (json.dumps(with_likelihood(float("-inf"))).encode(), "A"),
+    "logprobs are a list": (completion("A", logprobs=[1, 2]), "A"),
+    "tokens without text": (completion("A", logprobs={"content": [{"logprob": -1}, 7, None]}), "A"),
+    "half a pair": (b'{"choices":[{"message":{"content":"A \\ud800 B"}}]}', "A \ufffd B"),
+    "half a pair in a token": (
+        b'{"choices":[{"message":{"content":"A"},"logprobs":{"content":[{"token":"\\udc00","logprob":-1}]}}]}',
+        "A",
+    ),
+    "a NUL": (completion("A\0B"), "A\0B"),
+    "a raw line break": (b'{"choices":[{"message":{"content":"A\nB"}}]}', "A\nB"),
+    "a mark of byte order": (b"\xef\xbb\xbf" + json.dumps(completion("é")).encode(), "é"),
+    "UTF-16": (json.dumps(completion("é")).encode("utf-16"), "é"),
+    "not quite UTF-8": (b'{"choices":[{"message":{"content":"caf\xe9"}}]}', "caf\ufffd"),
+    "parts": (completion([{"type": "text", "text": "A"}, 7, None, {"type": "image"}, " B"]), "A B"),  # type: ignore[arg-type]
+    "a part alone": (completion({"type": "text", "text": "A"}), "A"),  # type: ignore[arg-type]
+    "deep where nobody looks": (
+        b'{"choices":[{"message":{"content":"A"}}],"x":%s1%s}' % (b"[" * 900, b"]" * 900),
+        "A",
+    ),
+    "ten million letters": (completion("A" * 10_000_000), "A" * 10_000_000),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_an_answer_is_not_thrown_away_for_what_stands_beside_it(tmp_path: Path, kind: str) -> None:
+    body, text = ODD[kind]
+    response = read_completion("00", body if isinstance(body, bytes) else msgspec.json.encode(body))
+    assert (response.outcome, response.text) == ("answered", text)
+    assert read_back(response, tmp_path) == response
+
+
+def test_a_charset_that_is_named_is_believed() -> None:
+    data = '{"choices":[{"message":{"content":"café"}}]}'.encode("latin-1")
+    assert read_completion("00", data, "ISO-8859-1").text == "café"
+    assert read_completion("00", data, "zip").text == "caf\ufffd"
+
+
+def test_halves_of_tokens_count_as_whole() -> None:
+    response = read_completion("00", msgspec.json.encode(ODD["half a token"][0]))
+    assert (response.tokens_in, response.tokens_out) == (6, 7)
+
+
+@pytest.mark.parametrize("data", [DEEP, b'{"choices":' + DEEP, b'{"error":' * 50_000, b'{"a":' * 90_000 + b"1"])
+def test_depth_is_no_reason_to_fall(data: bytes) -> None:
+    with pytest.raises(CallError) as caught:
+        read_completion("00", data)
+    assert caught.value.kind == "garbage"
+    assert read_failure(400, {}, data).kind == "bad-request"
+
+
+def read_back(response: Response, folder: Path) -> Response:
+    """What the journal gives for it, and what the sealed file gives."""
+    place = Path(tempfile.mkdtemp(dir=folder))
+    journal = Journal(place)
+    journal.append(response)
+    journal.close()
+    table, torn = read_sealed(sealed(place, 1))
+    (found,) = responsetable.from_batch(table.to_batches()[0])
+    assert torn == 0
+    return found
+
+
+_FIELDS = """choices message content usage finish_reason text logprobs token logprob top_logprobs reasoning
+reasoning_content refusal prompt_tokens completion_tokens error"""
+_names = st.sampled_from(_FIELDS.split())
+_anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=6) | st.just("-inf"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_names, inner, max_size=5),
+    max_leaves=10,
+)
+_completions = st.fixed_dictionaries(
+    {
+        "choices": st.lists(
+            st.fixed_dictionaries(
+                {"message": st.dictionaries(_names, _anything) | st.fixed_dictionaries({"content": st.text()})},
+                optional={
+                    "finish_reason": _anything,
+                    "logprobs": _anything
+                    | st.fixed_dictionaries(
+                        {
+                            "content": st.lists(
+                                st.fixed_dictionaries(
+                                    {"token": st.text(st.characters()), "logprob": _anything},
+                                    optional={"top_logprobs": _anything},
+                                )
+                            )
+                        }
+                    ),
+                },
+            ),
+            max_size=2,
+        )
+    },
+    optional={"usage": _anything | st.dictionaries(_names, _anything)},
+)
+
+
+@given(_anything | _completions)
+def test_what_is_kept_can_always_be_read_back(value: Any) -> None:
+    data = json.dumps(value).encode()
+    read_failure(500, {}, data)
+    try:
+        response = read_completion("00", data)
+    except CallError as error:
+        error_row = Response(request="00", outcome="failed", text=None, error=error.kind, detail=str(error))
+        assert msgspec.json.decode(msgspec.json.encode(error_row), type=Response) == error_row
+        return
+    assert msgspec.json.decode(msgspec.json.encode(response), type=Response) == response
+    (batch,) = responsetable.to_table([response]).to_batches()
+    assert list(responsetable.from_batch(batch)) == [response]
+
+
+HOSTILE: dict[str, Reply] = {
+    "deep": Reply(body=DEEP),
+    "deep error": Reply(500, DEEP),
+    "a bomb": Reply(body=gzip.compress(b" " * 50_000_000), headers={"Content-Encoding": "gzip"}),
+    "not packed at all": Reply(body=b"plain", headers={"Content-Encoding": "gzip"}),
+    "an error without end": Reply(503, b"x" * 3_000_000),
+    "many lists": Reply(body=b'{"choices":[' + b"[]," * 2_000_000 + b"0]}"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_reply_is_one_failure(tmp_path: Path, endpoint: Endpoint, nursery: Nursery, kind: str) -> None:
+    make_bench(tmp_path / "b", 12)
+    endpoint.rule = lambda attempt: HOSTILE[kind] if "number 5?" in attempt.question else None
+    more = ("--attempts", 2, "--backoff", 0.01)
+    done = nursery.run("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", *more)
+    assert done.code == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert Counter(row.outcome for row in stored(tmp_path / "r")) == {"answered": 11, "failed": 1}
+
+
+def mutated(rng: random.Random, seed: dict[str, Any]) -> Reply:
+    """A good reply with something wrong: in a field, in the bytes, in the status, or in the headers."""
+    oddities: list[Any] = [
+        None,
+        5,
+        -1,
+        5.5,
+        10**30,
+        "",
+        "-inf",
+        "\ud800",
+        "\0",
+        [],
+        {},
+        [[]],
+        True,
+        float("nan"),
+        DEEP,
+    ]
+    body = json.loads(json.dumps(seed))
+    for _ in range(rng.randint(0, 3)):
+        holder: Any = body
+        while isinstance(holder, dict | list) and holder:
+            key = rng.choice(list(holder)) if isinstance(holder, dict) else rng.randrange(len(holder))
+            if rng.random() < 0.3 or not isinstance(holder[key], dict | list) or not holder[key]:
+                odd = rng.choice(oddities)
+                holder[key] = json.loads("[" * 500 + "]" * 500) if odd is DEEP else odd
+                break
+            holder = holder[key]
+    data = json.dumps(body).encode(rng.choice(["utf-8", "utf-8", "utf-8", "utf-16", "latin-1"]), "replace")
+    match rng.randrange(8):
+        case 0:
+            data = data[: rng.randrange(len(data) + 1)]
+        case 1:
+            place = rng.randrange(len(data) + 1)
+            data = data[:place] + rng.randbytes(rng.randrange(9)) + data[place:]
+        case 2:
+            data = rng.choice([DEEP, b"", b"\xff\xfe", b"null", b"x" * 2_000_000, b"\0" * 99])
+        case 3:
+            data = data.replace(b'"A', rng.choice([b'"\\ud83d', b'"\\u0000', b'"' + b"A" * 100_000, b'"\x01']))
+    headers = rng.choice(
+        [
+            {},
+            {},
+            {},
+            {"Content-Type": "text/html; charset=utf-7"},
+            {"Retry-After": "nan"},
+            {"Content-Encoding": "gzip"},
+        ]
+    )
+    if headers.get("Content-Encoding") and rng.random() < 0.7:
+        data = gzip.compress(data)
+    status = rng.choice([200] * 12 + [201, 204, 302, 400, 404, 413, 418, 422, 429, 500, 502, 503])
+    return Reply(status, data, dict(headers))
+
+
+@pytest.mark.slow
+def test_two_thousand_mutated_replies(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    """No traceback, no signal, bounded memory; each call has an outcome, and every answer that was heard is there."""
+    make_bench(tmp_path / "b", 4_000, pictures=0)
+    top = [{"token": "A", "logprob": -0.1}, {"token": "B", "logprob": -2.5}]
+    likely = {"content": [{"token": "A", "logprob": -0.1, "top_logprobs": top}]}
+    seed = completion("A", message={"content": "A", "reasoning": "hm"}, logprobs=likely)
+    good: set[str] = set()
+    sent: Counter[str] = Counter()
+
+    def rule(attempt: Attempt) -> Reply | None:
+        number = int(attempt.question.split("number ")[1].split("?")[0])
+        if number % 2:
+            good.add(attempt.key)
+            return None
+        sent[attempt.key] += 1
+        return mutated(random.Random(f"{number} {sent[attempt.key]}"), seed)
+
+    endpoint.rule = rule
+    command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--attempts", 2, "--backoff", 0.001)
+    done = nursery.run(*command, "--patience", 20)
+    assert "Traceback" not in done.stderr
+    assert done.code == 0, done.stderr
+    rows = stored(tmp_path / "r")
+    assert len(rows) == 4_000
+    assert len(sent) == 2_000
+    assert not [row for row in rows if row.error == "internal"]
+    heard = {row.text.split()[-1] for row in rows if row.text and row.text.split() and row.text.split()[-1] in good}
+    assert heard == good, "no good answer suffers from its neighbours"
+    answered = [row for row in rows if row.outcome != "failed"]
+    assert len(answered) > 2_500
+    assert nursery.run("status", "r", "--json").code == 0
+    asked = endpoint.sent.total()
+    assert nursery.run(*command).code == 0
+    again = endpoint.sent.total() - asked
+    lasting = [row for row in rows if row.error in ("not-found", "quota", "proxy", "auth", "outage", "unreachable")]
+    assert again <= 2 * len(lasting), "no stored answer is paid for again"
+
+
+@pytest.mark.slow
+def test_memory_stays_bounded_under_large_replies(tmp_path: Path, endpoint: Endpoint) -> None:
+    from eyetest.records import ModelEntry
+    from eyetest.running import Asking, Limits, Session
+
+    bench = make_bench(tmp_path / "b", 60, pictures=0)
+    large = b'{"choices":[' + b"{}," * 9_000_000 + b"0]}"
+    endpoint.rule = lambda attempt: Reply(body=large) if int(attempt.key, 16) % 3 == 0 else None
+    asking = Asking(limits=Limits(attempts=1))
+    with suppress(asyncio.CancelledError):
+        Session(bench, {"m": ModelEntry(spec=f"openai:m@{endpoint.url}")}, asking).run(tmp_path / "r")
+    assert len(stored(tmp_path / "r")) == 60
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2 * 2**20, "kilobytes"

@@ -30,7 +30,16 @@ def read_yaml(path: Path) -> Any:
     try:
         return yaml.load(path.read_text(encoding="utf-8"), _NoDoubles)  # noqa: S506 (a SafeLoader)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+        raise InputError(f"{path} is not YAML: {_problem(error)}") from None
+
+
+def _problem(error: Exception) -> str:
+    """What is wrong and where, without the line itself, which may hold a key."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return " ".join(str(error).split())
+    said = getattr(error, "problem", None) or getattr(error, "context", None) or "cannot be read"
+    return f"{' '.join(said.split())} (line {mark.line + 1}, column {mark.column + 1})"
 
 
 def convert(value: Any, kind: type[Value], where: str) -> Value:

@@ -92,7 +92,7 @@ def learn_address(address: str) -> None:
     for pair in rest[0].partition("?")[2].split("&"):
         name, _, value = pair.partition("=")
         if not name.lower().endswith("version"):
-            learn(unquote(value))
+            learn(unquote(value or name))
     for segment in rest[0].partition("?")[0].partition("://")[2].split("/")[1:]:
         if _may_be_key(segment):
             learn(unquote(segment))

@@ -287,7 +287,7 @@ def test_memory_stays_bounded_under_large_replies(tmp_path: Path, endpoint: Endp
     bench = make_bench(tmp_path / "b", 60, pictures=0)
     large = b'{"choices":[' + b"{}," * 9_000_000 + b"0]}"
     endpoint.rule = lambda attempt: Reply(body=large) if int(attempt.key, 16) % 3 == 0 else None
-    asking = Asking(limits=Limits(attempts=1))
+    asking = Asking(limits=Limits(attempts=1, patience=1.0))
     with suppress(asyncio.CancelledError):
         Session(bench, {"m": ModelEntry(spec=f"openai:m@{endpoint.url}")}, asking).run(tmp_path / "r")
     assert len(stored(tmp_path / "r")) == 60

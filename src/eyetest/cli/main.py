@@ -3,6 +3,7 @@
 import importlib
 import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from eyetest.cli.terminal import fail, note
 from eyetest.errors import DamagedWarning, EyetestError
+from eyetest.redaction import redact
 from eyetest.regular_files import refuse_special
 from eyetest.version import __version__
 
@@ -131,3 +133,6 @@ def main() -> None:
         place = f": {error.filename}"[:200] if error.filename else ""
         fail(f"{error.strerror or error}{place}")
         sys.exit(2)
+    except Exception:
+        sys.stderr.write(redact(traceback.format_exc()))
+        sys.exit(1)

@@ -18,6 +18,8 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from eyetest.redaction import redact
+
 out = Console(highlight=False, markup=False)
 err = Console(stderr=True, highlight=False, markup=False)
 _WIDE = 1_000
@@ -47,7 +49,7 @@ def print_table(table: Table) -> None:
 
 def fail(message: str) -> None:
     """Say what went wrong, in one line."""
-    one_line = " ".join(safe(message).split())
+    one_line = " ".join(safe(redact(message)).split())
     err.print(Text.assemble(("error: ", "bold red"), one_line), soft_wrap=True)
 
 

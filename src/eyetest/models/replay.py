@@ -56,6 +56,8 @@ class ReplayBackend:
     def make(self, name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
         """The answers of one recorded model."""
         place, _, wanted = target_of(entry.spec).partition("#")
+        if "://" in place:
+            raise InputError("replay: takes a run folder or a file of answers, not an address")
         by_model: dict[str, dict[_Key, Answer]] = {}
         for answer in open_answers(Path(place)):
             by_model.setdefault(answer.model, {})[_key(answer)] = answer

@@ -13,6 +13,7 @@ import msgspec
 from eyetest.errors import InputError, nearest
 from eyetest.models.base import Call, CallError, Model, Surroundings, target_of
 from eyetest.records import Asked, ModelEntry, Response, mark, shown_order
+from eyetest.redaction import plain_word
 
 _REFUSAL = "I'm sorry, but I can't answer this."
 _SIGHTED = ("image", "screenshot")
@@ -116,7 +117,9 @@ def parse_script(text: str) -> Script:
     for pair in filter(None, text.split(",")):
         name, equals, value = pair.partition("=")
         if not equals or name.strip() not in Script.__struct_fields__:
-            raise InputError(f'scripted: "{pair}" is no setting; {nearest(name, Script.__struct_fields__)}')
+            raise InputError(
+                f'scripted: "{plain_word(pair)}" is no setting; {nearest(name, Script.__struct_fields__)}'
+            )
         values[name.strip()] = value.strip()
     try:
         script = msgspec.convert(values, Script, strict=False)

@@ -268,7 +268,7 @@ class Refining:
         return {
             "eyetest": __version__,
             "benchmark": {"name": self.benchmark.manifest.name, "fingerprint": self.benchmark.manifest.fingerprint},
-            "recipe": self.recipe,
+            "recipe": self.recipe.written_down(),
             "panels": {
                 name: {
                     "seats": [seat.model for seat in seated.seats],

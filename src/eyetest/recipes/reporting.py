@@ -23,7 +23,9 @@ def refinement(
     """Everything but what is still answered blind, and notes."""
     return Refinement(
         name=name,
-        recipe=yaml.safe_dump(msgspec.to_builtins(recipe), sort_keys=False, allow_unicode=True, width=100),
+        recipe=yaml.safe_dump(
+            msgspec.to_builtins(recipe.written_down()), sort_keys=False, allow_unicode=True, width=100
+        ),
         about=recipe.about.strip(),
         stages=stages,
         items=items,

@@ -7,6 +7,7 @@ import msgspec
 from eyetest.records.condition import Ask, Condition, Marks, Method, Shots, Sight
 from eyetest.records.settings import Cut
 from eyetest.records.tables import VerdictKind
+from eyetest.redaction import plain_settings
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 KINDS = ("screen", "grade", "review", "select")
@@ -141,3 +142,11 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rescale: dict[str, Literal["proportional"]] = {}
     """By panel: thresholds are shares, so that a panel of another size may take its place."""
     seed: int = 0
+
+    def written_down(self) -> "Recipe":
+        """As it may stand in files and on pages: nothing of its sampling settings that could be a key."""
+        panels = {
+            name: msgspec.structs.replace(panel, sampling=plain_settings(panel.sampling))
+            for name, panel in self.panels.items()
+        }
+        return msgspec.structs.replace(self, panels=panels)

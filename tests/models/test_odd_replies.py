@@ -1,13 +1,13 @@
 """One reply must not hurt the others: odd fields are left out, the text is kept, and all of it can be read back."""
 
-import asyncio
 import gzip
 import json
+import os
 import random
-import resource
+import subprocess
+import sys
 import tempfile
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,12 @@ def test_a_charset_that_is_named_is_believed() -> None:
     data = '{"choices":[{"message":{"content":"café"}}]}'.encode("latin-1")
     assert read_completion("00", data, "ISO-8859-1").text == "café"
     assert read_completion("00", data, "zip").text == "caf\ufffd"
+
+
+def test_the_impossible_has_a_number() -> None:
+    (likelihood,) = read_completion("00", msgspec.json.encode(ODD["logprob is -inf as a text"][0])).likelihoods
+    assert (likelihood.token, likelihood.logprob) == ("A", -9999.0)
+    assert read_completion("00", msgspec.json.encode(ODD["logprob is null"][0])).likelihoods == ()
 
 
 def test_halves_of_tokens_count_as_whole() -> None:
@@ -281,14 +287,15 @@ def test_two_thousand_mutated_replies(tmp_path: Path, endpoint: Endpoint, nurser
 
 @pytest.mark.slow
 def test_memory_stays_bounded_under_large_replies(tmp_path: Path, endpoint: Endpoint) -> None:
-    from eyetest.records import ModelEntry
-    from eyetest.running import Asking, Limits, Session
-
-    bench = make_bench(tmp_path / "b", 60, pictures=0)
+    make_bench(tmp_path / "b", 60, pictures=0)
     large = b'{"choices":[' + b"{}," * 9_000_000 + b"0]}"
     endpoint.rule = lambda attempt: Reply(body=large) if int(attempt.key, 16) % 3 == 0 else None
-    asking = Asking(limits=Limits(attempts=1, patience=1.0))
-    with suppress(asyncio.CancelledError):
-        Session(bench, {"m": ModelEntry(spec=f"openai:m@{endpoint.url}")}, asking).run(tmp_path / "r")
-    assert len(stored(tmp_path / "r")) == 60
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2 * 2**20, "kilobytes"
+    words = ["run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--attempts", "1", "--patience", "1"]
+    command = [sys.executable, "-c", "from eyetest.cli import main; main()", *words]
+    with subprocess.Popen(command, cwd=tmp_path) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode in (0, 2)
+    good = {attempt.key for attempt in endpoint.attempts if int(attempt.key, 16) % 3}
+    assert len([row for row in stored(tmp_path / "r") if row.outcome == "answered"]) == len(good) > 30
+    assert used.ru_maxrss < 2 * 2**20, "kilobytes"

@@ -260,12 +260,12 @@ def test_questions_that_break_the_server_do_not_stand_in_the_way_for_ever(
 
 
 def test_a_fault_of_our_own_is_one_call(tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eyetest.models import openai
+    from eyetest.models import openai, replies
     from eyetest.records import ModelEntry
     from eyetest.running import Asking, Session
 
     bench = make_bench(tmp_path / "b", 12)
-    read = openai.read_completion
+    read = replies.read_completion
 
     def broken(request: str, data: bytes, charset: str = "") -> Any:
         if b"three" in data:

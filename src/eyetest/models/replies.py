@@ -40,6 +40,7 @@ _INSIDE = ("error", "innererror", "metadata")
 _LONGEST_WORDS = 600
 _LONGEST_FINISH = 100
 _MOST_TOKENS = 2**53
+_IMPOSSIBLE = -9999.0
 _LONGEST_INTEGER = 18
 _CHARSETS = ("iso-8859-1", "latin-1", "windows-1252", "gbk", "gb18030", "big5", "shift_jis", "euc-jp", "euc-kr")
 _UNREADABLE = object()
@@ -205,14 +206,25 @@ def _count(value: Any) -> int | None:
 
 
 def _likelihoods(content: Any) -> tuple[Likelihood, ...]:
+    """Of each token of the answer; none at all where one of them cannot be read, since their places count."""
     found = []
     for token in content if isinstance(content, list) else ():
-        if isinstance(_get(token, "token"), str):
-            tops = _get(token, "top_logprobs")
-            others = [one for one in tops if isinstance(_get(one, "token"), str)] if isinstance(tops, list) else []
-            weighed = tuple((_clean(one["token"]), _number(one.get("logprob"))) for one in others)
-            found.append(Likelihood(_clean(token["token"]), _number(token.get("logprob")), weighed))
+        weighed = _weighed(token)
+        if weighed is None:
+            return ()
+        tops = _get(token, "top_logprobs")
+        others = map(_weighed, tops if isinstance(tops, list) else ())
+        found.append(Likelihood(*weighed, tuple(one for one in others if one)))
     return tuple(found)
+
+
+def _weighed(token: Any) -> tuple[str, float] | None:
+    """A token and its log-probability; the impossible has the number that OpenAI gives it, which JSON can hold."""
+    text, logprob = _get(token, "token"), _get(token, "logprob")
+    if str(logprob).lower() in ("-inf", "-infinity"):
+        logprob = _IMPOSSIBLE
+    number = _number(logprob)
+    return (_clean(text), number) if isinstance(text, str) and number is not None else None
 
 
 def _codes(body: Any, depth: int = 4) -> Iterator[str]:

@@ -78,11 +78,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Likelihood(msgspec.Struct, frozen=True, array_like=True):
-    """A token and its log-probability, with the likeliest others at its place; None where no number says it."""
+    """A token and its log-probability, with the likeliest others at its place."""
 
     token: str
-    logprob: float | None
-    others: tuple[tuple[str, float | None], ...] = ()
+    logprob: float
+    others: tuple[tuple[str, float], ...] = ()
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

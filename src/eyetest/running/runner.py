@@ -291,7 +291,7 @@ class Runner:
             with lane.health.attempt():
                 return await lane.model.answer(call)
         except CallError as error:
-            return error
+            return error.with_traceback(None)  # which would keep the whole reply in memory while the call waits
         except ImageError as error:
             return CallError("picture", str(error))
         except Exception as error:

@@ -4,6 +4,7 @@ EyetestError
 ├── InputError            a file, a field or an option from outside is not what it has to be
 │   ├── ItemError         one item is wrong: says which item, which field, what was found and expected
 │   ├── ImageError        a picture cannot be used: unreadable, too large, not where it may be
+│   │   └── MissingImage  a picture that is named and is not there
 │   └── CannotMeet        the pool is too small for a quota (curate)
 ├── ExportError           an item that the target format has no way to hold
 ├── CannotApply           a condition that an item cannot be asked under (prompts)
@@ -29,6 +30,10 @@ class InputError(EyetestError):
 
 class ImageError(InputError):
     """A picture that cannot be used."""
+
+
+class MissingImage(ImageError):  # noqa: N818 (its parent says that it is an error)
+    """A picture that is named and is not there."""
 
 
 class ItemError(InputError):

@@ -28,6 +28,8 @@ Beside = Callable[[Path], None]
 _MARKER = ".eyetest"
 _INSIDE = "benchmark"
 _REPORT_EVERY = 50
+_ABSENT = -1
+"""Size and time of a picture that was looked for and not there: when it comes, the file is read anew."""
 _DATA_SUFFIXES = (".tsv", ".json", ".jsonl", ".parquet", ".arrow")
 
 
@@ -183,7 +185,10 @@ def _cache_place(path: Path, read: ReadOptions) -> Path:
 
 
 def _stamp(file: Path) -> tuple[str, int, int]:
-    status = file.stat()
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return _readable(str(file)), _ABSENT, _ABSENT
     return _readable(str(file)), status.st_size, status.st_mtime_ns
 
 

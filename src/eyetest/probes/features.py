@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from eyetest.probes.subject import hash_text
-from eyetest.records import Item
+from eyetest.records import PLACEHOLDER, Item
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -29,7 +29,6 @@ _MOST_CROSSED = 12
 
 _TOKEN = re.compile(r"[a-z]+|\d+(?:\.\d+)?|[^\sa-z\d]")
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
-_PICTURE = re.compile(r"<image \d{1,3}>")
 _LABEL = re.compile(r"^\s*\(?([A-Za-z])\s*[.):]\s*")
 _NUMBER = re.compile(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:\s*/\s*\d+(?:\.\d+)?)?")
 _UNIT_LETTERS = 12
@@ -93,7 +92,7 @@ class Options:
     """The options of one item in alphabetical order, and which of them is the gold."""
 
     def __init__(self, item: Item) -> None:
-        texts = _without_labels([_PICTURE.sub("<image>", choice.text).strip() for choice in item.choices])
+        texts = _without_labels([PLACEHOLDER.sub("<image>", choice.text).strip() for choice in item.choices])
         order = sorted(range(len(texts)), key=lambda i: texts[i])
         self.texts = [texts[i] for i in order]
         self.gold = order.index(item.gold[0])
@@ -323,7 +322,7 @@ def context_matrix(table: Table) -> Floats:
 def question_columns(table: Table) -> Columns:
     """How much of an option the question says already, and what of it no other option has."""
     found = Columns(table)
-    asked = [frozenset(_WORD.findall(_PICTURE.sub(" ", item.question).lower())) for item in table.items]
+    asked = [frozenset(_WORD.findall(PLACEHOLDER.sub(" ", item.question).lower())) for item in table.items]
     said, own, words = np.zeros(len(table.texts)), np.zeros(len(table.texts)), []
     for text in table.texts:
         words.append(frozenset(_WORD.findall(text.lower())))
@@ -348,7 +347,7 @@ def hashed_words(table: Table) -> sparse.csr_array:
         return remember[text]
 
     asked = [
-        list(dict.fromkeys(_WORD.findall(_PICTURE.sub(" ", item.question).lower())))[-_MOST_CROSSED:]
+        list(dict.fromkeys(_WORD.findall(PLACEHOLDER.sub(" ", item.question).lower())))[-_MOST_CROSSED:]
         for item in table.items
     ]
     rows, columns, values = [], [], []

@@ -7,7 +7,7 @@ out under a sight is left out of otherwise unchanged words, so that a difference
 from collections import Counter
 
 from eyetest.prompts.examples import example_messages, option_lines
-from eyetest.prompts.placeholders import START, Placer, label, label_within, remove
+from eyetest.prompts.placeholders import Placer, label, label_within, names_picture, remove
 from eyetest.prompts.sights import VIEWS, CannotApply, View, refuse
 from eyetest.prompts.wording import TaskKind, instruction, shot_words, sight_words
 from eyetest.records import Condition, GreyPicture, Item, Message, Part, Picture, Prompt, Words, shown_order
@@ -52,7 +52,7 @@ def _candidates(item: Item) -> tuple[str, ...]:
     for choice in item.choices:
         text = remove(choice.text)
         if not text.strip():
-            raise CannotApply("options are pictures" if START in choice.text else "empty option")
+            raise CannotApply("options are pictures" if names_picture(choice.text) else "empty option")
         found.append(text)
     return tuple(found)
 
@@ -82,7 +82,7 @@ def _body(item: Item, condition: Condition, view: View) -> str:
 
 def _shown(text: str, item: Item, view: View) -> str:
     """A text of the item with placeholders only for the pictures that will be put there."""
-    if START in text:
+    if names_picture(text):
         text = label_within(text, len(item.images)) if view.pictures == "words" else remove(text, view.placed(item))
     return text.strip()
 
@@ -90,7 +90,7 @@ def _shown(text: str, item: Item, view: View) -> str:
 def _options(item: Item, view: View) -> list[str]:
     """The options' texts. One that says nothing, or the same as another, without its pictures names them instead."""
     texts = [choice.text.strip() for choice in item.choices]
-    if not any(START in text for text in texts):
+    if not any(names_picture(text) for text in texts):
         return texts
     if view.pictures == "words":
         return [label(text) for text in texts]

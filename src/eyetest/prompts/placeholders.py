@@ -5,15 +5,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from eyetest.prompts.wording import sight_words
-from eyetest.records import Part, Words, image_numbers
+from eyetest.records import PLACEHOLDER, Part, Words, image_numbers
 
-START = "<image "
-"""A text without this names no picture; most texts do not, and are passed on untouched."""
-_PLACEHOLDER = re.compile(r"<image (\d{1,3})>")
-_OWN_LINE = re.compile(r"^[ \t]*(?:<image \d{1,3}>[ \t]*)+(?:\n|\Z)", re.MULTILINE)
+_OWN_LINE = re.compile(rf"^[ \t]*(?:{PLACEHOLDER.pattern}[ \t]*)+(?:\n|\Z)", re.MULTILINE | PLACEHOLDER.flags)
 _OPENING, _CLOSING = "([（", ")]）"
 _TIGHT = ".,;:!?%)]}，。；：！？、）"
 """Marks that take no space before them."""
+
+
+def names_picture(text: str) -> bool:
+    """Whether a picture stands in a text; most texts have none, and are passed on untouched."""
+    return "<" in text and PLACEHOLDER.search(text) is not None
 
 
 def remove(text: str, known: int = 0) -> str:
@@ -21,9 +23,9 @@ def remove(text: str, known: int = 0) -> str:
 
     Brackets around nothing else go too, and so does a line that held nothing else.
     """
-    if START not in text:
+    if not names_picture(text):
         return text
-    first, *rest = _PLACEHOLDER.split(text)
+    first, *rest = PLACEHOLDER.split(text)
     kept = [first]
     for number, after in zip(rest[::2], rest[1::2], strict=True):
         if 1 <= int(number) <= known:
@@ -65,9 +67,9 @@ def _strip_end(kept: list[str]) -> bool:
 
 def label(text: str, known: int = 0) -> str:
     """A text in which pictures beyond the ``known`` first are spoken of instead of shown."""
-    if START not in text:
+    if not names_picture(text):
         return text
-    return _PLACEHOLDER.sub(lambda match: match[0] if 1 <= int(match[1]) <= known else name(int(match[1])), text)
+    return PLACEHOLDER.sub(lambda match: match[0] if 1 <= int(match[1]) <= known else name(int(match[1])), text)
 
 
 def label_within(text: str, pictures: int) -> str:
@@ -88,16 +90,16 @@ class Placer:
     """
 
     def __init__(self, texts: Iterable[str], pictures: Sequence[Part]) -> None:
-        mentions = Counter(n for text in texts if START in text for n in image_numbers(text))
+        mentions = Counter(n for text in texts for n in image_numbers(text))
         self._labelled = {number for number, count in mentions.items() if count > 1}
         self._waiting = dict(enumerate(pictures, 1))
         self.unnamed = tuple(part for number, part in self._waiting.items() if number not in mentions)
 
     def parts(self, text: str) -> tuple[Part, ...]:
         """A text with its pictures."""
-        if START not in text:
+        if not names_picture(text):
             return (Words(text),)
-        first, *rest = _PLACEHOLDER.split(text)
+        first, *rest = PLACEHOLDER.split(text)
         parts: list[Part] = []
         words = first
         for number, after in zip(map(int, rest[::2]), rest[1::2], strict=True):

@@ -5,6 +5,7 @@ from eyetest.records.finding import Finding, Severity
 from eyetest.records.item import (
     IMAGE_FORMATS,
     MAX_CHOICES,
+    PLACEHOLDER,
     Choice,
     ImageFormat,
     ImageRef,
@@ -57,6 +58,7 @@ __all__ = [
     "GIVEN",
     "IMAGE_FORMATS",
     "MAX_CHOICES",
+    "PLACEHOLDER",
     "REVERSED",
     "RUN_VERSION",
     "TABLES",

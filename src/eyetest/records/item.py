@@ -1,8 +1,8 @@
 """An item: a question with its pictures, its choices or reference answers, and tags.
 
 The gold travels with the choice, so that no shuffle can misplace it. Pictures are numbered from 1 across
-the whole item; ``<image 2>`` in the question, the hint or a choice stands where picture 2 is to be seen, and
-a picture that no text names is shown before the question.
+the whole item; ``<image 2>`` (or ``<image2>``, ``<image_2>``, ``<img 2>`` …) in the question, the hint or a choice
+stands where picture 2 is to be seen, and a picture that no text names is shown before the question.
 """
 
 import re
@@ -13,7 +13,8 @@ import msgspec
 
 MAX_CHOICES = 26
 _MOST_VALUES = 60
-_PLACEHOLDER = re.compile(r"<image (\d{1,3})>")
+PLACEHOLDER = re.compile(r"<\|?(?:image|img)[ _-]?(\d{1,3})\|?>", re.IGNORECASE)
+"""Where a text shows a picture, in every spelling that benchmarks are known to use. The one definition of it."""
 ImageFormat = Literal["png", "jpeg", "gif", "webp", "bmp", "tiff"]
 IMAGE_FORMATS: tuple[ImageFormat, ...] = get_args(ImageFormat)
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -145,7 +146,7 @@ def sorting_tags(items: Iterable[Item]) -> list[str]:
 
 def image_numbers(text: str) -> tuple[int, ...]:
     """Picture numbers named in a text, in order: ``<image 2> beside <image 1>`` gives ``(2, 1)``."""
-    return tuple(int(number) for number in _PLACEHOLDER.findall(text))
+    return tuple(map(int, PLACEHOLDER.findall(text))) if "<" in text else ()
 
 
 def letter(position: int) -> str:

@@ -1,19 +1,17 @@
 """An item as pages show it: its pictures small, its texts short enough to bear, its gold marked."""
 
-import re
 from collections.abc import Iterable
 from hashlib import blake2b
 
 import msgspec
 
-from eyetest.records import Item, letter
+from eyetest.records import PLACEHOLDER, Item, letter
 from eyetest.reports.album import Album, Picture
 from eyetest.reports.wording import clip, plain
 
 _GALLERY = 4
 _MOST_TAGS = 6
 _SHORT_TAG = 28
-_PLACEHOLDER = re.compile(r"<image (\d{1,3})>")
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -86,5 +84,5 @@ def _pictures(numbers: Iterable[int], item: Item, album: Album) -> list[Picture]
 
 def _parts(text: str, limit: int) -> list[str | int]:
     """A text cut at the places where it names pictures."""
-    pieces = _PLACEHOLDER.split(clip(text, limit))
+    pieces = PLACEHOLDER.split(clip(text, limit))
     return [int(piece) if odd % 2 else piece for odd, piece in enumerate(pieces) if piece.strip()]

@@ -357,16 +357,16 @@ def test_tags(values: dict[str, Any], tags: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("value", [b"\x00", {"bytes": b"\x00", "path": None}])
 def test_bytes_in_a_tag_are_refused_with_a_way_out(value: Any) -> None:
-    row = {"question": "What?", "answer": "x", "photo": value}
+    row = {"question": "What?", "answer": "x", "blob": value}
     error = error_of(row)
-    assert (error.field, error.found) == ("photo", "bytes")
-    assert "--drop photo" in error.expected
-    assert read_item(row, options=ReadOptions(drop=("photo",))).tags == {}
+    assert (error.field, error.found) == ("blob", "bytes")
+    assert "--drop blob" in error.expected
+    assert read_item(row, options=ReadOptions(drop=("blob",))).tags == {}
 
 
 def test_pictures_listed_in_a_tag_are_refused_with_a_way_out() -> None:
-    error = error_of({"question": "What?", "answer": "x", "photos": [{"bytes": b"\x00", "path": None}]})
-    assert "--drop photos" in error.expected
+    error = error_of({"question": "What?", "answer": "x", "shots": [{"bytes": b"\x00", "path": None}]})
+    assert "--drop shots" in error.expected
 
 
 @pytest.mark.parametrize("value", ['[{"question": "Who?", "answer": "Me"}]', [{"question": "Who?", "answer": "Me"}]])

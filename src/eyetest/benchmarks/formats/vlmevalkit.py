@@ -33,7 +33,7 @@ from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, Row, RowReader
 from eyetest.benchmarks.rows.pictures import decode_base64
 from eyetest.benchmarks.rows.tsv import MAX_CELL, TsvFile, write_row
-from eyetest.errors import ImageError, InputError, ItemError, short
+from eyetest.errors import ImageError, InputError, ItemError, MissingImage, short
 from eyetest.records import ImageRef, Item, Spelling
 
 _QUOTE = re.compile("(['\"])")
@@ -131,6 +131,8 @@ class TsvSource(RowReader):
         try:
             return self._from_cell(cell)
         except ImageError as error:
+            if isinstance(error, MissingImage) and not self.pictures_required:
+                return ()
             raise ItemError(row.where, "image", str(error), _EXPECTED_IMAGE) from None
 
     def _from_cell(self, cell: bytes) -> tuple[ImageRef, ...]:
@@ -156,7 +158,7 @@ class TsvSource(RowReader):
             return None
         target = self._tsv.row_at(self._offsets[name]).values.get("image")
         if target is None:
-            raise ImageError(f"{short(name)}, a row without a picture")
+            raise MissingImage(f"{short(name)}, a row without a picture")
         return bytes(target)
 
     def _decoded(self, cell: bytes) -> tuple[ImageRef, ...]:
@@ -166,7 +168,7 @@ class TsvSource(RowReader):
             return self.pictures.load(decode_base64(cell))
         except ImageError:
             if (name := _reference(cell)) is not None:
-                raise ImageError(short(name)) from None
+                raise MissingImage(short(name)) from None
             raise
 
     def _base_of_rotation(self, item: Item) -> str:
@@ -187,15 +189,13 @@ class TsvSource(RowReader):
             if template != our_template(len(item.images)):
                 found[IMAGE_UNIT] = Spelling(image_key(item), template)
         theirs = row.values
-        if self.layout.inline_options:
-            together = {self.layout.question, self.layout.answer}
-        else:
-            ours_options = option_cells(item, self._names)
-            theirs_options = {c: theirs.get(c, "") for c in ours_options}
-            if ours_options != theirs_options and self.layout.answers == "letter":
-                found[OPTIONS_UNIT] = Spelling(_as_json(ours_options), _as_json(theirs_options))
-            together = set(ours_options)
         ours = plain_cells(item, self._names)
+        together = option_cells(item, self._names)
+        if item.choices and not any(column in theirs for column in self.layout.options):
+            together[self.layout.question] = ours[self.layout.question]
+        theirs_together = {column: theirs.get(column, "") for column in together}
+        if together != theirs_together and self.layout.answers == "letter":
+            found[OPTIONS_UNIT] = Spelling(_as_json(together), _as_json(theirs_together))
         for column in self.columns:
             pair = Spelling(ours.get(column, ""), theirs.get(column, ""))
             if column not in together and column != "image" and pair.ours != pair.theirs:
@@ -253,7 +253,7 @@ def _reference(cell: bytes) -> str | None:
 
 def _template(cell: bytes, images: tuple[ImageRef, ...]) -> str:
     """The cell with a mark for each picture, if we would encode all of them to the same letters; else the cell."""
-    if _reference(cell) is not None:
+    if _reference(cell) is not None or not images:
         return cell.decode(errors="replace")
     if cell[:1] != b"[":
         return PICTURE if _is_canonical(cell, images[0].size) else cell.decode("ascii", "replace")

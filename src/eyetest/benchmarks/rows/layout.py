@@ -1,5 +1,6 @@
 """Where a file keeps what an item needs: which column is the question, where the options are, how golds are given."""
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -29,6 +30,13 @@ KNOWN_COLUMNS: dict[str, tuple[str, ...]] = {
 
 _SEVERAL_COLUMNS = ("images", "options")
 _NUMBERED_IMAGES = tuple(f"image_{number}" for number in range(1, 27))
+_PICTURE_COLUMN = re.compile(
+    r"(?:image|img|picture|photo)s?[ _-]?(?:path|file|file_?name|name|id|url|link|source)?s?|file[ _-]?name",
+    re.IGNORECASE,
+)
+"""What strangers call the column that keeps pictures, or the names of pictures that lie elsewhere."""
+_PICTURE_FILE = re.compile(r"\S.*\.(?:jpe?g|png|gif|webp|bmp|tiff?)", re.IGNORECASE)
+_LONGEST_NAME = 1024
 RESERVED = {name for names in KNOWN_COLUMNS.values() for name in names} | set(_NUMBERED_IMAGES) | set(ascii_uppercase)
 """Column names that mean something; a tag of such a name is kept where it cannot be mistaken."""
 
@@ -44,6 +52,8 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The folder that image paths are relative to and may not leave; the file's own by default."""
     answers: AnswerStyle | None = None
     gold_required: bool = True
+    pictures_required: bool = True
+    """Whether a picture that is named and not there is an error. Else its name is kept as a tag of the item."""
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +82,31 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
         """Our field → the column or columns that hold it, as ``--map`` would say it."""
         columns = {name: getattr(self, name) for name in KNOWN_COLUMNS}
         return {n: c if isinstance(c, str) else "+".join(c) for n, c in columns.items() if c}
+
+
+def is_picture_column(name: str) -> bool:
+    """Whether a column is called as columns of pictures are."""
+    return _PICTURE_COLUMN.fullmatch(name.strip()) is not None
+
+
+def named_pictures(tags: dict[str, Any]) -> dict[str, str]:
+    """The names of pictures among an item's tags, by tag: by what the tag is called or by what it says."""
+    return {
+        name: str(value)
+        for name, value in tags.items()
+        if _is_name(value) and (is_picture_column(name) or is_picture_file(value))
+    }
+
+
+def is_picture_file(value: Any) -> bool:
+    """Whether a value is the name of a picture's file, or a list that begins with one."""
+    if isinstance(value, list) and value:
+        return is_picture_file(value[0])
+    return isinstance(value, str) and len(value) <= _LONGEST_NAME and bool(_PICTURE_FILE.fullmatch(value.strip()))
+
+
+def _is_name(value: Any) -> bool:
+    return not isinstance(value, bool) and value not in (None, "", [], {})
 
 
 def parse_map(pairs: Iterable[str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ import pybase64
 
 from eyetest.benchmarks.images import MAX_BYTES, ImageStore
 from eyetest.benchmarks.rows.literals import looks_like_list, parse_list
-from eyetest.errors import ImageError, InputError, short
+from eyetest.errors import ImageError, InputError, MissingImage, short
 from eyetest.records import ImageRef
 from eyetest.regular_files import inside, open_regular
 
@@ -27,7 +27,7 @@ class PictureLoader:
         self._store = store
         self._root = root.resolve()
         self.files: dict[Path, None] = {}
-        """Every file that was read, in order, so that a cached import can tell when one has changed."""
+        """Every file that was read or looked for, in order, so that a cached import can tell when one has changed."""
 
     def load(self, value: Any) -> tuple[ImageRef, ...]:
         """All pictures of one cell, in order."""
@@ -41,7 +41,7 @@ class PictureLoader:
             return self._from_struct(value)
         if isinstance(value, str):
             return self._from_text(value)
-        raise ImageError(f"{short(value)} where a picture should be")
+        raise MissingImage(f"{short(value)} where a picture should be")
 
     def _from_struct(self, value: dict[str, Any]) -> tuple[ImageRef, ...]:
         if value.get("bytes"):
@@ -59,18 +59,12 @@ class PictureLoader:
                 raise ImageError(f"{short(text)}, a list that cannot be read")
             return self.load(parts)
         if text.startswith(("http://", "https://")):
-            raise ImageError(f"address {short(text)}; eyetest downloads nothing, so fetch it first")
+            raise MissingImage(f"address {short(text)}; eyetest downloads nothing, so fetch it first")
         if text.startswith("data:"):
             return (self._store.put(decode_base64(text.partition(",")[2].encode())),)
-        if len(text) <= _LONGEST_PATH and (self._is_file(text) or not _may_be_base64(text)):
+        if len(text) <= _LONGEST_PATH and (_is_file(self._root, text) or not _may_be_base64(text)):
             return (self._store.put(self._read_file(text)),)
         return (self._store.put(decode_base64(text.encode())),)
-
-    def _is_file(self, text: str) -> bool:
-        try:
-            return (self._root / text).is_file()
-        except (OSError, ValueError):
-            return False
 
     def _read_file(self, name: str) -> bytes:
         try:
@@ -81,11 +75,34 @@ class PictureLoader:
         try:
             with open(open_regular(real), "rb") as file:  # noqa: PTH123 (a descriptor)
                 data = file.read(MAX_BYTES + 1)
+        except FileNotFoundError:
+            self.files[path] = None
+            raise MissingImage(f"path {short(name)} in {self._root} (no such file or directory)") from None
         except (OSError, InputError) as error:
             why = getattr(error, "strerror", "") or "not a file"
             raise ImageError(f"path {short(name)} in {self._root} ({why.lower()})") from None
         self.files[path] = None
         return data
+
+
+def holds_pictures(value: Any, root: Path) -> bool:
+    """Whether a cell seems to hold pictures, or files that are there, rather than only names."""
+    if isinstance(value, list | tuple):
+        return any(holds_pictures(part, root) for part in value)
+    if isinstance(value, dict):
+        return holds_pictures(value.get("bytes"), root) or holds_pictures(value.get("path"), root)
+    if isinstance(value, bytes):
+        return bool(value)
+    if not isinstance(value, str) or not value:
+        return False
+    return value.startswith("data:image/") or (len(value) <= _LONGEST_PATH and _is_file(root, value))
+
+
+def _is_file(root: Path, text: str) -> bool:
+    try:
+        return (root / text).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def decode_base64(data: bytes) -> bytes:

@@ -4,34 +4,36 @@ Every format reduces its file to such rows; what a row means is decided once for
 its columns and its first rows, and then applied to each (`RowReader`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from eyetest.benchmarks.images import ImageStore
+from eyetest.benchmarks.rows.cells import Row, as_text, text_of
 from eyetest.benchmarks.rows.gold import ANSWER_STYLES, choose_style, find_gold, is_missing
-from eyetest.benchmarks.rows.inline import split_options
-from eyetest.benchmarks.rows.layout import Layout, ReadOptions, find_columns
+from eyetest.benchmarks.rows.layout import Layout, ReadOptions, find_columns, is_picture_column
 from eyetest.benchmarks.rows.literals import parse_list
-from eyetest.benchmarks.rows.pictures import PictureLoader
-from eyetest.errors import ImageError, InputError, ItemError, short
+from eyetest.benchmarks.rows.offering import (
+    Offered,
+    by_own_mark,
+    offer,
+    options_are_inline,
+    plain_answers,
+    sampled,
+    without_mark,
+)
+from eyetest.benchmarks.rows.pictures import PictureLoader, holds_pictures
+from eyetest.errors import ImageError, InputError, ItemError, MissingImage, short
 from eyetest.records import Choice, ImageRef, Item, Lineage, Turn, letter
 
+__all__ = ["Row", "RowReader", "Rows", "plan"]
 _SAMPLE = 500
 _MAX_DEPTH = 50
 MAX_FIELD = 64 * 2**20
-
-
-class Row(NamedTuple):
-    """One row of a file: its place from 0, its name for a person, and its values by column."""
-
-    number: int
-    where: str
-    values: dict[str, Any]
 
 
 class Rows(Protocol):
@@ -57,18 +59,23 @@ def plan(rows: Rows, options: ReadOptions) -> Layout:
     if not rows.columns:
         raise InputError(f"{rows.path.name} holds no items")
     layout = find_columns(rows.columns, options, rows.path.name)
-    decisive = {layout.question, layout.answer, *layout.options}
+    maybe_pictures = [] if layout.images else [name for name in layout.tag_columns if is_picture_column(name)]
+    decisive = {layout.question, layout.answer, *layout.options, *maybe_pictures}
     sample = [{name: row.values.get(name) for name in decisive} for row in islice(rows, _SAMPLE)]
     if not sample:
         raise InputError(f"{rows.path.name} holds no items")
+    root = options.images or rows.path.parent
+    if column := next((c for c in maybe_pictures if any(holds_pictures(row.get(c), root) for row in sample)), ""):
+        tags = tuple(name for name in layout.tag_columns if name != column)
+        layout = msgspec.structs.replace(layout, images=(column,), tag_columns=tags)
     if not layout.options:
-        layout = msgspec.structs.replace(layout, inline_options=_options_are_inline(layout, sample))
+        layout = msgspec.structs.replace(layout, inline_options=options_are_inline(layout, sample))
     if options.answers:
         return msgspec.structs.replace(layout, answers=options.answers)
     if not layout.answer or layout.answer_letter:
         return layout
-    answers = [(row.get(layout.answer), texts) for row in sample if (texts := _sampled_options(layout, row))]
-    return msgspec.structs.replace(layout, answers=choose_style(answers, rows.path.name))
+    offers = [(row.get(layout.answer), offer) for row in sample if (offer := sampled(layout, row)).texts]
+    return msgspec.structs.replace(layout, answers=choose_style(plain_answers(offers), rows.path.name))
 
 
 class RowReader:
@@ -76,8 +83,9 @@ class RowReader:
 
     def __init__(self, rows: Rows, options: ReadOptions, store: ImageStore) -> None:
         self.rows = rows
-        self.layout = plan(rows, options)
         self.pictures = PictureLoader(store, options.images or rows.path.parent)
+        self.pictures_required = options.pictures_required
+        self.layout = plan(rows, options)
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
@@ -113,7 +121,7 @@ class RowReader:
                     raise ItemError(row.where, column, f"{len(text):,} characters", f"at most {MAX_FIELD:,}")
 
     def images(self, row: Row) -> tuple[ImageRef, ...]:
-        """The row's pictures."""
+        """The row's pictures; none of them where one is missing and that is allowed."""
         cells = [(column, row.values.get(column)) for column in self.layout.images]
         missing = ""
         found: list[ImageRef] = []
@@ -121,6 +129,8 @@ class RowReader:
             try:
                 images = self.pictures.load(value)
             except ImageError as error:
+                if isinstance(error, MissingImage) and not self.pictures_required:
+                    return ()
                 raise ItemError(row.where, column, str(error), "a PNG, JPEG, GIF, WebP, BMP or TIFF") from None
             if images and missing:
                 raise ItemError(row.where, missing, "nothing", f"a picture, since {column} has one")
@@ -132,76 +142,71 @@ class RowReader:
         """The row as an item that shows these pictures."""
         layout = self.layout
         self._check_sizes(row)
-        question = _text(row, layout.question)
-        options = _options(layout, row, question)
-        if layout.inline_options and options:
-            question = _split_inline(question)[0]
+        offered = offer(layout, row)
         return Item(
-            id=_text(row, layout.id) if layout.id else str(row.number),
-            question=question,
+            id=text_of(row, layout.id) if layout.id else str(row.number),
+            question=offered.question,
             images=images,
-            choices=self._choices(row, options),
-            references=() if options else _references(row, layout.answer),
-            hint=_text(row, layout.hint),
+            choices=self._choices(row, offered),
+            references=() if offered.texts else _references(row, layout.answer),
+            hint=text_of(row, layout.hint),
             history=_records(row, layout.history, tuple[Turn, ...]),
-            description=_text(row, layout.description),
-            group=_text(row, layout.group),
-            tags=_tags(layout, row),
+            description=text_of(row, layout.description),
+            group=text_of(row, layout.group),
+            tags=_tags(layout, row) if images else {**_tags(layout, row), **_absent_pictures(layout, row)},
             lineage=_records(row, layout.lineage, tuple[Lineage, ...]),
         )
 
-    def _choices(self, row: Row, options: dict[str, str]) -> tuple[Choice, ...]:
-        if not options:
+    def _choices(self, row: Row, offered: Offered) -> tuple[Choice, ...]:
+        if not offered.texts:
             return ()
-        gold = self._gold(row, list(options), list(options.values()))
-        return tuple(Choice(text, i in gold) for i, text in enumerate(options.values()))
+        gold = self._gold(row, offered)
+        return tuple(Choice(text, i in gold) for i, text in enumerate(offered.texts))
 
-    def _gold(self, row: Row, names: Sequence[str], options: Sequence[str]) -> tuple[int, ...]:
-        layout = self.layout
+    def _gold(self, row: Row, offered: Offered) -> tuple[int, ...]:
+        layout, names = self.layout, offered.names
         marked = row.values.get(layout.answer_letter) if layout.answer_letter else None
-        answer = row.values.get(layout.answer) if layout.answer else None
+        answer = without_mark(row.values.get(layout.answer), offered) if layout.answer else None
         if not is_missing(marked):
-            by_letter = _find_letters(marked, names)
+            by_letter = by_own_mark(marked, offered) or _find_letters(marked, names)
             if by_letter is None:
                 raise _bad_gold(row, layout.answer_letter, marked, names)
-            if not is_missing(answer) and not _agrees(answer, by_letter, options):
+            if not is_missing(answer) and not _agrees(answer, by_letter, offered):
                 raise ItemError(row.where, layout.answer, short(answer), f"what {layout.answer_letter} says")
             return by_letter
         if is_missing(answer):
             return ()
         if layout.answers == "letter":
-            gold = _find_letters(answer, names) or find_gold(answer, options, "text")
+            gold = by_own_mark(answer, offered) or _find_letters(answer, names)
+            gold = gold or find_gold(answer, offered.texts, "text")
         else:
-            gold = find_gold(answer, options, layout.answers)
+            gold = find_gold(answer, offered.texts, layout.answers)
         if gold is None:
-            raise _bad_gold(row, layout.answer, answer, names)
+            raise _bad_gold(row, layout.answer, row.values.get(layout.answer), names)
         return gold
 
 
-def _options(layout: Layout, row: Row, question: str) -> dict[str, str]:
-    """The options by the letters under which the file itself knows them; there may be gaps."""
-    if layout.inline_options:
-        texts = _split_inline(question)[1]
-        if not texts:
-            found, expected = "no options that can be told apart", "options A, B … in the text"
-            raise ItemError(row.where, layout.question, found, expected)
-        return _lettered(texts)
-    if len(layout.options) > 1 or layout.options == ("A",):
-        cells = ((letter(i), _text(row, column)) for i, column in enumerate(layout.options))
-        return {name: text for name, text in cells if text}
-    return _option_cell(row, layout.options[0]) if layout.options else {}
-
-
-def _lettered(texts: Iterable[str]) -> dict[str, str]:
-    return {letter(position): text for position, text in enumerate(texts)}
+def _absent_pictures(layout: Layout, row: Row) -> dict[str, Any]:
+    """What the picture columns of a row without pictures say: the names of those that are not here."""
+    found = {}
+    for column in layout.images:
+        value = row.values.get(column)
+        if isinstance(value, dict):
+            value = value.get("path")
+        if isinstance(value, bytes):
+            value = value.decode("utf-8", "replace")
+        if value not in (None, "", [], ()):
+            found[column] = value
+    return found
 
 
 def _bad_gold(row: Row, column: str, found: Any, names: Sequence[str]) -> ItemError:
     return ItemError(row.where, column, short(found), f"one of the {len(names)} options ({', '.join(names[:26])})")
 
 
-def _agrees(answer: Any, gold: tuple[int, ...], options: Sequence[str]) -> bool:
+def _agrees(answer: Any, gold: tuple[int, ...], offered: Offered) -> bool:
     """Whether an answer, in any style, means the same texts as the gold that was marked by letters."""
+    options = offered.texts
     marked = {options[i] for i in gold}
     said = (find_gold(answer, options, style) for style in ANSWER_STYLES)
     return any({options[i] for i in found} == marked for found in said if found)
@@ -215,55 +220,6 @@ def _find_letters(answer: Any, names: Sequence[str]) -> tuple[int, ...] | None:
     return tuple(names.index(letter(i)) for i in found)
 
 
-def _split_inline(question: str) -> tuple[str, tuple[str, ...]]:
-    return split_options(question) or (question, ())
-
-
-def _options_are_inline(layout: Layout, sample: Iterable[dict[str, Any]]) -> bool:
-    """True where every sampled answer is letters and nearly every question shows lettered options."""
-    rows = list(sample)
-    answers = [answer for row in rows if not is_missing(answer := row.get(layout.answer))]
-    if any(find_gold(answer, ascii_uppercase, "letter") is None for answer in answers):
-        return False
-    split = [isinstance(q := row.get(layout.question), str) and bool(split_options(q)) for row in rows]
-    return sum(split) >= 0.9 * len(rows)
-
-
-def _sampled_options(layout: Layout, row: dict[str, Any]) -> tuple[str, ...]:
-    try:
-        return tuple(_options(layout, Row(0, "", row), str(row.get(layout.question, ""))).values())
-    except ItemError:
-        return ()
-
-
-def _text(row: Row, column: str) -> str:
-    return _as_text(row, column, row.values.get(column)) if column else ""
-
-
-def _as_text(row: Row, column: str, value: Any) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str | int | float):
-        raise ItemError(row.where, column, short(value), "UTF-8 text" if isinstance(value, bytes) else "text")
-    return str(value)
-
-
-def _option_cell(row: Row, column: str) -> dict[str, str]:
-    """Options that one cell holds: as a list, as text that holds one, or as an object by letter."""
-    value = row.values.get(column)
-    if isinstance(value, str):
-        value = parse_list(value) if value.strip() else []
-    if isinstance(value, dict) and all(len(name) == 1 and name in ascii_uppercase for name in value):
-        return {name: _as_text(row, column, value[name]) for name in sorted(value) if value[name] is not None}
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
-        value = value[0]  # one item of MMMU-Pro's release is wrapped twice
-    if row.values.get(column) is None:
-        return {}
-    if not isinstance(value, list | tuple) or any(part is None for part in value):
-        raise ItemError(row.where, column, short(row.values[column]), "a list of options")
-    return _lettered(_as_text(row, column, part) for part in value)
-
-
 def _references(row: Row, column: str) -> tuple[str, ...]:
     value = row.values.get(column) if column else None
     if isinstance(value, str):
@@ -271,7 +227,7 @@ def _references(row: Row, column: str) -> tuple[str, ...]:
         value = [value] if parsed is None else parsed
     elif not isinstance(value, list | tuple):
         value = [] if value is None else [value]
-    return tuple(_as_text(row, column, part) for part in value if part is not None)
+    return tuple(as_text(row, column, part) for part in value if part is not None)
 
 
 def _records(row: Row, column: str, kind: Any) -> Any:

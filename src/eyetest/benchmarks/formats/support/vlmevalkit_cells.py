@@ -95,6 +95,8 @@ def plain_cells(item: Item, names: Names) -> dict[str, str]:
     elif names.has_group:
         fields["group"] = item.group or item.id
     cells = {names.column(name): _cell(value) for name, value in fields.items() if name not in _OPTION_FIELDS}
+    if not item.images and IMAGE_UNIT in item.spellings:
+        item = msgspec.structs.replace(item, tags={name: v for name, v in item.tags.items() if name != "image"})
     return cells | {name: _cell(value) for name, value in tag_columns(item, names.is_tag).items()}
 
 
@@ -134,7 +136,7 @@ class CellWriter:
         used: dict[str, None] = dict.fromkeys(origin.columns if self._theirs else ("index", "question", "answer"))
         unreadable: list[str] = []
         for item in benchmark:
-            cells = {**self._option_cells(item), **self._plain_cells(item)}
+            cells = self._cells(item)
             used.update(dict.fromkeys(name for name, cell in cells.items() if cell))
             if item.images:
                 used["image"] = None
@@ -148,7 +150,7 @@ class CellWriter:
 
     def cells(self, item: Item) -> list[bytes]:
         """The item's row."""
-        cells = {**self._option_cells(item), **self._plain_cells(item)}
+        cells = self._cells(item)
         return [self._image(item) if c == "image" else cells.get(c, "").encode() for c in self.columns]
 
     def _find_names(self) -> Names:
@@ -157,11 +159,14 @@ class CellWriter:
             return Names(origin.fields, origin.columns, has_group="group" in origin.fields)
         return Names({}, (), has_group=any(item.group for item in self._benchmark))
 
-    def _option_cells(self, item: Item) -> dict[str, str]:
-        cells = option_cells(item, self._names)
+    def _cells(self, item: Item) -> dict[str, str]:
+        """Every cell but the picture's. Options, answer and a question that held them are spelt all or not at all."""
+        cells = {**self._plain_cells(item), **option_cells(item, self._names)}
         spelling = item.spellings.get(OPTIONS_UNIT)
-        if self._theirs and spelling and msgspec.json.decode(spelling.ours) == cells:
-            return msgspec.json.decode(spelling.theirs, type=dict[str, str])
+        if self._theirs and spelling:
+            ours = msgspec.json.decode(spelling.ours, type=dict[str, str])
+            if ours == {**{name: cells.get(name, "") for name in ours}, **option_cells(item, self._names)}:
+                cells |= msgspec.json.decode(spelling.theirs, type=dict[str, str])
         return cells
 
     def _plain_cells(self, item: Item) -> dict[str, str]:
@@ -195,7 +200,7 @@ class CellWriter:
 
     def _image(self, item: Item) -> bytes:
         if not item.images:
-            return b""
+            return self._their_image(item).encode()
         holder = self._leads_to(item) or self._first_with.get(image_key(item), item.id)
         if holder != item.id:
             return holder.encode()

@@ -9,6 +9,8 @@ import unicodedata
 
 import msgspec
 
+from eyetest.records import PLACEHOLDER
+
 HEAD = 4_000
 """So much of the beginning of a very long reply is read: some answer first and explain for ever."""
 TAIL = 20_000
@@ -58,7 +60,6 @@ _COMMAND = re.compile(
     r"|quad|qquad|!|,|;|:|\(|\)|\[|\]|\s)(?![a-z])\*?|[{}\\]"
 )
 _TAG = re.compile(r"</?(?!image|[A-Z]>)[A-Za-z|][^<>\n]{0,60}>|<image>|<\|[^|<>\n]{0,40}\|>")
-_PICTURE = re.compile(r"<image (\d{1,3})>")
 _SPEAKER = re.compile(r"\s{0,20}(?:assistant|ASSISTANT|Assistant|GPT|AI|Bot|Model)\s{0,3}:")
 
 
@@ -93,9 +94,8 @@ def plain(text: str) -> str:
     if "\\" in text or "{" in text or "}" in text:
         text = _COMMAND.sub(_blank, text)
     if "<" in text:
+        text = PLACEHOLDER.sub(lambda match: f" {match[0][1:-1]} ".replace("|", " "), text)
         text = _TAG.sub(_blank, text)
-        if "<image" in text:
-            text = _PICTURE.sub(r" image \1 ", text)
     return text
 
 

@@ -9,16 +9,22 @@ import msgspec
 import polars as pl
 
 from eyetest.api.cards import card
-from eyetest.api.opening import Bench, Place, opened, several
+from eyetest.api.opening import Bench, Place, several
 from eyetest.api.speaking import speaks_python
-from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks import Benchmark, ReadOptions, open_benchmark
 from eyetest.probes import PROBES, Probe, Subject
 from eyetest.probes.audit import Audit, run_audit
 from eyetest.probes.subject import load_thresholds
-from eyetest.records import Finding
+from eyetest.records import Finding, Severity
 from eyetest.wording import counted
 
-_MARKS = {"bad": "✘ broken", "suspect": "! suspicious", "note": "· note", "sound": "✔ sound"}
+_MARKS: dict[Severity, str] = {
+    "bad": "✘ broken",
+    "suspect": "! suspicious",
+    "untested": "? not tested",
+    "note": "· note",
+    "sound": "✔ sound",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,6 +49,11 @@ class Audited:
         """The findings that call for something."""
         return self.audit.alarms
 
+    @property
+    def untested(self) -> tuple[Finding, ...]:
+        """What could not be tested, and why: too few items, no options, no pictures."""
+        return self.audit.untested
+
     @cached_property
     def frame(self) -> pl.DataFrame:
         """One row a finding; ``p`` is corrected for the number of tests."""
@@ -63,6 +74,8 @@ class Audited:
 
     def __repr__(self) -> str:
         lines = [f"{_MARKS[finding.severity]}: {finding.title}" for finding in self.findings]
+        if self.audit.left_out:
+            lines.append(f"not run, so not tested: {', '.join(self.audit.left_out)}")
         return "\n".join([self._title, *lines])
 
     def _repr_html_(self) -> str:
@@ -76,6 +89,12 @@ class Audited:
     @property
     def _title(self) -> str:
         return f"{self.audit.benchmark}: {counted(self.audit.items, 'item')}, {counted(len(self.alarms), 'alarm')}"
+
+
+def _opened(bench: Bench) -> Benchmark:
+    """Also where golds are held back or pictures are not there; the audit says so."""
+    read = ReadOptions(gold_required=False, pictures_required=False)
+    return bench if isinstance(bench, Benchmark) else open_benchmark(bench, read)
 
 
 @speaks_python
@@ -100,9 +119,9 @@ def audit(
     names = [PROBES[probe].name for probe in chosen if isinstance(probe, str)]
     extra = [probe for probe in chosen if not isinstance(probe, str)]
     subject = Subject(
-        opened(bench),
+        _opened(bench),
         load_thresholds(Path(thresholds) if thresholds else None),
-        against=opened(against) if against is not None else None,
+        against=_opened(against) if against is not None else None,
         seed=seed,
     )
     return Audited(subject.benchmark, run_audit(subject, names or (list(PROBES) if not chosen else []), extra))

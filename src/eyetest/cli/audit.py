@@ -18,7 +18,7 @@ from eyetest.errors import InputError
 from eyetest.probes import PROBES, Probe, Subject
 from eyetest.probes.audit import Audit, run_audit
 from eyetest.probes.subject import load_thresholds
-from eyetest.records import Finding, Severity, Verdict
+from eyetest.records import NO_PICTURES, Finding, Severity, Verdict
 from eyetest.replacing import refuse_to_lose
 from eyetest.reports import write_audit_page
 from eyetest.reports.wording import odds
@@ -28,12 +28,14 @@ from eyetest.wording import counted, listed
 _MARKS: dict[Severity, tuple[str, str]] = {
     "bad": ("✘", "bold red"),
     "suspect": ("!", "bold yellow"),
+    "untested": ("?", "magenta"),
     "note": ("·", "cyan"),
     "sound": ("✔", "green"),
 }
 _HEADINGS: dict[Severity, str] = {
     "bad": "Broken",
     "suspect": "Suspicious",
+    "untested": "Not tested",
     "note": "Worth knowing",
     "sound": "Tested and sound",
 }
@@ -83,7 +85,9 @@ def audit(
     Looks for broken and repeated items, golds that crowd at a letter or can be told by their looks, questions that
     name their answer, and shortcuts that a learner finds without any picture. Tests are corrected for being many.
     """
-    read = options.read_options(format_name, fields, images, answers, drop, allow_missing_gold=True)
+    read = options.read_options(
+        format_name, fields, images, answers, drop, allow_missing_gold=True, allow_missing_pictures=True
+    )
     limits = load_thresholds(thresholds)
     names, extra = _chosen(probes or [])
     for place in (html, verdicts, _repair_list(fix) if fix else None):
@@ -92,7 +96,8 @@ def audit(
     if fix:
         refuse_to_replace(fix, overwrite=overwrite)
     benchmark = options.open_with_bar(bench, read)
-    other = options.open_with_bar(against, options.read_options(allow_missing_gold=True)) if against else None
+    beside = options.read_options(allow_missing_gold=True, allow_missing_pictures=True)
+    other = options.open_with_bar(against, beside) if against else None
     with step_bar("auditing") as progress:
         subject = Subject(benchmark, limits, against=other, seed=seed, progress=progress)
         result = run_audit(subject, names, extra)
@@ -154,6 +159,8 @@ def card(result: Audit, bench: Path) -> RenderableType:
             parts.append(Text(heading, "bold"))
             parts += [_line(finding) for finding in found]
             parts.append(Text())
+    if result.left_out:
+        parts.append(Text(f"Not run, so not tested: {', '.join(result.left_out)}", "dim"))
     if first := next((finding for finding in result.alarms if finding.items), None):
         parts.append(Text(f"Look first:  {program()} show {bench} {safe(first.items[0])}", overflow="fold"))
     parts.append(Text(f"With pictures:  {program()} audit {bench} --html audit.html", overflow="fold"))
@@ -165,13 +172,17 @@ def verdict_line(result: Audit) -> Text:
     broken = {item for f in result.findings if f.severity == "bad" for item in f.items}
     tests = [finding for finding in result.findings if finding.is_test]
     alarms = [finding for finding in tests if finding.severity != "sound"]
-    sentence = f"{counted(len(broken), 'item')} broken or repeated" if broken else "No item is broken or repeated"
+    if result.blindness:
+        sentence = f"{safe(result.blindness.title)}. "
+        sentence += f"{counted(len(broken), 'item')} broken in words" if broken else "No item is broken in its words"
+    else:
+        sentence = f"{counted(len(broken), 'item')} broken or repeated" if broken else "No item is broken or repeated"
     if tests:
         sentence += f"; {len(alarms)} of {counted(len(tests), 'test')} raised an alarm"
         sentence += f" (all together a sound benchmark raises one in {100 * result.level:.0f} % of cases at most)."
     else:
         sentence += "; nothing was tested, for lack of items or of probes that test."
-    return Text(sentence, "red" if broken else "yellow" if alarms else "green")
+    return Text(sentence, "red" if broken else "yellow" if alarms or result.blindness else "green")
 
 
 def _line(finding: Finding) -> RenderableType:
@@ -182,11 +193,10 @@ def _line(finding: Finding) -> RenderableType:
     elif finding.adjusted_p is not None:
         line.append(f"  (by luck {odds(finding.adjusted_p)})", "dim")
     shown: list[RenderableType] = [line]
-    if finding.severity in ("bad", "suspect"):
-        if finding.items and finding.verdict != "keep":
-            shown.append(
-                Padding(Text(safe(listed(finding.items, 6)), "dim", overflow="ellipsis", no_wrap=True), (0, 0, 0, 4))
-            )
-        if finding.detail and finding.severity == "suspect":
-            shown.append(Padding(Text(safe(finding.detail), "dim"), (0, 0, 0, 4)))
+    if finding.severity in ("bad", "suspect") and finding.items and finding.verdict != "keep":
+        shown.append(
+            Padding(Text(safe(listed(finding.items, 6)), "dim", overflow="ellipsis", no_wrap=True), (0, 0, 0, 4))
+        )
+    if finding.detail and (finding.severity == "suspect" or finding.kind == NO_PICTURES):
+        shown.append(Padding(Text(safe(finding.detail), "dim"), (0, 0, 0, 4)))
     return Padding(Group(*shown), (0, 0, 0, 2))

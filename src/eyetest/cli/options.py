@@ -64,6 +64,7 @@ def read_options(
     answers: str | None = None,
     drop: list[str] | None = None,
     allow_missing_gold: bool = False,
+    allow_missing_pictures: bool = False,
 ) -> ReadOptions:
     """The user's words about a file, checked."""
     if format_name:
@@ -79,6 +80,7 @@ def read_options(
         answers=answers,
         drop=tuple(drop or ()),
         gold_required=not allow_missing_gold,
+        pictures_required=not allow_missing_pictures,
     )
 
 

@@ -1,10 +1,10 @@
 """Mend what can be mended without touching a gold: repeats, malformed options, golds that crowd at one letter.
 
 Nothing is invented and no gold is changed. An option goes only if it is a distractor and the item survives it; an
-item goes only if it repeats another to the letter; options change places only where no text depends on their order.
+item goes only if it repeats another to the letter and shows the same pictures, so none goes where pictures are not
+here; options change places only where no text depends on their order.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,16 +15,9 @@ import numpy as np
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.probes.duplicate_items import comparable, item_key
 from eyetest.probes.option_faults import empty_options, lost_options, repeated_options
+from eyetest.probes.option_order import can_reorder
 from eyetest.probes.subject import Subject, by_option_count
 from eyetest.records import Choice, Item, Lineage, letter
-
-_TIED_TO_ORDER = re.compile(
-    r"\b(?:all|none|both|neither|either|any|each) (?:of (?:the |these|them|those|above)|are|is)\b"
-    r"|\b(?:above|below)\b",
-    re.IGNORECASE,
-)
-_NAMES_LETTERS = re.compile(r"\b[A-J]\)?\s*(?:and|or|&|,|/|\+)\s*\(?[A-J]\b|\b(?:only|both|not) \(?[A-J]\b")
-_NAMES_OPTIONS = re.compile(r"\b(?:[Oo]ption|[Cc]hoice|[Aa]nswer|[Ss]tatement)s?\s*\(?[A-J]\b|\([A-J]\)")
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,13 +48,6 @@ def repair_benchmark(
                 item = msgspec.structs.replace(item, lineage=(*item.lineage, made))  # noqa: PLW2901
             writer.adopt(item, benchmark)
     return repairs
-
-
-def can_reorder(item: Item) -> bool:
-    """Whether no text of the item depends on the order of its options."""
-    if item.group or _NAMES_OPTIONS.search(item.question) or _NAMES_OPTIONS.search(item.hint):
-        return False
-    return not any(_TIED_TO_ORDER.search(c.text) or _NAMES_LETTERS.search(c.text) for c in item.choices)
 
 
 def _without_repeats(items: Sequence[Item], repairs: list[Repair]) -> list[Item]:

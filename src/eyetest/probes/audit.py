@@ -1,14 +1,16 @@
 """Run probes over a benchmark and decide, for all their tests together, which ones hold."""
 
 from collections.abc import Sequence
+from typing import get_args
 
 import msgspec
 
 from eyetest.probes import PROBES, Probe
 from eyetest.probes.subject import Subject
-from eyetest.records import Finding, Verdict
+from eyetest.records import NO_PICTURES, Finding, Severity, Verdict
 
-_ORDER = {"bad": 0, "suspect": 1, "note": 2, "sound": 3}
+ORDER = {severity: rank for rank, severity in enumerate(get_args(Severity))}
+"""The gravest first."""
 _RANK = {"drop": 0, "fix": 1, "review": 2, "keep": 3}
 
 
@@ -23,11 +25,23 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     probes: tuple[str, ...]
     findings: tuple[Finding, ...]
     item_scores: dict[str, dict[str, float]] = {}
+    left_out: tuple[str, ...] = ()
+    """Probes that were not asked for, so that what they look for was not tested."""
 
     @property
     def alarms(self) -> tuple[Finding, ...]:
         """Findings that call for something."""
         return tuple(finding for finding in self.findings if finding.severity in ("bad", "suspect"))
+
+    @property
+    def untested(self) -> tuple[Finding, ...]:
+        """What could not be tested, and why."""
+        return tuple(finding for finding in self.findings if finding.severity == "untested")
+
+    @property
+    def blindness(self) -> Finding | None:
+        """What has to be said before all else, where no picture is here."""
+        return next((finding for finding in self.findings if finding.kind == NO_PICTURES), None)
 
     def verdicts(self, item_ids: Sequence[str]) -> list[Verdict]:
         """One row an item a finding it is in, and one ``keep`` for every item that is in none."""
@@ -71,11 +85,15 @@ def run_audit(subject: Subject, names: Sequence[str] = (), extra: Sequence[Probe
         level=subject.thresholds.level,
         seed=subject.seed,
         probes=tuple(probe.name for probe in probes),
-        findings=tuple(
-            sorted(hold(found, subject.thresholds.level), key=lambda f: (_ORDER[f.severity], -len(f.items)))
-        ),
+        findings=tuple(sorted(hold(found, subject.thresholds.level), key=gravest_first)),
         item_scores=subject.item_scores,
+        left_out=tuple(name for name in PROBES if PROBES[name] not in probes),
     )
+
+
+def gravest_first(finding: Finding) -> tuple[bool, int, int]:
+    """How findings are sorted. That no picture is here comes first, for it limits all that follows."""
+    return (finding.kind != NO_PICTURES or finding.severity != "bad", ORDER[finding.severity], -len(finding.items))
 
 
 def hold(findings: Sequence[Finding], level: float) -> list[Finding]:

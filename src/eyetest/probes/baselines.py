@@ -6,7 +6,7 @@ from typing import Any
 
 from eyetest.measures.stats.guessing import guessing
 from eyetest.measures.stats.luck import uneven
-from eyetest.probes.subject import Subject, percent
+from eyetest.probes.subject import Subject, no_choices, percent
 from eyetest.probes.words import normalise
 from eyetest.records import Finding, Item, letter
 
@@ -24,6 +24,7 @@ class Baselines:
         """The baselines as a note, and a test of each set of options that recurs."""
         items = subject.choice_items
         if not items:
+            yield no_choices(self.name, subject)
             return
         overall = baseline(items)
         by_tag = {

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from PIL import Image as Pillow
 
 from eyetest.benchmarks import ImageStore
+from eyetest.probes.duplicate_items import repeats_on_copies
 from eyetest.probes.pictures import (
     CLOSE_SIDE,
     UNREADABLE,
@@ -37,7 +38,7 @@ from eyetest.probes.pictures import (
     open_small,
     picture_facts,
 )
-from eyetest.probes.subject import Subject
+from eyetest.probes.subject import Subject, no_pictures
 from eyetest.records import Finding, ImageRef, Severity
 
 _NAME = "duplicate-images"
@@ -56,10 +57,12 @@ class DuplicateImages:
         """Identical and near-identical pictures, within the benchmark, across its splits and with another one."""
         gallery = _Gallery(subject)
         if not gallery.own:
+            yield no_pictures(_NAME, "copies of pictures were not looked for")
             return
         copies = find_copies(gallery)
         yield from _identical(gallery)
         yield _near_identical(gallery, copies)
+        yield from repeats_on_copies(subject.items, copies.groups)
         yield from _across_splits(gallery, copies)
         if subject.against:
             yield _in_other(gallery, copies, subject.against.benchmark.manifest.name)

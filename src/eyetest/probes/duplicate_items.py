@@ -1,12 +1,13 @@
 """Questions that are asked twice, within a benchmark, across its splits, or in another benchmark."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
-from eyetest.probes.subject import Subject, hash_text
+from eyetest.probes.subject import Subject, has_its_pictures, hash_text, no_pictures
 from eyetest.probes.words import normalise, overlap, shingles
-from eyetest.records import Finding, Item
+from eyetest.records import PLACEHOLDER, Finding, Item
 from eyetest.wording import counted, listed
 
 Key = tuple[object, ...]
@@ -24,6 +25,7 @@ class DuplicateItems:
     def run(self, subject: Subject) -> Iterator[Finding]:
         """Exact repeats, repeats with another gold, near repeats, and repeats across splits or benchmarks."""
         items = comparable(subject.items)
+        yield from _not_compared(subject, len(items))
         same = _grouped(items, question_key)
         yield from _contradicting(same)
         yield from _duplicates(_grouped(items, item_key))
@@ -33,22 +35,43 @@ class DuplicateItems:
             yield from _in_other(items, subject.against)
 
 
-def comparable(items: Sequence[Item]) -> list[Item]:
-    """Items of which all is known. Where pictures belong to a benchmark but are missing, words alone tell nothing."""
-    illustrated = any(item.images or item.image_numbers for item in items)
-    return [item for item in items if item.images or not illustrated]
+def comparable(items: Iterable[Item]) -> list[Item]:
+    """Items whose pictures are all here. Of others nobody knows what they show, and words alone tell nothing."""
+    return [item for item in items if has_its_pictures(item)]
 
 
-def question_key(item: Item) -> Key:
-    """Two items with this key in common ask the same of the same pictures, with the same options in any order."""
-    options = tuple(sorted(normalise(choice.text) for choice in item.choices))
-    pictures = tuple(image.sha256 for image in item.images)
-    return (normalise(item.question), normalise(item.hint), options, pictures, item.history)
+def _not_compared(subject: Subject, compared: int) -> Iterator[Finding]:
+    if not compared:
+        yield no_pictures(DuplicateItems.name, "repeated questions were not looked for, since pictures may differ")
+    elif left := len(subject.items) - compared:
+        yield Finding(
+            probe=DuplicateItems.name,
+            kind="not-compared",
+            severity="note",
+            title=f"{counted(left, 'item')} not compared with others, for lack of pictures",
+            detail="Two questions of the same words may show different pictures.",
+            numbers={"items": left},
+        )
+
+
+def question_key(item: Item, one_of: Mapping[str, str] = MappingProxyType({})) -> Key:
+    """Two items with this key in common ask the same of the same pictures, with the same options in any order.
+
+    ``one_of`` names, for pictures that are copies of each other, the one that stands for all.
+    """
+    options = tuple(sorted(_said(choice.text) for choice in item.choices))
+    pictures = tuple(one_of.get(image.sha256, image.sha256) for image in item.images)
+    return (_said(item.question), _said(item.hint), options, pictures, item.history)
+
+
+def _said(text: str) -> str:
+    """A text in the spelling in which it is compared: ``<image1>`` and ``<image 1>`` show the same."""
+    return normalise(PLACEHOLDER.sub(r"<image \1>", text))
 
 
 def item_key(item: Item) -> Key:
     """Two items with this key in common are the same item."""
-    gold = tuple(sorted(normalise(choice.text) for choice in item.choices if choice.correct))
+    gold = tuple(sorted(_said(choice.text) for choice in item.choices if choice.correct))
     return (*question_key(item), gold, tuple(sorted(normalise(reference) for reference in item.references)))
 
 
@@ -76,6 +99,34 @@ def _duplicates(groups: list[list[Item]]) -> Iterator[Finding]:
         yield _finding("duplicate-items", groups, evidence, severity="bad", verdict="drop",
                        title=f"{counted(extra, 'repeat')} of another item, in {counted(len(groups), 'group')}",
                        detail="Same question, options, pictures and gold. `--fix` keeps the first.")  # fmt: skip
+
+
+def repeats_on_copies(items: Iterable[Item], copies: Iterable[Sequence[str]]) -> Iterator[Finding]:
+    """The same question, with its options in any order, on pictures of other bytes that show the same."""
+    one_of = {picture: group[0] for group in copies for picture in group}
+    known = [item for item in comparable(items) if any(image.sha256 in one_of for image in item.images)]
+    groups = [
+        group
+        for group in _grouped(known, lambda item: question_key(item, one_of))
+        if len({question_key(item) for item in group}) > 1
+    ]
+    if groups:
+        evidence = {
+            item.id: f"asks what {listed(o.id for o in group if o is not item)} asks; gold: {_gold(item)}"
+            for group in groups
+            for item in group
+        }
+        yield _finding(
+            "repeats-on-copied-images",
+            groups,
+            evidence,
+            severity="bad",
+            verdict="review",
+            probe="duplicate-images",
+            title=f"{counted(len(groups), 'question')} asked again on a copy of the picture",
+            detail="Same words and options, perhaps in another order; the pictures show the same in other bytes. "
+            "`--fix` leaves them, since that pictures show the same is a judgement.",
+        )
 
 
 def _across_splits(same: list[list[Item]]) -> Iterator[Finding]:
@@ -113,7 +164,7 @@ def _in_other(items: Sequence[Item], other: Subject) -> Iterator[Finding]:
 
 
 def _near(subject: Subject, items: Sequence[Item], exact: set[str]) -> Iterator[Finding]:
-    """Nearly the same words about the same picture; without pictures, nearly the same words and options."""
+    """Nearly the same words about the same picture."""
     level = subject.thresholds.text.near_duplicate
     pairs = []
     for one, other in _candidates(subject, items):
@@ -136,8 +187,8 @@ def _candidates(subject: Subject, items: Sequence[Item]) -> Iterator[tuple[Item,
     by_picture: dict[tuple[str, ...], list[Item]] = {}
     for item in items:
         by_picture.setdefault(tuple(image.sha256 for image in item.images), []).append(item)
-    for pictures, group in by_picture.items():
-        if len(group) > 50 or not pictures:
+    for group in by_picture.values():
+        if len(group) > 50:
             yield from _by_words(subject, group)
         else:
             yield from ((one, other) for i, one in enumerate(group) for other in group[i + 1 :])
@@ -176,13 +227,12 @@ def _gold(item: Item) -> str:
 
 def _finding(kind: str, groups: list[list[Item]], evidence: dict[str, str], **rest: str) -> Finding:
     return Finding(
-        probe=DuplicateItems.name,
         kind=kind,
         items=tuple(evidence),
         groups=tuple(tuple(item.id for item in group) for group in groups),
         evidence=evidence,
         numbers={"groups": len(groups), "items": len(evidence)},
-        **rest,  # type: ignore[arg-type]
+        **({"probe": DuplicateItems.name} | rest),  # type: ignore[arg-type]
     )
 
 

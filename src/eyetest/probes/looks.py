@@ -1,14 +1,15 @@
 """Can the gold be guessed from how options look: the longest, the most precise, the one in the middle?
 
 Each habit is tested as a guesser would use it. In an item where only some options show the trait, luck alone puts
-the gold among them with a known chance; over all items the hits are compared with that. Sets of options that recur
+the gold among them with a known chance; over all items the hits are compared with that, to both sides: golds that
+avoid a trait rule options out. Sets of options that recur
 (yes and no, the same four colours) are left out here: there it would only measure which answer is frequent.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from eyetest.measures.stats.luck import at_least
+from eyetest.measures.stats.luck import as_odd
 from eyetest.probes.subject import Subject, percent, too_few
 from eyetest.probes.words import decimals, normalise, quantity, words
 from eyetest.records import Finding, Item
@@ -95,16 +96,18 @@ class Looks:
             chances = [len(found) / len(item.choices) for item, found in told]
             hits = [item.id for item, found in told if item.gold[0] in found]
             expected = sum(chances)
+            avoids = len(hits) < expected
             yield Finding(
                 probe=self.name,
                 kind=f"gold-{kind}",
                 severity="suspect",
                 verdict="keep",
-                title=f"The gold is {what} in {percent(len(hits) / len(told))} of {len(told):,} items; "
-                f"{percent(expected / len(told))} by luck",
-                detail="A guesser who knows this habit needs no picture.",
-                items=tuple(hits),
-                p=at_least(len(hits), chances),
+                title=f"The gold is {what} in {'only ' if avoids else ''}{percent(len(hits) / len(told))} "
+                f"of {len(told):,} items; {percent(expected / len(told))} by luck",
+                detail="A guesser who knows this habit "
+                + ("rules options out without a picture." if avoids else "needs no picture."),
+                items=() if avoids else tuple(hits),
+                p=as_odd(len(hits), chances),
                 numbers={"n": len(told), "hits": len(hits), "expected": expected},
             )
 

@@ -3,10 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS, is_picture_file
+from eyetest.errors import short
 from eyetest.probes.option_faults import empty_options, lost_options, repeated_options
 from eyetest.probes.pictures import picture_facts
-from eyetest.probes.subject import Subject
-from eyetest.records import Finding, Item, Severity, VerdictKind, letter
+from eyetest.probes.subject import Subject, names_pictures
+from eyetest.records import NO_PICTURES, Finding, Item, Severity, VerdictKind, letter
+from eyetest.wording import counted, listed
 
 _MAYBE_A_VALUE = {"none", "na", "n/a"}
 
@@ -25,8 +28,11 @@ class Malformed:
         items = subject.items
         yield from self._options(items)
         yield from self._golds(items)
-        yield from self._pictures(items)
-        yield from self._sights(subject)
+        if subject.shows_pictures:
+            yield from self._pictures(items)
+            yield from self._sights(subject)
+        elif items:
+            yield _without_pictures(items)
 
     def _options(self, items: list[Item]) -> Iterator[Finding]:
         lost = {item.id: _named(item, found) for item in items if (found := lost_options(item))}
@@ -62,6 +68,8 @@ class Malformed:
 
     def _pictures(self, items: list[Item]) -> Iterator[Finding]:
         absent = {
+            item.id: f"names {short(named)}, which is not here" for item in items if (named := _absent_picture(item))
+        } | {
             item.id: f"names image {max(item.image_numbers)}, has {len(item.images)}"
             for item in items
             if any(number > len(item.images) or number < 1 for number in item.image_numbers)
@@ -71,7 +79,7 @@ class Malformed:
         )
         share = sum(bool(item.images) for item in items) / max(len(items), 1)
         if 0.5 <= share < 1:
-            bare = {item.id: "no picture" for item in items if not item.images and not item.image_numbers}
+            bare = {item.id: "no picture" for item in items if not item.images and item.id not in absent}
             yield from _found("no-image", "suspect", "review", bare, "no picture, where most items have one", "")
         unused = {
             item.id: f"{len(item.images)} pictures, named: {', '.join(map(str, item.image_numbers))}"
@@ -118,6 +126,33 @@ def _found(
             evidence=seen,
             numbers={"items": len(seen)},
         )
+
+
+def _absent_picture(item: Item) -> str:
+    """The file or address that an item without pictures gives for its picture. A mere id may belong to anything."""
+    named = names_pictures(item)
+    return next((n for tag, n in named.items() if tag in KNOWN_COLUMNS["images"] or is_picture_file(n)), "")
+
+
+def _without_pictures(items: list[Item]) -> Finding:
+    """Said before anything else: whoever reads on should know that no probe saw a picture."""
+    named = Counter(where for item in items for where in names_pictures(item))
+    naming = sum(bool(names_pictures(item)) for item in items)
+    if named:
+        title = f"No picture is here, and {naming:,} of {counted(len(items), 'item')} name one"
+        title += f" ({listed(named, 3)}): nothing that needs pictures was tested"
+    else:
+        title = "No item has a picture, and no column names one: nothing that needs pictures was tested"
+    return Finding(
+        probe=Malformed.name,
+        kind=NO_PICTURES,
+        severity="bad" if named else "untested",
+        verdict="keep",
+        title=title,
+        detail="Repeats, copies and pictures that show nothing were not looked for, and `--fix` removes no item. "
+        "Put the pictures where the file names them, or say where they are: `--images DIR`, `--map images=COLUMN`.",
+        numbers={"items": len(items), "naming": naming},
+    )
 
 
 def _named(item: Item, positions: list[int]) -> str:

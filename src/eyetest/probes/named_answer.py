@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from eyetest.measures.stats.luck import at_least
-from eyetest.probes.subject import Subject, percent
+from eyetest.measures.stats.luck import as_odd
+from eyetest.probes.subject import Subject, no_choices, percent
 from eyetest.probes.words import contains_phrase, quantity, words
 from eyetest.records import Finding, Item
 
@@ -16,28 +16,37 @@ class NamedAnswer:
 
     def run(self, subject: Subject) -> Iterator[Finding]:
         """The items, and a test of whether the named option is the gold more often than luck makes it."""
+        if not subject.choice_items:
+            yield no_choices(self.name, subject)
+            return
         shortest = subject.thresholds.text.shortest_answer
         named = [
             (item, only) for item in subject.choice_items if (only := only_named_option(item, shortest)) is not None
         ]
         golds = [item for item, only in named if item.gold[0] == only]
-        if not golds:
+        if not named:
+            title = "No question names just one of its options"
+            yield Finding(probe=self.name, kind="answer-in-question", severity="sound", title=title)
             return
         others = [item for item, only in named if item.gold[0] != only]
         by_luck = sum(1 / (len(item.choices) - 1) for item in others)
         chances = [1 / len(item.choices) for item, _ in named]
+        avoids = len(golds) < sum(chances)
         evidence = {item.id: f'the question says "{item.choices[item.gold[0]].text}"' for item in golds}
         yield Finding(
             probe=self.name,
             kind="answer-in-question",
             severity="suspect",
             verdict="review",
-            title=f"{len(golds):,} times the question names its answer and no other option; {by_luck:.0f} by luck",
+            title=f"Of {len(named):,} questions that name just one option, that is the gold in only "
+            f"{percent(len(golds) / len(named))}; {percent(sum(chances) / len(named))} by luck"
+            if avoids
+            else f"{len(golds):,} times the question names its answer and no other option; {by_luck:.0f} by luck",
             detail=f"Where a question names exactly one option, it is the gold in {percent(len(golds) / len(named))} "
             "of cases. What luck does is estimated from questions that name one wrong option.",
-            items=tuple(evidence),
-            evidence=evidence,
-            p=at_least(len(golds), chances),
+            items=() if avoids else tuple(evidence),
+            evidence={} if avoids else evidence,
+            p=as_odd(len(golds), chances),
             numbers={"named": len(named), "gold": len(golds), "by_luck": by_luck},
         )
 

@@ -26,16 +26,16 @@ class Positions:
                 continue
             counted = Counter(item.gold[0] for item in items)
             counts = [counted[position] for position in range(options)]
-            top = max(range(options), key=counts.__getitem__)
-            share, expected = counts[top] / len(items), 1 / options
+            oddest = max(range(options), key=lambda position: abs(counts[position] - len(items) / options))
+            share, expected = counts[oddest] / len(items), 1 / options
             yield Finding(
                 probe=self.name,
                 kind=f"gold-position-{options}",
                 severity="suspect",
                 verdict="fix",
-                title=f"The gold is {letter(top)} in {percent(share)} of the {len(items):,} items with {options} "
+                title=f"The gold is {letter(oddest)} in {percent(share)} of the {len(items):,} items with {options} "
                 f"options; {percent(expected)} if spread evenly",
-                detail="Always answering one letter beats luck. `--fix` reorders options to spread the golds.",
+                detail="Answering one letter always, or never, beats luck. `--fix` reorders options to spread golds.",
                 p=uneven(counts, subject.rng("positions", options)),
                 numbers={"options": options, "positions": counts, "expected": len(items) / options, "n": len(items)},
             )

@@ -355,7 +355,7 @@ def _too_few(found: int, least: int) -> Finding:
     return Finding(
         probe=NAME,
         kind="too-few-to-learn",
-        severity="note",
+        severity="untested",
         title=f"{found} choice items are too few to learn shortcuts from",
         detail=f"At least {least} with one gold each, on two or more unrelated pictures, are needed.",
         numbers={"n": found, "least": least},

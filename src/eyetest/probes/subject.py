@@ -11,8 +11,9 @@ import numpy as np
 import yaml
 
 from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks.rows.layout import named_pictures
 from eyetest.errors import InputError, nearest
-from eyetest.records import Finding, Item
+from eyetest.records import NO_PICTURES, Finding, Item
 
 Progress = Callable[[str, float], None]
 
@@ -106,6 +107,11 @@ class Subject:
         return list(self.benchmark)
 
     @cached_property
+    def shows_pictures(self) -> bool:
+        """Whether a single picture is here at all."""
+        return any(item.images for item in self.items)
+
+    @cached_property
     def choice_items(self) -> list[Item]:
         """Items with two or more options and exactly one gold: those on which luck has a known chance."""
         return [item for item in self.items if len(item.choices) > 1 and len(item.gold) == 1]
@@ -129,12 +135,47 @@ def by_option_count(items: Iterable[Item]) -> dict[int, list[Item]]:
     return dict(sorted(found.items()))
 
 
+def has_its_pictures(item: Item) -> bool:
+    """Whether all pictures of an item are here. Where one is not, nobody knows whether two items show the same."""
+    return bool(item.images) and all(1 <= number <= len(item.images) for number in item.image_numbers)
+
+
+def names_pictures(item: Item) -> dict[str, str]:
+    """How an item without pictures says that it has some, by where it says so: a text, or a tag of the source."""
+    if item.images:
+        return {}
+    return named_pictures(item.tags) | ({"placeholders": "<image …>"} if item.image_numbers else {})
+
+
+def untested(probe: str, kind: str, title: str, detail: str = "", **numbers: int) -> Finding:
+    """What a probe says that could not test, so that silence is not taken for soundness."""
+    return Finding(probe=probe, kind=kind, severity="untested", title=title, detail=detail, numbers=numbers)
+
+
 def too_few(probe: str, subject: "Subject") -> Finding:
-    """What a probe says that had nothing to test, so that silence is not taken for soundness."""
-    least = subject.thresholds.min_items
-    return Finding(
-        probe=probe, kind="too-few", severity="note", title=f"Too few items to test {probe}: {least} are needed"
+    """What a probe says that has too few choice items to test."""
+    least, here = subject.thresholds.min_items, len(subject.choice_items)
+    if not here:
+        return no_choices(probe, subject)
+    return untested(
+        probe,
+        "too-few",
+        f"Too few items to test {probe}: {least} of a kind are needed",
+        f"{here:,} items have options and one gold.",
+        n=here,
+        least=least,
     )
+
+
+def no_choices(probe: str, subject: "Subject") -> Finding:
+    """What a probe of options says of a benchmark that offers none."""
+    title = f"No item has two options and one gold: {probe} has nothing to test"
+    return untested(probe, "no-choices", title, items=len(subject.items))
+
+
+def no_pictures(probe: str, what: str) -> Finding:
+    """What a probe of pictures says of a benchmark that has none here."""
+    return untested(probe, NO_PICTURES, f"No picture is here: {what}")
 
 
 def percent(share: float) -> str:

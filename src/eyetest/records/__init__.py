@@ -1,7 +1,7 @@
 """What flows through eyetest: frozen values, no I/O."""
 
 from eyetest.records.condition import BLIND_SIGHTS, Condition
-from eyetest.records.finding import Finding, Severity
+from eyetest.records.finding import NO_PICTURES, Finding, Severity
 from eyetest.records.item import (
     IMAGE_FORMATS,
     MAX_CHOICES,
@@ -58,6 +58,7 @@ __all__ = [
     "GIVEN",
     "IMAGE_FORMATS",
     "MAX_CHOICES",
+    "NO_PICTURES",
     "PLACEHOLDER",
     "REVERSED",
     "RUN_VERSION",

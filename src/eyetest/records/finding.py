@@ -6,8 +6,11 @@ import msgspec
 
 from eyetest.records.tables import VerdictKind
 
-Severity = Literal["bad", "suspect", "note", "sound"]
-"""``bad`` breaks items, ``suspect`` deserves a look, ``note`` is worth knowing, ``sound`` was tested and held."""
+Severity = Literal["bad", "suspect", "untested", "note", "sound"]
+"""``bad`` breaks items, ``suspect`` deserves a look, ``untested`` could not be tested, ``note`` is worth knowing,
+``sound`` was tested and held. From the gravest to the least."""
+NO_PICTURES = "no-pictures"
+"""The kind of every finding that says: no picture is here, so what needs pictures was not tested."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

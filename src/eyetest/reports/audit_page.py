@@ -9,8 +9,8 @@ import msgspec
 
 from eyetest.benchmarks import Benchmark
 from eyetest.probes import PROBES
-from eyetest.probes.audit import Audit
-from eyetest.records import Finding, Item
+from eyetest.probes.audit import ORDER, Audit, gravest_first
+from eyetest.records import Finding, Item, Severity
 from eyetest.reports.album import Album
 from eyetest.reports.cards import Shown, show_item
 from eyetest.reports.finding_figures import Figures, figures
@@ -19,8 +19,7 @@ from eyetest.reports.wording import clip
 from eyetest.version import __version__
 from eyetest.wording import counted
 
-_ORDER = {"bad": 0, "suspect": 1, "note": 2, "sound": 3}
-_WORDS = {"bad": "Bad", "suspect": "Suspect", "note": "Note", "sound": "Sound"}
+_WORDS = {"bad": "Bad", "suspect": "Suspect", "untested": "Not tested", "note": "Note", "sound": "Sound"}
 _VERDICTS = ("drop", "fix", "review")
 _IN_GROUP = 4
 _IN_NOTE = 3
@@ -58,7 +57,7 @@ class Tile(msgspec.Struct, frozen=True, kw_only=True):
     """One probe in the report card."""
 
     name: str
-    severity: str
+    severity: Severity
     word: str
     figure: str
     unit: str
@@ -67,20 +66,21 @@ class Tile(msgspec.Struct, frozen=True, kw_only=True):
 
 def _contents(audit: Audit, benchmark: Benchmark, most_items: int) -> dict[str, Any]:
     """Everything the template shows, in the order it shows it."""
-    findings = sorted(audit.findings, key=lambda f: (_ORDER[f.severity], -len(f.items)))
+    findings = sorted(audit.findings, key=gravest_first)
     anchored = [(f"finding-{number}", finding) for number, finding in enumerate(findings, 1)]
     entries = _entries(audit, benchmark, anchored, album := Album(benchmark), most_items)
     flagged = {item for finding in audit.alarms if finding.verdict != "keep" for item in finding.items}
     return {
         "audit": audit,
         "counts": benchmark.manifest.counts,
-        "overall": min((f.severity for f in audit.alarms), key=_ORDER.__getitem__, default="sound"),
+        "overall": min((f.severity for f in audit.alarms), key=ORDER.__getitem__, default="sound"),
         "headline": _headline(audit, len(flagged)),
         "suggested": _suggested(audit),
         "tiles": sorted(
-            (_tile(name, anchored) for name in _probe_names(audit)), key=lambda tile: _ORDER[tile.severity]
+            (_tile(name, anchored) for name in _probe_names(audit)), key=lambda tile: ORDER[tile.severity]
         ),
         "alarms": [entry for entry in entries if entry.finding.severity in ("bad", "suspect")],
+        "untested": [entry for entry in entries if entry.finding.severity == "untested"],
         "notes": [entry for entry in entries if entry.finding.severity == "note"],
         "sound": [entry for entry in entries if entry.finding.severity == "sound"],
         "tests": sum(finding.is_test for finding in findings),
@@ -151,10 +151,18 @@ def _exhibit(group: tuple[str, ...], finding: Finding, audit: Audit, items: dict
 
 
 def _headline(audit: Audit, flagged: int) -> str:
+    if audit.blindness:
+        return f"{audit.blindness.title}. {_rest_of_headline(audit, flagged)}"
+    return _rest_of_headline(audit, flagged)
+
+
+def _rest_of_headline(audit: Audit, flagged: int) -> str:
     tests = [finding for finding in audit.findings if finding.is_test]
     alarmed = sum(finding.severity in ("bad", "suspect") for finding in tests)
     if not audit.alarms:
         held = f"all {len(tests):,} tests held" if len(tests) > 1 else "no test raised an alarm"
+        if not tests:
+            held = "nothing was tested, for lack of items or of probes that test"
         return f"Nothing calls for attention among {counted(audit.items, 'item')}; {held}."
     need = "needs" if flagged == 1 else "need"
     words = (
@@ -184,7 +192,7 @@ def _tile(name: str, anchored: list[tuple[str, Finding]]) -> Tile:
     """A probe at a glance: the worst that it found, in one number."""
     own = [(anchor, finding) for anchor, finding in anchored if finding.probe == name]
     alarms = [finding for _, finding in own if finding.severity in ("bad", "suspect")]
-    severity = own[0][1].severity if own else "sound"
+    severity: Severity = own[0][1].severity if own else "sound"
     items = {item for finding in alarms if finding.verdict != "keep" for item in finding.items}
     tests = sum(finding.is_test for _, finding in own)
     notes = sum(finding.severity == "note" for _, finding in own)
@@ -193,6 +201,8 @@ def _tile(name: str, anchored: list[tuple[str, Finding]]) -> Tile:
         figure, unit = f"{len(items):,}", "item" if len(items) == 1 else "items"
     elif alarms:
         figure, unit = f"{len(alarms):,}", "alarm" if len(alarms) == 1 else "alarms"
+    elif own and all(finding.severity == "untested" for _, finding in own):
+        figure, unit = "–", "not tested"
     elif notes:
         figure, unit = f"{notes:,}", "note" if notes == 1 else "notes"
     elif tests:

@@ -28,13 +28,14 @@ class Probed:
         assert case.stage.probe is not None
         assert case.benchmark is not None
         audit = run_audit(Subject(case.benchmark, seed=case.seed), [case.stage.probe])
+        nothing = next((f"not tested: {finding.title}" for finding in audit.untested), "nothing found")
         found: dict[str, Verdict] = {}
         for row in audit.verdicts([item.id for item in case.items]):
             found.setdefault(row.item, row)
         for item in case.items:
             alarm = found.get(item.id)
             if alarm is None or alarm.verdict == "keep":
-                yield case.verdict(item.id, "keep", f"{case.stage.probe}: nothing found")
+                yield case.verdict(item.id, "keep", f"{case.stage.probe}: {nothing}")
             else:
                 verdict, reason = case.stage.then or alarm.verdict, f"{case.stage.probe}: {alarm.reason}"
                 yield case.verdict(item.id, verdict, reason, p=alarm.p, evidence={"found": alarm.evidence})

@@ -92,7 +92,7 @@ def is_picture_column(name: str) -> bool:
 def named_pictures(tags: dict[str, Any]) -> dict[str, str]:
     """The names of pictures among an item's tags, by tag: by what the tag is called or by what it says."""
     return {
-        name: str(value)
+        name: str(value[0] if isinstance(value, list) else value)
         for name, value in tags.items()
         if _is_name(value) and (is_picture_column(name) or is_picture_file(value))
     }

@@ -44,15 +44,36 @@ def split_marks(options: Sequence[str], names: Sequence[str] = ()) -> Marked | N
         expected = [tuple(mark(position) for position in range(len(options)))]
         if kind == "[A-Z]" and names:
             expected.append(tuple(names))
-        for style in _STYLES if kind.startswith(r"\d") else (*_STYLES, *_LETTER_STYLES):
-            if style == _TIGHT and len(options) < _FEWEST_TIGHT:
-                continue
-            found = [re.match(r"\s*" + style.format(kind), option) for option in options]
-            if None not in found and tuple(match[1] for match in found if match) in expected:
-                rests = tuple(option[match.end() :] for option, match in zip(options, found, strict=True) if match)
-                if _say_something(rests):
-                    return Marked(tuple(match[1] for match in found if match), rests)
+        for style in _styles(kind, len(options)):
+            found = _matched(options, kind, style)
+            marks = tuple(match[1] for match in found)
+            rests = tuple(match.string[match.end() :] for match in found)
+            if marks in expected and _say_something(rests):
+                return Marked(marks, rests)
     return None
+
+
+def bring_marks(options: Sequence[str]) -> bool:
+    """Whether all options bring marks in one style, each its own and perhaps in another order than they stand."""
+    if len(options) < 2:
+        return False
+    for kind, mark in _MARKS:
+        expected = sorted(mark(position) for position in range(len(options)))
+        for style in _styles(kind, len(options)):
+            found = _matched(options, kind, style)
+            if sorted(match[1] for match in found) == expected:
+                return _say_something([match.string[match.end() :] for match in found])
+    return False
+
+
+def _styles(kind: str, options: int) -> list[str]:
+    letters = [] if kind.startswith(r"\d") else list(_LETTER_STYLES)
+    return [style for style in (*_STYLES, *letters) if style != _TIGHT or options >= _FEWEST_TIGHT]
+
+
+def _matched(options: Sequence[str], kind: str, style: str) -> list[re.Match[str]]:
+    pattern = re.compile(r"\s*" + style.format(kind))
+    return [match for option in options if (match := pattern.match(option))]
 
 
 def _say_something(rests: Sequence[str]) -> bool:

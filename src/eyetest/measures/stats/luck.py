@@ -21,6 +21,12 @@ def at_least(hits: int, chances: Sequence[float]) -> float:
     return float(stats.norm.sf((hits - 0.5 - mean) / spread)) if spread else float(hits <= mean)
 
 
+def as_odd(hits: int, chances: Sequence[float]) -> float:
+    """The chance of a number of hits at least this far from what is expected, be it too many or too few."""
+    too_many, too_few = at_least(hits, chances), at_least(len(chances) - hits, [1 - chance for chance in chances])
+    return min(1.0, 2 * min(too_many, too_few))
+
+
 def uneven(counts: Sequence[int], rng: np.random.Generator) -> float:
     """The chance of counts at least this uneven where all are equally likely; simulated where they are few."""
     total, kinds = sum(counts), len(counts)

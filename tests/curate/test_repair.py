@@ -13,20 +13,22 @@ from eyetest.curate.repair import can_reorder
 from eyetest.probes import Subject
 from eyetest.probes.audit import run_audit
 from eyetest.records import Choice, Item, Manifest
-from tests.probes.generated import clean, plant_position
+from tests.probes.generated import InMemory, clean, picture, plant_position
 
+PICTURE = picture(3)
 QUICK = ["malformed", "positions", "duplicate-items"]
 
 
 def written(to: Path, items: list[Item]) -> Benchmark:
     with BenchmarkWriter(to, Manifest(name="b"), gold_required=False) as writer:
         for item in items:
-            writer.add(item)
+            writer.adopt(item, InMemory([]))  # type: ignore[arg-type]
     return Benchmark(to)
 
 
 def spoilt() -> list[Item]:
-    items = plant_position(clean(400, seed=5), 0.5, seed=5)
+    drawn = plant_position(clean(400, seed=5), 0.5, seed=5)
+    items = [msgspec.structs.replace(item, images=(PICTURE,)) for item in drawn]
     items[3] = msgspec.structs.replace(items[3], choices=(*items[3].choices, Choice("nan")))
     items[4] = msgspec.structs.replace(items[4], choices=(*items[4].choices, items[4].choices[0]))
     return [*items, msgspec.structs.replace(items[9], id="copy")]
@@ -63,6 +65,24 @@ def test_order_is_kept_where_a_text_depends_on_it() -> None:
     for tied in ("None of the above", "all of these", "Both A and B", "A and C", "either of them"):
         assert not can_reorder(item("cat", tied)), tied
     assert not can_reorder(item("cat", "dog", question="Why is option A better than (B)?"))
+    assert not can_reorder(item("A", "B", "C"))
+    assert not can_reorder(item("B. sheep", "A. cow"))
+
+
+def test_no_item_goes_where_pictures_are_not_here(tmp_path: Path) -> None:
+    things = ["dog", "cat", "car", "bus", "tree"]
+    items = [
+        Item(
+            id=str(n),
+            question=f"Is there a {things[n % 5]} in the image?",
+            choices=(Choice("yes", n % 2 == 0), Choice("no", n % 2 == 1)),
+            tags={"image_source": f"COCO_val2014_{n // 6:012}"} if n % 3 else {},
+        )
+        for n in range(900)
+    ]
+    before = written(tmp_path / "before", items)
+    assert not [r for r in repair_benchmark(before, tmp_path / "after", rebalance=[2]) if r.change == "removed"]
+    assert len(Benchmark(tmp_path / "after")) == 900
 
 
 texts = st.sampled_from(["cat", "Cat", "dog", "nan", "", "None", "all of the above", "7", "7.0", "bird"])

@@ -64,6 +64,20 @@ def clean(count: int, seed: int, options: int = 4) -> list[Item]:
     return items
 
 
+def flawless(kind: str, count: int, seed: int) -> list[Item]:
+    """Items of one kind (``2``, ``4``, ``10`` options, ``yes-no``, ``numbers``) whose golds nothing tells."""
+    if kind.isdecimal():
+        return clean(count, seed, int(kind))
+    rng = random.Random(f"{kind}/{seed}")
+    items = []
+    for item in clean(count, seed, 4):
+        texts = ["yes", "no"] if kind == "yes-no" else [f"{n / 10:g}" for n in rng.sample(range(1, 5_000), 4)]
+        gold = rng.randrange(len(texts))
+        choices = tuple(Choice(text, i == gold) for i, text in enumerate(texts))
+        items.append(msgspec.structs.replace(item, choices=choices))
+    return items
+
+
 def subject(items: Iterable[Item], seed: int = 0) -> Subject:
     return Subject(InMemory(items), seed=seed)  # type: ignore[arg-type]
 
@@ -112,3 +126,15 @@ def plant_named(items: list[Item], share: float, seed: int) -> tuple[list[Item],
         else:
             made.append(item)
     return made, planted
+
+
+def plant_edges(items: list[Item], share: float, seed: int) -> list[Item]:
+    """Golds at the smallest or the largest number in this share of items, and anywhere in the others."""
+    rng = random.Random(seed)
+    made = []
+    for item in items:
+        texts = [choice.text for choice in item.choices]
+        edge = rng.choice([min(texts, key=float), max(texts, key=float)])
+        gold = edge if rng.random() < share else rng.choice(texts)
+        made.append(msgspec.structs.replace(item, choices=tuple(Choice(text, text == gold) for text in texts)))
+    return made

@@ -1,13 +1,16 @@
 """Probes that say what is, rather than test."""
 
+import io
+import random
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
+from PIL import Image
 from scipy import stats
 
-from eyetest.measures.stats.luck import at_least, uneven
+from eyetest.measures.stats.luck import as_odd, at_least, uneven
 from eyetest.probes.audit import hold, run_audit
 from eyetest.probes.baselines import baseline
 from eyetest.probes.looks import TRAITS
@@ -45,6 +48,8 @@ def test_malformed_items_by_kind() -> None:
         item("single", "cat"),
         item("names", "cat", "dog", question="See <image 2>", images=(IMAGE,)),
         item("unnamed", "cat", "dog", question="See <image 1>", images=(IMAGE, IMAGE)),
+        item("named", "cat", "dog", tags={"image_path": "cats/1.jpg"}),
+        item("told", "cat", "dog", tags={"image_id": 17}),
         item("sound", "cat", "dog", images=(IMAGE,)),
     ]
     kinds = {kind: set(finding.items) for kind, finding in found(items, "malformed").items()}
@@ -56,7 +61,7 @@ def test_malformed_items_by_kind() -> None:
         "none-option": {"none"},
         "missing-gold": {"unlabelled"},
         "one-option": {"single"},
-        "missing-image": {"names"},
+        "missing-image": {"names", "named"},
         "unnamed-image": {"unnamed"},
     }
 
@@ -114,11 +119,12 @@ def test_nearly_equal_questions_about_one_picture() -> None:
 
 def test_items_with_missing_pictures_are_not_compared() -> None:
     items = [item(str(n), "cat", "dog", question="What is in <image 1>?") for n in range(5)]
-    assert found(items, "duplicate-items") == {}
+    (finding,) = found(items, "duplicate-items").values()
+    assert (finding.kind, finding.severity, finding.items) == ("no-pictures", "untested", ())
 
 
-def test_near_duplicates_without_pictures_are_found_among_thousands() -> None:
-    items = clean(3_000, seed=2)
+def test_near_duplicates_are_found_among_thousands_about_one_picture() -> None:
+    items = [msgspec.structs.replace(made, images=(IMAGE,)) for made in clean(3_000, seed=2)]
     copy = msgspec.structs.replace(items[77], id="copy", question=items[77].question.replace("?", " then?"))
     kinds = found([*items, copy], "duplicate-items")
     assert set(kinds["near-duplicate-questions"].items) == {"77", "copy"}
@@ -185,7 +191,7 @@ def test_baselines() -> None:
 def test_silence_is_not_soundness() -> None:
     few = [item(str(n), "cat", "dog") for n in range(5)]
     for probe in ("positions", "looks"):
-        assert [(kind, f.severity) for kind, f in found(few, probe).items()] == [("too-few", "note")]
+        assert [(kind, f.severity) for kind, f in found(few, probe).items()] == [("too-few", "untested")]
 
 
 def test_words() -> None:
@@ -201,3 +207,114 @@ def test_words() -> None:
     ]
     assert contains_phrase(words("The big red bus."), words("Red bus"))
     assert not contains_phrase(words("The bigred bus"), words("red bus"))
+
+
+def test_no_picture_is_said_before_anything_else() -> None:
+    items = [item(str(n), "yes", "no", question="Is it red?", tags={"image_source": f"COCO_{n}"}) for n in range(40)]
+    items.append(item("broken", "cat", "nan", "dog"))
+    audit = run_audit(subject(items))
+    assert (audit.findings[0].kind, audit.findings[0].severity) == ("no-pictures", "bad")
+    assert "image_source" in audit.findings[0].title
+    assert audit.findings[0].numbers == {"items": 41, "naming": 40}
+    tested = {finding.probe for finding in audit.findings if finding.severity != "untested"}
+    assert not tested & {"duplicate-items", "duplicate-images"}
+    assert {finding.probe for finding in audit.untested} >= {"duplicate-items", "duplicate-images", "shortcuts"}
+    assert {verdict.item for verdict in audit.verdicts([i.id for i in items]) if verdict.verdict == "drop"} == set()
+
+
+def test_probes_of_options_say_that_there_are_none() -> None:
+    audit = run_audit(subject([item(str(n), images=(IMAGE,)) for n in range(40)]))
+    untested = {finding.probe for finding in audit.untested}
+    assert untested >= {"positions", "looks", "named-answer", "baselines", "shortcuts", "option-order"}
+    assert not any(finding.is_test for finding in audit.findings)
+
+
+def test_probes_that_were_not_asked_for_are_named() -> None:
+    audit = run_audit(subject(clean(40, seed=1)), ["positions"])
+    assert "looks" in audit.left_out
+    assert "positions" not in audit.left_out
+    assert {finding.probe for finding in audit.findings} == {"positions"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "flagged"),
+    [
+        (["None of the above", "cat", "dog"], True),
+        (["cat", "All of the above.", "dog", "None of the above"], True),
+        (["cat", "Either of the above", "dog"], True),
+        (["cat", "none ot the above", "dog"], True),
+        (["cat", "Both of the above two animals.", "dog"], True),
+        (["cat", "None of the above, it is a cow", "dog"], True),
+        (["cat", "dog", "All of the above"], False),
+        (["cat", "dog", "All of the above", "None of the above"], False),
+        (["cat", "All of the above", "None of these"], False),
+        (["cat", "dog", "Both of the above", "Cannot be determined"], False),
+        (["Above the line", "below the line"], False),
+        (["None of the planets", "all above average", "Mars"], False),
+        (["All the above ground pipes", "the sewer"], False),
+        (["one of the above-water caves", "the tunnel"], False),
+    ],
+)
+def test_words_that_need_the_last_place(texts: list[str], flagged: bool) -> None:
+    assert ("above-not-last" in found([item("1", *texts)], "option-order")) is flagged
+
+
+@pytest.mark.parametrize(
+    ("texts", "flagged"),
+    [
+        (["B", "A", "C"], True),
+        (["(c)", "(a)", "(b)"], True),
+        (["cat", "A", "dog"], True),
+        (["A", "B", "C", "D"], False),
+        (["a", "(b)", "c."], False),
+        (["X", "Y", "Z"], False),
+        (["I", "II", "III", "IV"], False),
+        (["AB", "B+", "A-"], False),
+        (["5", "7"], False),
+    ],
+)
+def test_letters_under_other_letters(texts: list[str], flagged: bool) -> None:
+    assert ("letter-options" in found([item("1", *texts)], "option-order")) is flagged
+
+
+def test_options_with_marks_that_are_not_theirs() -> None:
+    kinds = found([item("1", "B. cat", "A. dog", "C. cow"), item("2", "A. Smith knew", "B. C.")], "option-order")
+    assert kinds["marked-options"].items == ("1", "2")
+
+
+def test_golds_that_avoid_a_trait_are_noticed() -> None:
+    items = []
+    for n in range(200):
+        texts = [str(number + n) for number in (10, 20, 30, 40)]
+        items.append(item(str(n), *texts, gold=(0, 3, 0, 3, 0, 3, 1)[n % 7]))
+    middle = found(items, "looks")["gold-middle"]
+    assert middle.severity == "suspect"
+    assert "only 14 %" in middle.title
+    assert middle.items == ()
+
+
+def test_the_same_question_on_a_copy_of_its_picture() -> None:
+    pixels = Image.frombytes("RGB", (120, 90), random.Random(7).randbytes(32400)).resize(
+        (480, 360), Image.Resampling.BICUBIC
+    )
+    files = []
+    for kind in ("PNG", "BMP"):
+        data = io.BytesIO()
+        pixels.save(data, kind)
+        files.append(STORE.put(data.getvalue()))
+    STORE.finish()
+    items = [
+        item("first", "cat", "dog", "cow", question="What is in <image 1>?", images=(files[0],)),
+        item("again", "cow", "cat", "dog", gold=1, question="What is in <image1>?", images=(files[1],)),
+        item("other", "cat", "dog", "cow", question="What is behind it?", images=(files[1],)),
+    ]
+    repeats = found(items, "duplicate-images")["repeats-on-copied-images"]
+    assert repeats.groups == (("first", "again"),)
+    assert repeats.verdict == "review"
+    assert "duplicate-items" not in found(items, "duplicate-items")
+
+
+def test_luck_to_both_sides() -> None:
+    assert as_odd(0, [0.5] * 20) == pytest.approx(2 * stats.binom.cdf(0, 20, 0.5))
+    assert as_odd(20, [0.5] * 20) == pytest.approx(2 * stats.binom.sf(19, 20, 0.5))
+    assert as_odd(10, [0.5] * 20) == 1.0

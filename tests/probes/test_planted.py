@@ -6,10 +6,19 @@ from scipy import stats
 from eyetest.probes.audit import Audit, run_audit
 from eyetest.probes.named_answer import PROBE as NAMED_ANSWER
 from eyetest.records import Item
-from tests.probes.generated import clean, plant_longest, plant_named, plant_position, subject
+from tests.probes.generated import (
+    clean,
+    flawless,
+    plant_edges,
+    plant_longest,
+    plant_named,
+    plant_position,
+    subject,
+)
 
 TESTS = ["positions", "looks", "named-answer", "baselines"]
-QUICK = ["malformed", "duplicate-items", *TESTS]
+QUICK = ["malformed", "duplicate-items", "option-order", *TESTS]
+KINDS = ["2", "4", "10", "yes-no", "numbers"]
 
 
 def audited(items: list[Item], seed: int = 0, probes: list[str] = TESTS) -> Audit:
@@ -40,13 +49,27 @@ def test_long_golds_are_noticed_every_time() -> None:
     assert fired >= 19
 
 
-@pytest.mark.parametrize("options", [4])
-def test_clean_sets_raise_no_more_alarms_than_stated(options: int) -> None:
-    sets = 200
-    audits = [audited(clean(300, seed=1_000 + s, options=options), s, QUICK) for s in range(sets)]
+def raised_by_flawless(kind: str, sets: int, probes: list[str]) -> None:
+    audits = [audited(flawless(kind, 300, 1_000 + s), s, probes) for s in range(sets)]
     raised = sum(bool(audit.alarms) for audit in audits)
     lower = stats.beta.ppf(0.05, raised, sets - raised + 1) if raised else 0.0
-    assert lower <= 0.05, f"{raised} of {sets} clean sets raised an alarm"
+    assert lower <= 0.05, f"{raised} of {sets} flawless sets raised an alarm"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_flawless_sets_raise_no_more_alarms_than_stated(kind: str) -> None:
+    raised_by_flawless(kind, 60, QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_flawless_sets_raise_no_more_alarms_than_stated_over_the_whole_card(kind: str) -> None:
+    raised_by_flawless(kind, 200, [*QUICK, "shortcuts"])
+
+
+def test_golds_that_shun_the_middle_are_noticed_every_time() -> None:
+    fired = sum("gold-middle" in alarms(audited(plant_edges(flawless("numbers", 300, s), 0.7, s))) for s in range(20))
+    assert fired >= 19
 
 
 def test_all_planted_at_once() -> None:

@@ -27,6 +27,9 @@ from eyetest.prompts.placeholders import label, label_within, remove
         ("<image 1> <image 2>", ""),
         ("in <image 1> than in <image 2>?", "in than in?"),
         ("keep  this <image 1> as  it is", "keep  this as  it is"),
+        ("in <image1> than in <IMAGE_2>?", "in than in?"),
+        ("<img 1><img2>What? <|image_3|>", "What?"),
+        ("<image x> and <imagination 1>", "<image x> and <imagination 1>"),
     ],
 )
 def test_removal_leaves_no_gap(text: str, left: str) -> None:

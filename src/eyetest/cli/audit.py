@@ -163,7 +163,12 @@ def card(result: Audit, bench: Path) -> RenderableType:
         parts.append(Text(f"Not run, so not tested: {', '.join(result.left_out)}", "dim"))
     if first := next((finding for finding in result.alarms if finding.items), None):
         parts.append(Text(f"Look first:  {program()} show {bench} {safe(first.items[0])}", overflow="fold"))
-    parts.append(Text(f"With pictures:  {program()} audit {bench} --html audit.html", overflow="fold"))
+    parts.append(
+        Text(
+            f"{'As a page' if result.blindness else 'With pictures'}:  {program()} audit {bench} --html audit.html",
+            overflow="fold",
+        )
+    )
     return Group(*parts)
 
 

@@ -57,7 +57,9 @@ def show(
     asked = conditions.one_condition(*axes) if prefill or any(word is not None for word in axes) else None
     if asked and item_id is None:
         raise InputError("which item is to be asked so? Give its ID after the benchmark")
-    read = options.read_options(format_name, fields, images, answers, drop, allow_missing_gold=True)
+    read = options.read_options(
+        format_name, fields, images, answers, drop, allow_missing_gold=True, allow_missing_pictures=True
+    )
     benchmark = options.open_with_bar(bench, read)
     if item_id is None:
         print_json(benchmark.manifest) if as_json else out.print(summary(benchmark, limit))

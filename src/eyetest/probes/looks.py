@@ -80,7 +80,7 @@ class Looks:
     def run(self, subject: Subject) -> Iterator[Finding]:
         """All tests, or a word that there was nothing to test."""
         tests = list(self._tests(subject))
-        yield from tests or [too_few(self.name, subject)]
+        yield from tests or [too_few(self.name, subject, "whose options are their own and show the same trait")]
 
     def _tests(self, subject: Subject) -> Iterator[Finding]:
         """A test for each trait that enough items show."""

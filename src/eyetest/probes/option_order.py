@@ -17,12 +17,12 @@ _ABOVE = re.compile(
     r"(?:\s+(?:two|three|four)(?:\s+\w+)?)?"
     r"(?:[\s-]+(?:mentioned|listed|given|stated|options?|choices?|answers?|statements?|reasons?|responses?|is|are|were"
     r"|correct|right|true|false|wrong|incorrect|apply|applies))*"
-    r"\s*(?:[.,;:!)(–—-].*)?",
+    r"\s*(?:[.,;:!)(].*|\s[–—-]\s.*)?",
     re.IGNORECASE | re.DOTALL,
 )
 """All that an option says. "Above the line" and "all above average" are ordinary options."""
 _CATCH_ALL = re.compile(
-    r"\W*(?:none|neither|all|both|any)\s+of\s+(?:these|them|those|the (?:others?|options|choices|answers))\b"
+    r"\W*neither\b|\W*(?:none|all|both|any)\s+of\s+(?:these|them|those|the (?:others?|options|choices|answers))\b"
     r"|.*\b(?:cannot|can't|can not|could not|unable to|impossible to) (?:be )?(?:determine|tell|say|answer|infer)"
     r"|\W*(?:not enough|insufficient|unknown|uncertain|i don't know|not sure|no answer|not given|other)\b",
     re.IGNORECASE | re.DOTALL,
@@ -51,11 +51,11 @@ class OptionOrder:
             yield untested(self.name, "no-choices", "No item has options: nothing can stand in the wrong place")
             return
         above = {item.id: _named(item, found) for item in offering if (found := misplaced_above(item))}
-        yield from self._found("above-not-last", "bad", above, 'say "of the above" with ordinary options below',
+        yield from self._found("above-not-last", "bad", above, 'with "of the above" above an ordinary option',
                                "What was above no longer is, or not all of it: the words mean something else, and "
                                "the gold may be wrong. Options were probably shuffled or added.")  # fmt: skip
         letters = {item.id: _named(item, found) for item in offering if (found := other_letters(item))}
-        yield from self._found("letter-options", "suspect", letters, "offer a letter under another letter",
+        yield from self._found("letter-options", "suspect", letters, "with a letter for an option under another letter",
                                'Whoever answers "B" may mean the option B or the option that says "B". Put such '
                                "options under their own marks, or give them other words.")  # fmt: skip
         marked = {
@@ -63,7 +63,7 @@ class OptionOrder:
             for item in offering
             if bring_marks([choice.text for choice in item.choices])
         }
-        yield from self._found("marked-options", "suspect", marked, "have options that bring marks of their own",
+        yield from self._found("marked-options", "suspect", marked, "with options that bring marks of their own",
                                'A model is shown "A. B. sheep" or the like. Importing the file anew takes marks off '
                                "where they are in order; `--fix` leaves such options where they are.")  # fmt: skip
 

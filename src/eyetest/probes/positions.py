@@ -17,7 +17,7 @@ class Positions:
     def run(self, subject: Subject) -> Iterator[Finding]:
         """All tests, or a word that there was nothing to test."""
         tests = list(self._tests(subject))
-        yield from tests or [too_few(self.name, subject)]
+        yield from tests or [too_few(self.name, subject, "with one number of options")]
 
     def _tests(self, subject: Subject) -> Iterator[Finding]:
         """A test for each number of options with enough items."""

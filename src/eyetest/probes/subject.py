@@ -144,7 +144,8 @@ def names_pictures(item: Item) -> dict[str, str]:
     """How an item without pictures says that it has some, by where it says so: a text, or a tag of the source."""
     if item.images:
         return {}
-    return named_pictures(item.tags) | ({"placeholders": "<image …>"} if item.image_numbers else {})
+    placed = item.image_numbers or any("<image>" in text for text in item.texts)
+    return named_pictures(item.tags) | ({"placeholders": "<image …>"} if placed else {})
 
 
 def untested(probe: str, kind: str, title: str, detail: str = "", **numbers: int) -> Finding:
@@ -152,7 +153,7 @@ def untested(probe: str, kind: str, title: str, detail: str = "", **numbers: int
     return Finding(probe=probe, kind=kind, severity="untested", title=title, detail=detail, numbers=numbers)
 
 
-def too_few(probe: str, subject: "Subject") -> Finding:
+def too_few(probe: str, subject: "Subject", of: str) -> Finding:
     """What a probe says that has too few choice items to test."""
     least, here = subject.thresholds.min_items, len(subject.choice_items)
     if not here:
@@ -160,7 +161,7 @@ def too_few(probe: str, subject: "Subject") -> Finding:
     return untested(
         probe,
         "too-few",
-        f"Too few items to test {probe}: {least} of a kind are needed",
+        f"Too few items to test {probe}: {least} {of} are needed",
         f"{here:,} items have options and one gold.",
         n=here,
         least=least,

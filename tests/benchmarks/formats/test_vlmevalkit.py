@@ -361,3 +361,54 @@ def test_pictures_of_skipped_items_do_not_stay(tmp_path: Path) -> None:
     benchmark, skipped = import_benchmark(path, tmp_path / "b", Import(skip_bad=True))
     assert (len(skipped), benchmark.manifest.counts.images) == (1, 1)
     assert len([p for p in (tmp_path / "b/images").rglob("*") if p.is_file()]) == 1
+
+
+def test_marks_and_options_inside_questions_come_back_cell_for_cell(tmp_path: Path) -> None:
+    rows = [
+        row("1", A="A. cat", B="B. sheep", answer="B"),
+        row("2", A="(A) cat", B="(B) sheep", answer="sheep"),
+        row("3", question="Which? (A) a cat (B) a sheep", A="", B="", answer="B"),
+        row("4", question="Which figure (A, B or C) fits?", A="", B="", answer="C"),
+        row("5", A="cat", B="sheep"),
+    ]
+    bench = imported(tmp_path, rows)
+    assert [[choice.text for choice in item.choices] for item in bench] == [
+        ["cat", "sheep"],
+        ["cat", "sheep"],
+        ["a cat", "a sheep"],
+        ["A", "B", "C"],
+        ["cat", "sheep"],
+    ]
+    assert bench["3"].question == "Which?"
+    export_benchmark(bench, "vlmevalkit", tmp_path / "out.tsv")
+    assert read_tsv(tmp_path / "out.tsv") == rows
+    turned = changed(
+        bench, tmp_path / "turned", lambda item: msgspec.structs.replace(item, choices=item.choices[::-1])
+    )
+    export_benchmark(turned, "vlmevalkit", tmp_path / "turned.tsv")
+    for cells in read_tsv(tmp_path / "turned.tsv")[:3]:
+        assert (cells["A"].removeprefix("a "), cells["B"].removeprefix("a ")) == ("sheep", "cat")
+        assert "(A)" not in cells["question"]
+    again, _ = import_benchmark(tmp_path / "turned.tsv", tmp_path / "again")
+    assert [item.choices for item in again] == [item.choices for item in turned]
+
+
+def test_pictures_that_are_not_there_are_kept_by_name_where_that_is_allowed(tmp_path: Path) -> None:
+    rows = [row("1", image="COCO_val2014_1"), row("2", image=""), row("3", image="elsewhere.jpg")]
+    path = write_tsv(tmp_path / "b.tsv", rows)
+    with pytest.raises(ItemError, match="COCO_val2014_1"):
+        import_benchmark(path, tmp_path / "strict")
+    lenient = Import(read=ReadOptions(pictures_required=False))
+    bench, _ = import_benchmark(path, tmp_path / "b", lenient)
+    assert [item.tags.get("image") for item in bench] == ["COCO_val2014_1", None, "elsewhere.jpg"]
+    export_benchmark(bench, "vlmevalkit", tmp_path / "out.tsv")
+    assert read_tsv(tmp_path / "out.tsv") == rows
+
+
+def test_a_picture_that_comes_later_is_read_then(tmp_path: Path) -> None:
+    rows = [{name: cell for name, cell in row("1").items() if name != "image"} | {"image_path": "late.png"}]
+    path = write_tsv(tmp_path / "b.tsv", rows)
+    lenient = ReadOptions(pictures_required=False)
+    assert not open_benchmark(path, lenient)["1"].images
+    (tmp_path / "late.png").write_bytes(png())
+    assert len(open_benchmark(path, lenient)["1"].images) == 1

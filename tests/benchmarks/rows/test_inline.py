@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eyetest.benchmarks.rows.inline import join_options, split_options
+from eyetest.benchmarks.rows.inline import join_options, named_letters, split_options
 
 WORDS = st.lists(
     st.sampled_from(
@@ -39,6 +39,11 @@ OPTIONS = st.one_of(
         ("Options: many\nWhich?\nOptions: A: x, B: y", "Options: many\nWhich?", ("x", "y")),
         ("What?\n(A) two\nlines\n(B) y", "What?", ("two\nlines", "y")),
         ("A. first\nB. second\nWhich?\nA. x\nB. y", "A. first\nB. second\nWhich?", ("x", "y")),
+        ("What? (A) a cat (B) a dog", "What?", ("a cat", "a dog")),
+        ("What? (A)cat, (B)dog; (C)cow.", "What?", ("cat", "dog", "cow.")),
+        ("How many?\n A) 10 B) 12 C) 14", "How many?", ("10", "12", "14")),
+        ("Which? Select from A and B. (A) (B)", "Which? Select from A and B.", ("A", "B")),
+        ("What is it? A. cat B. dog C. cow", "What is it?", ("cat", "dog", "cow")),
     ],
 )
 def test_the_question_alone_and_its_options(text: str, question: str, options: tuple[str, ...]) -> None:
@@ -115,3 +120,20 @@ def test_blanks_in_a_question_take_linear_time() -> None:
     start = time.perf_counter()
     assert split_options(f"{question}\nA. x\nB. y") == (question, ("x", "y"))
     assert time.perf_counter() - start < 0.3
+
+
+@pytest.mark.parametrize(
+    ("question", "letters"),
+    [
+        ("Which choice (A, B, C, or D) completes the series?", "ABCD"),
+        ("Which box comes next? Select answers from A-E", "ABCDE"),
+        ("Select which of options A to F fits.", "ABCDEF"),
+        ("Which of the 3 figures (A,B,C) is a rotation?", "ABC"),
+        ("Which figures (A-D) are green?", "ABCD"),
+        ("Are B, C or D right?", ""),
+        ("Is a B better than a C?", ""),
+        ("What is it?", ""),
+    ],
+)
+def test_letters_that_stand_for_what_the_picture_shows(question: str, letters: str) -> None:
+    assert named_letters(question) == tuple(letters)

@@ -401,3 +401,58 @@ def test_messages_stay_short_whatever_was_found() -> None:
     error = error_of(choice_row(answer="x\n" * 100_000))
     assert len(str(error)) < 200
     assert str(error).isprintable()
+
+
+MARKED = ["A. cat", "B. dog", "C. bird"]
+
+
+@pytest.mark.parametrize("answer", ["B", "b", "(B)", "B.", "B. dog", "dog"])
+@pytest.mark.parametrize("options", [MARKED, str(MARKED), dict(zip("ABC", MARKED, strict=True))])
+def test_options_are_read_without_their_marks(options: Any, answer: str) -> None:
+    item = read_item({"question": "What?", "options": options, "answer": answer})
+    assert [choice.text for choice in item.choices] == ANIMALS
+    assert item.gold == (1,)
+
+
+@pytest.mark.parametrize(
+    ("answers", "golds"), [((1, 3, 2), (0, 2, 1)), (("1", "3", "(2)"), (0, 2, 1)), ((0, 2, 1), (0, 2, 1))]
+)
+def test_numbered_options_are_named_by_their_number_unless_answers_count_from_0(answers: Any, golds: Any) -> None:
+    options = ["1) cat", "2) dog", "3) bird"]
+    rows = [{"question": "What?", "options": options, "answer": answer} for answer in answers]
+    items = read_items(MemoryRows(*rows))
+    assert [item.gold for item in items] == [(gold,) for gold in golds]
+    assert [choice.text for choice in items[0].choices] == ANIMALS
+
+
+@pytest.mark.parametrize("empty", [None, [], "", "[]"])
+def test_options_inside_one_question_of_many(empty: Any) -> None:
+    rows = [choice_row(answer="A"), {"question": "Who?\nA. me\nB. you", "options": empty, "answer": "B"}]
+    rows += [{"question": "See A. me and B. you. Who?", "options": empty, "answer": "us"}]
+    rows += [{"question": "Which figure (A, B or C) fits?", "options": empty, "answer": "C"}]
+    items = read_items(MemoryRows(*rows))
+    assert [choice.text for choice in items[1].choices] == ["me", "you"]
+    assert (items[1].question, items[1].gold) == ("Who?", (1,))
+    assert (items[2].choices, items[2].references) == ((), ("us",))
+    assert ([choice.text for choice in items[3].choices], items[3].gold) == (["A", "B", "C"], (2,))
+    assert items[3].question == "Which figure (A, B or C) fits?"
+
+
+@pytest.mark.parametrize("named", ["gone.png", ["gone.png"], 17, "https://example.org/x.png", {"path": "gone.png"}])
+def test_a_missing_picture_is_refused_or_kept_by_its_name(named: Any) -> None:
+    row = {"question": "What?", "answer": "x", "image": named}
+    assert error_of(row).field == "image"
+    item = read_item(row, options=ReadOptions(pictures_required=False))
+    assert item.images == ()
+    assert item.tags == {"image": "gone.png" if isinstance(named, dict) else named}
+
+
+def test_a_damaged_picture_is_refused_all_the_same() -> None:
+    row = {"question": "What?", "answer": "x", "image": b"no picture"}
+    assert error_of(row, options=ReadOptions(pictures_required=False)).field == "image"
+
+
+def test_a_column_of_another_name_is_taken_where_it_holds_pictures() -> None:
+    item = read_item({"question": "What?", "answer": "x", "img": png()})
+    assert len(item.images) == 1
+    assert read_item({"question": "What?", "answer": "x", "image_id": 17}).tags == {"image_id": 17}

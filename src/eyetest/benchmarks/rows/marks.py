@@ -22,7 +22,7 @@ _LETTER_STYLES = (r"({}):\s+", r"({})\.(?=\S)")
 _TIGHT = _LETTER_STYLES[1]
 _FEWEST_TIGHT = 3
 """``A.M.`` and ``B.C.`` are no marked options; three in a row are."""
-_GOES_ON = re.compile(r"(?:and|or|only|is|are|was|has|will|nor|but|then)\b|[&,;+/=<>→-]", re.IGNORECASE)
+_GOES_ON = re.compile(r"(?:and|or|only|is|are|was|has|will|nor|but|then)\b|[&,;=→]|[<>+/-]\s", re.IGNORECASE)
 """``(A) and (B)`` and ``(A) is larger`` speak of something that is called A."""
 
 

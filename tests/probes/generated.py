@@ -67,7 +67,8 @@ def clean(count: int, seed: int, options: int = 4) -> list[Item]:
 def flawless(kind: str, count: int, seed: int) -> list[Item]:
     """Items of one kind (``2``, ``4``, ``10`` options, ``yes-no``, ``numbers``) whose golds nothing tells."""
     if kind.isdecimal():
-        return clean(count, seed, int(kind))
+        made = clean(count, seed, int(kind))
+        return [item for item in made if len({choice.text for choice in item.choices}) == len(item.choices)]
     rng = random.Random(f"{kind}/{seed}")
     items = []
     for item in clean(count, seed, 4):

@@ -55,7 +55,7 @@ class OptionOrder:
                                "What was above no longer is, or not all of it: the words mean something else, and "
                                "the gold may be wrong. Options were probably shuffled or added.")  # fmt: skip
         letters = {item.id: _named(item, found) for item in offering if (found := other_letters(item))}
-        yield from self._found("letter-options", "suspect", letters, "with a letter for an option under another letter",
+        yield from self._found("letter-options", "suspect", letters, "with a letter offered under another letter",
                                'Whoever answers "B" may mean the option B or the option that says "B". Put such '
                                "options under their own marks, or give them other words.")  # fmt: skip
         marked = {

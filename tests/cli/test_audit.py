@@ -94,3 +94,42 @@ def test_bad_options(tmp_path: Path, arguments: list[str], message: str) -> None
     assert done.returncode == 2, done.stdout
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("named", [{"image_source": "COCO_{}"}, {"image": "COCO_{}.jpg"}, {"img": None}, {}])
+def test_without_pictures_nothing_is_called_a_repeat_and_nothing_is_removed(
+    tmp_path: Path, named: dict[str, str | None]
+) -> None:
+    with (tmp_path / "b.jsonl").open("w") as file:
+        for n in range(120):
+            pictures = {column: name and name.format(n) for column, name in named.items()}
+            answer = ("yes", "no")[n % 2]
+            row = {"id": n, "question": f"Is there a {n % 3} in it?", "options": ["yes", "no"], "answer": answer}
+            file.write(json.dumps(row | pictures) + "\n")
+    done = run("audit", "b.jsonl", *QUICK, "--fix", "mended", "--html", "page.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    first, said, *_ = done.stdout.splitlines()
+    assert first.startswith("b · 120 items")
+    assert said.startswith("No picture is here, and 120 of" if any(named.values()) else "No item has a picture")
+    assert "Not tested" in done.stdout
+    assert "Not run, so not tested: " in done.stdout
+    assert "repeat of" not in done.stdout
+    assert len(Benchmark(tmp_path / "mended")) == 120
+    page = (tmp_path / "page.html").read_text()
+    assert "<h2>Not tested</h2>" in page
+    assert "nothing that needs pictures was tested" in page
+    assert run("show", "b.jsonl", "7", cwd=tmp_path).returncode == 0
+
+
+def test_marks_stay_right_when_golds_are_spread(tmp_path: Path) -> None:
+    with (tmp_path / "b.jsonl").open("w") as file:
+        for n in range(90):
+            options = [f"{mark}. {word} {n}" for mark, word in zip("ABC", ("cat", "sheep", "cow"), strict=True)]
+            file.write(json.dumps({"id": n, "question": f"What is {n}?", "options": options, "answer": "A"}) + "\n")
+    done = run("audit", "b.jsonl", *QUICK, "--fix", "mended", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    mended = list(Benchmark(tmp_path / "mended"))
+    assert {item.gold for item in mended} == {(0,), (1,), (2,)}
+    for item in mended:
+        assert {choice.text for choice in item.choices} == {f"{word} {item.id}" for word in ("cat", "sheep", "cow")}
+        assert item.choices[item.gold[0]].text == f"cat {item.id}"

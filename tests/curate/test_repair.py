@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.curate import repair_benchmark
-from eyetest.curate.repair import can_reorder
 from eyetest.probes import Subject
 from eyetest.probes.audit import run_audit
+from eyetest.probes.option_order import can_reorder
 from eyetest.records import Choice, Item, Manifest
 from tests.probes.generated import InMemory, clean, picture, plant_position
 

@@ -34,8 +34,20 @@ def test_what_a_probe_finds_gets_its_verdict(bench: Benchmark) -> None:
     found = judge(bench, probe="malformed")
     assert {name for name, (verdict, _) in found.items() if verdict != "keep"} == {"q3", "q7"}
     assert found["q3"][1].startswith("malformed: ")
-    assert found["q0"] == ("keep", "malformed: nothing found")
+    assert found["q0"][0] == "keep"
+    assert found["q0"][1].startswith("malformed: nothing found; No item has a picture")
     assert len(found) == 30
+
+
+def test_a_probe_that_cannot_look_says_so_and_drops_nothing(bench: Benchmark) -> None:
+    found = judge(bench, probe="duplicate-items", then="drop")
+    assert set(found.values()) == {
+        (
+            "keep",
+            "duplicate-items: nothing found; "
+            "No picture is here: repeated questions were not looked for, since pictures may differ",
+        )
+    }
 
 
 def test_the_stage_may_say_what_becomes_of_them(bench: Benchmark) -> None:

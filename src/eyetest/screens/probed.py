@@ -28,7 +28,7 @@ class Probed:
         assert case.stage.probe is not None
         assert case.benchmark is not None
         audit = run_audit(Subject(case.benchmark, seed=case.seed), [case.stage.probe])
-        nothing = next((f"not tested: {finding.title}" for finding in audit.untested), "nothing found")
+        nothing = "; ".join(["nothing found", *(finding.title for finding in audit.untested)])
         found: dict[str, Verdict] = {}
         for row in audit.verdicts([item.id for item in case.items]):
             found.setdefault(row.item, row)

@@ -58,13 +58,19 @@ def raised_by_flawless(kind: str, sets: int, probes: list[str]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_flawless_sets_raise_no_more_alarms_than_stated(kind: str) -> None:
-    raised_by_flawless(kind, 60, QUICK)
+    raised_by_flawless(kind, 20, QUICK)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_flawless_sets_raise_no_more_alarms_than_stated_over_the_whole_card(kind: str) -> None:
-    raised_by_flawless(kind, 200, [*QUICK, "shortcuts"])
+def test_many_flawless_sets_raise_no_more_alarms_than_stated(kind: str) -> None:
+    raised_by_flawless(kind, 200, QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_flawless_sets_raise_no_more_alarms_than_stated_with_learners(kind: str) -> None:
+    raised_by_flawless(kind, 40, [*QUICK, "shortcuts"])
 
 
 def test_golds_that_shun_the_middle_are_noticed_every_time() -> None:

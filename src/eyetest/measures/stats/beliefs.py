@@ -105,7 +105,8 @@ def luck(hits: Ints, trials: Ints, golds: Ints, options: Ints) -> Floats:
     found = np.ones(len(hits))
     for number, kind in enumerate(kinds):
         mine = of_kind == number
-        found[mine] = np.exp(_tail(_log_chances(*kind.tolist(), taste))[hits[mine]])
+        asked, right, offered = kind.tolist()
+        found[mine] = np.exp(_tail(_log_chances(asked, right, offered, taste))[hits[mine]])
     return found
 
 

@@ -43,7 +43,7 @@ _WHOLE = "everything"
 _TITLES = {
     "chance-aware": (
         "blind, chance-aware",
-        "four language models, five blind answers each; what luck would not give goes",
+        "four language models, five blind answers each; what neither luck nor shared habits give goes",
     ),
     "mmmu-pro": (
         "blind, as MMMU-Pro",

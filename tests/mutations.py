@@ -1,8 +1,10 @@
 """Damaged and hostile copies of sound files, for tests that read each and expect a value or one clear line."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+
+from eyetest.errors import EyetestError
 
 HOSTILE = (
     b"",
@@ -53,6 +55,19 @@ def mutated(data: bytes, seed: int, hostile: Sequence[bytes] = HOSTILE) -> bytes
 def mutations(data: bytes, number: int, hostile: Sequence[bytes] = HOSTILE) -> Iterator[bytes]:
     """So many different damaged copies, the same at every run."""
     return (mutated(data, seed, hostile) for seed in range(number))
+
+
+def refusals(read: Callable[[Path], object], path: Path, copies: Iterable[bytes]) -> list[str]:
+    """What is said of the copies that are refused; each is read from ``path``, or refused in one line."""
+    said = []
+    for data in copies:
+        path.write_bytes(data)
+        try:
+            read(path)
+        except EyetestError as error:
+            said.append(str(error))
+    assert all(len(line.splitlines()) == 1 for line in said)
+    return said
 
 
 def peak_memory() -> int:

@@ -18,7 +18,6 @@ EyetestError
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-
 LONGEST_MESSAGE = 2_000
 """In characters. A file may give its columns, tags or items names of any length."""
 

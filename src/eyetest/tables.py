@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from eyetest.bounded_parquet import open_bounded
 from eyetest.errors import InputError
 from eyetest.records import columns
 from eyetest.replacing import refuse_to_lose, replacing_file
@@ -48,8 +49,8 @@ def _cell(value: object) -> object:
 def read_parquet(path: Path) -> pa.Table:
     """A whole Parquet file of ours; whatever is wrong with it becomes one line."""
     try:
-        with pq.ParquetFile(path) as file:  # pq.read_table would load pandas where it is installed
-            return file.read()
+        with open_bounded(path) as file:  # pq.read_table would load pandas where it is installed
+            return file.table()
     except pa.ArrowException as error:
         raise InputError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
 

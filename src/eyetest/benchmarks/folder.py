@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from eyetest.benchmarks import itemtable
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.signing import is_as_written
+from eyetest.bounded_parquet import BoundedParquet, open_bounded
 from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, Counts, ImageRef, Item, Manifest, check
 from eyetest.replacing import refuse_to_lose, replacing_folder
@@ -57,7 +58,7 @@ class Benchmark:
 
     def __iter__(self) -> Iterator[Item]:
         with self._items() as file:
-            for batch in file.iter_batches(batch_size=_BATCH):
+            for batch in file.batches(_BATCH):
                 yield from itemtable.from_batch(batch)
 
     def __getitem__(self, item_id: str) -> Item:
@@ -82,7 +83,7 @@ class Benchmark:
         found: dict[int, Item] = {}
         with self._items() as file:
             first = 0
-            for group in range(file.num_row_groups):
+            for group in range(file.metadata.num_row_groups):
                 rows = file.metadata.row_group(group).num_rows
                 here = [position for position in positions if first <= position < first + rows]
                 if here:
@@ -97,7 +98,7 @@ class Benchmark:
     def by_picture(self) -> list[int]:
         """All positions, items that share their first picture side by side, otherwise in the benchmark's order."""
         with self._items() as file:
-            images = file.read(columns=["images"]).column("images").combine_chunks()
+            images = file.table(["images"]).column("images").combine_chunks()
         counts = pc.list_value_length(images).to_pylist()
         pictures = iter(pc.struct_field(images.flatten(), "sha256").to_pylist())
         first_seen: dict[str, int] = {}
@@ -107,11 +108,11 @@ class Benchmark:
             order.append(first_seen.setdefault(shown[0], position) if shown else position)
         return sorted(range(len(order)), key=order.__getitem__)
 
-    def _row_group(self, file: pq.ParquetFile, group: int) -> pa.Table:
+    def _row_group(self, file: BoundedParquet, group: int) -> pa.Table:
         """A row group, kept for the next to ask: items that share a picture may lie far apart."""
         table = self._groups.pop(group, None)
         if table is None:
-            table = file.read_row_group(group)
+            table = file.table(group=group)
             while self._groups and table.nbytes + sum(t.nbytes for t in self._groups.values()) > _MOST_KEPT:
                 self._groups.pop(next(iter(self._groups)))
         self._groups[group] = table
@@ -125,17 +126,17 @@ class Benchmark:
         return f"<Benchmark {self.manifest.name!r}: {len(self):,} items in {self.path}>"
 
     @contextmanager
-    def _items(self) -> Iterator[pq.ParquetFile]:
+    def _items(self) -> Iterator[BoundedParquet]:
         """The items' file; whatever is wrong with it becomes one line."""
         try:
-            with pq.ParquetFile(self.path / ITEMS, memory_map=True) as file:
+            with open_bounded(self.path / ITEMS, memory_map=True) as file:
                 yield file
         except (pa.ArrowException, OSError, msgspec.DecodeError, UnicodeError) as error:
             raise InputError(f"{self.path / ITEMS} is damaged: {str(error).splitlines()[0]}") from None
 
-    def _id_column(self, file: pq.ParquetFile) -> pa.ChunkedArray:
+    def _id_column(self, file: BoundedParquet) -> pa.ChunkedArray:
         if self._ids is None:
-            self._ids = file.read(columns=["id"]).column("id")
+            self._ids = file.table(["id"]).column("id")
         return self._ids
 
     def _nearest_id(self, item_id: str) -> str:

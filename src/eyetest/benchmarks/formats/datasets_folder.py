@@ -14,12 +14,14 @@ from eyetest.benchmarks.formats.support.arrow_tables import ArrowTables
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, RowReader
 from eyetest.benchmarks.rows.arrow import ArrowRows, Part
+from eyetest.bounded_parquet import Unfolder
 from eyetest.errors import InputError, short
 
 _STATE = "state.json"
 _INFO = "dataset_info.json"
 _SPLITS = "dataset_dict.json"
 _DATA = "data-00000-of-00001.arrow"
+_ROWS = 64
 _Json = TypeVar("_Json")
 
 
@@ -123,7 +125,9 @@ def _inspect(file: Path) -> tuple[pa.Schema, int]:
 def _batches(file: Path) -> Iterator[pa.RecordBatch]:
     try:
         with pa.memory_map(str(file)) as source, pa.ipc.open_stream(source) as stream:
-            yield from stream
+            unfolder = Unfolder(file)
+            for batch in stream:
+                yield from unfolder.pieces(batch, _ROWS)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{file} is no Arrow file of datasets: {str(error).splitlines()[0]}") from None
 

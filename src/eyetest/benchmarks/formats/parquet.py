@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -15,11 +14,11 @@ from eyetest.benchmarks.formats.support.arrow_tables import ArrowTables, Shape
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, RowReader
 from eyetest.benchmarks.rows.arrow import ArrowRows, Part
+from eyetest.bounded_parquet import open_bounded
 from eyetest.errors import InputError
 
 _SHARD = re.compile(r"(?P<split>[A-Za-z][\w.]*?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet")
-_MAX_ROW_GROUP = 8 * 2**30
-_MAX_BATCH = 2**29
+_ROWS = 64
 
 
 class Parquet:
@@ -88,32 +87,19 @@ def with_note(rows: ArrowRows, options: ReadOptions) -> ReadOptions:
 
 def _inspect(file: Path) -> tuple[pa.Schema, int]:
     try:
-        with pq.ParquetFile(file) as opened:
-            metadata = opened.metadata
-            sizes = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
-            if sizes and max(sizes) > _MAX_ROW_GROUP:
-                raise InputError(f"{file}: a row group unpacks to {max(sizes) / 2**30:.0f} GB; at most 8 GB are read")
-            return opened.schema_arrow, metadata.num_rows
+        with open_bounded(file) as opened:
+            return opened.schema, opened.metadata.num_rows
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{file} is not a Parquet file: {str(error).splitlines()[0]}") from None
 
 
 def _batches(file: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
     try:
-        with pq.ParquetFile(file) as opened:
-            for group in range(opened.num_row_groups):
-                rows = _rows_at_once(opened.metadata.row_group(group))
-                yield from opened.iter_batches(batch_size=rows, row_groups=[group], columns=columns)
+        with open_bounded(file) as opened:
+            yield from opened.batches(_ROWS, columns)
     except (pa.ArrowException, OSError, MemoryError) as error:
         why = str(error).splitlines()[0] if str(error) else "more than memory holds"
         raise InputError(f"{file} is damaged: {why}") from None
-
-
-def _rows_at_once(group: Any) -> int:
-    """Few enough that a batch stays in bounds, even if each row repeats the largest value of a dictionary."""
-    chunks = [group.column(i) for i in range(group.num_columns)]
-    sizes = [c.total_uncompressed_size for c in chunks if any("DICTIONARY" in name for name in c.encodings)]
-    return max(1, min(64, _MAX_BATCH // max(sizes, default=1)))
 
 
 FORMAT = Parquet()

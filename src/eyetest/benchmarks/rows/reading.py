@@ -22,6 +22,7 @@ from eyetest.errors import ImageError, InputError, ItemError, short
 from eyetest.records import Choice, ImageRef, Item, Lineage, Turn, letter
 
 _SAMPLE = 500
+_SAMPLE_LENGTH = 64 * 2**20
 _MAX_DEPTH = 50
 MAX_FIELD = 64 * 2**20
 
@@ -58,7 +59,7 @@ def plan(rows: Rows, options: ReadOptions) -> Layout:
         raise InputError(f"{rows.path.name} holds no items")
     layout = find_columns(rows.columns, options, rows.path.name)
     decisive = {layout.question, layout.answer, *layout.options}
-    sample = [{name: row.values.get(name) for name in decisive} for row in islice(rows, _SAMPLE)]
+    sample = _sample(rows, decisive)
     if not sample:
         raise InputError(f"{rows.path.name} holds no items")
     if not layout.options:
@@ -69,6 +70,18 @@ def plan(rows: Rows, options: ReadOptions) -> Layout:
         return layout
     answers = [(row.get(layout.answer), texts) for row in sample if (texts := _sampled_options(layout, row))]
     return msgspec.structs.replace(layout, answers=choose_style(answers, rows.path.name))
+
+
+def _sample(rows: Rows, columns: set[str]) -> list[dict[str, Any]]:
+    """Some columns of the first rows; fewer of them where they are long."""
+    sample: list[dict[str, Any]] = []
+    length = 0
+    for row in islice(rows, _SAMPLE):
+        sample.append({name: row.values.get(name) for name in columns})
+        length += sum(len(value) for value in sample[-1].values() if isinstance(value, str | bytes))
+        if length > _SAMPLE_LENGTH:
+            break
+    return sample
 
 
 class RowReader:

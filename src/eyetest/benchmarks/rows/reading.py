@@ -19,11 +19,13 @@ from eyetest.benchmarks.rows.layout import Layout, ReadOptions, find_columns
 from eyetest.benchmarks.rows.literals import parse_list
 from eyetest.benchmarks.rows.pictures import PictureLoader
 from eyetest.errors import ImageError, InputError, ItemError, short
-from eyetest.records import Choice, ImageRef, Item, Lineage, Turn, letter
+from eyetest.records import MAX_CHOICES, Choice, ImageRef, Item, Lineage, Turn, letter
 
 _SAMPLE = 500
 _SAMPLE_LENGTH = 64 * 2**20
 _MAX_DEPTH = 50
+_MOST_OPTIONS = 1_000
+"""There are letters for so many; `check` refuses items with fewer that are still too many."""
 MAX_FIELD = 64 * 2**20
 
 
@@ -274,6 +276,8 @@ def _option_cell(row: Row, column: str) -> dict[str, str]:
         return {}
     if not isinstance(value, list | tuple) or any(part is None for part in value):
         raise ItemError(row.where, column, short(row.values[column]), "a list of options")
+    if len(value) > _MOST_OPTIONS:
+        raise ItemError(row.where, column, f"{len(value):,} options", f"at most {MAX_CHOICES}")
     return _lettered(_as_text(row, column, part) for part in value)
 
 

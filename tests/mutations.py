@@ -83,7 +83,7 @@ def _span(data: bytes, lot: random.Random) -> tuple[int, int]:
     return start, min(len(data), start + lot.randint(0, length))
 
 
-def _flip(data: bytes, lot: random.Random, _: Sequence[bytes]) -> bytes:
+def _flip(data: bytes, lot: random.Random, _hostile: Sequence[bytes]) -> bytes:
     changed = bytearray(data)
     for _ in range(lot.choice((1, 1, 2, 8)) if data else 0):
         changed[lot.randrange(len(changed))] ^= 1 << lot.randrange(8)

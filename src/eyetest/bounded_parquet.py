@@ -36,6 +36,8 @@ _PACKED = 100
 Others may be larger: they are pictures, which hardly shrink at all."""
 _FEW_VALUES = 2 * 10**7
 """Values inside the lists of one row group; more of them have to be there as bytes."""
+_SPARED = 8
+"""How much smaller than its whole dictionary a list's largest value is taken to be; pictures are many to one."""
 _WIDEST = 2**20
 """Bytes of a column whose values all have one length."""
 
@@ -264,7 +266,7 @@ class _Chunk:
         self.is_multiplied = is_text and refers and values * dictionary > MAX_PIECE
         self.is_mixed = repeated and self.is_multiplied and not all_refer
         if self.is_mixed:
-            self.largest_value = max(self.largest_value, dictionary)
+            self.largest_value = max(self.largest_value, dictionary // _SPARED)
         if metadata.physical_type == "FIXED_LEN_BYTE_ARRAY":
             if column.length > _WIDEST:
                 raise InputError(f"{path}: {self.name}: values of {column.length:,} bytes each")

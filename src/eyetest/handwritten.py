@@ -36,10 +36,11 @@ class _BoundedLoader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         self.depth += 1
         self.values += 1
-        if self.depth > MAX_DEPTH:
-            raise _complaint(f"nested more than {MAX_DEPTH} deep", self.peek_event())
-        if self.values > MAX_VALUES:
-            raise _complaint(f"more than {MAX_VALUES:,} values", self.peek_event())
+        if self.depth > MAX_DEPTH or self.values > MAX_VALUES:
+            too = (
+                f"nested more than {MAX_DEPTH} deep" if self.depth > MAX_DEPTH else f"more than {MAX_VALUES:,} values"
+            )
+            raise _complaint(too, self.peek_event())  # type: ignore[no-untyped-call]
         node: yaml.Node | None = super().compose_node(parent, index)
         self.depth -= 1
         return node

@@ -41,7 +41,7 @@ def pages(file: BinaryIO, start: int, length: int) -> Iterator[Page]:
         stored, unpacked = header.get(3, -1), header.get(2, -1)
         if not isinstance(stored, int) or not isinstance(unpacked, int) or stored < 0 or unpacked < 0:
             raise PagesError("a page without a size")
-        kind = header.get(1)
+        kind = header.get(1, -1)
         about = header.get({_DATA: 5, _DICTIONARY: 7, _DATA_V2: 8}.get(kind, 0), {})
         encoding = about.get(4 if kind == _DATA_V2 else 2)
         yield Page(

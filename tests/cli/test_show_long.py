@@ -53,7 +53,7 @@ def test_an_item(
         sizes.append(len(said))
     assert sizes[1] < sizes[0] + 2_000
     if not asked and field not in ("tag", "description", "id"):
-        assert "characters left out" in " ".join(said.replace("│", " ").split())
+        assert " characters … " in " ".join(said.replace("│", " ").split())
 
 
 def test_many_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,5 +69,5 @@ def test_many_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 def test_both_ends_are_shown() -> None:
     assert safe("a" * LONGEST_SHOWN) == "a" * LONGEST_SHOWN
-    assert safe("abcdefghij", 4) == "ab … 6 characters left out … ij"
+    assert safe("abcdefghij", 4) == "ab … 6 characters … ij"
     assert safe("abcdefghij", None) == "abcdefghij"

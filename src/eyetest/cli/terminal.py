@@ -39,7 +39,7 @@ def safe(text: str, longest: int | None = LONGEST_SHOWN) -> str:
     """
     if longest is not None and len(text) > longest:
         half = longest // 2
-        text = f"{text[:half]} … {len(text) - 2 * half:,} characters left out … {text[-half:]}"
+        text = f"{text[:half]} … {len(text) - 2 * half:,} characters … {text[-half:]}"
     return text.encode("utf-8", "replace").decode().replace("\r\n", "\n").translate(_VISIBLE)
 
 

@@ -148,13 +148,13 @@ def test_position_follows_the_rows_that_were_given(path: Path) -> None:
 
 
 def test_quotes_without_end_take_no_more_memory_than_they_have(tmp_path: Path) -> None:
-    data = b'q\n"' + b'""' * 2_000_000 + b'\n""x"\n'
+    data = b'q\n"' + b'""' * 300_000 + b'\n""x"\n'
     (tmp_path / "b.tsv").write_bytes(data)
     tracemalloc.start()
     rows = [cells for _, cells in TsvFile(tmp_path / "b.tsv").rows()]
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert rows == [[b"q"], [b'"' * 2_000_000 + b'\n"x']]
+    assert rows == [[b"q"], [b'"' * 300_000 + b'\n"x']]
     assert peak < 6 * len(data)
 
 

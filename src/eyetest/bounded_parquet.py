@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from eyetest.errors import InputError
-from eyetest.parquet_pages import PagesError, pages
+from eyetest.parquet_pages import Page, PagesError, RowGroup, Stretch, pages, row_groups
 
 MAX_PIECE = 2**27
 """Bytes of values that are handed out at once, unless one row holds more."""
@@ -204,15 +204,12 @@ def _plan(path: Path, _size: int, _changed: int, _file: int) -> _Plan:
     mixed: set[str] = set()
     at_once, in_batches = _MOST_ROWS, False
     with pq.ParquetFile(path) as opened, path.open("rb", buffering=0) as file:
-        for group in range(opened.metadata.num_row_groups):
+        columns = [opened.schema.column(place) for place in range(opened.metadata.num_columns)]
+        for group in _row_groups(path, file, len(columns)):
             largest = unpacked = 1
             swollen = 0
-            row_group = opened.metadata.row_group(group)
-            for place in range(row_group.num_columns):
-                try:
-                    chunk = _Chunk(path, row_group.column(place), opened.schema.column(place), file)
-                except PagesError as error:
-                    raise InputError(f"{path} is damaged: {error}") from None
+            for column, stretch in zip(columns, group.columns, strict=True):
+                chunk = _Chunk(path, column, stretch, file)
                 if chunk.is_multiplied:
                     kept[chunk.name] = None
                 if chunk.is_mixed:
@@ -223,9 +220,23 @@ def _plan(path: Path, _size: int, _changed: int, _file: int) -> _Plan:
                 swollen += chunk.swollen
             if swollen > MAX_SWOLLEN:
                 raise InputError(f"{path}: a few of its bytes unpack into {swollen // 2**20:,} MB")
-            usual = _BATCH * row_group.num_rows // unpacked
+            usual = _BATCH * group.rows // unpacked
             at_once = min(at_once, MAX_PIECE // largest, max(usual, _FEW_ROWS))
     return _Plan(tuple(name for name in kept if name not in mixed), max(at_once, 1), in_batches)
+
+
+def _row_groups(path: Path, file: BinaryIO, columns: int) -> list[RowGroup]:
+    try:
+        return row_groups(file, columns)
+    except PagesError as error:
+        raise InputError(f"{path} is damaged: {error}") from None
+
+
+def _pages(path: Path, file: BinaryIO, stretch: Stretch) -> Iterator[Page]:
+    try:
+        yield from pages(file, stretch.start, stretch.length)
+    except (PagesError, OSError, OverflowError) as error:
+        raise InputError(f"{path} is damaged: {error}") from None
 
 
 class _Chunk:
@@ -235,16 +246,13 @@ class _Chunk:
     enough for each to hold the largest of them.
     """
 
-    def __init__(self, path: Path, metadata: Any, column: Any, file: Any) -> None:
-        self.name: str = metadata.path_in_schema
-        is_text = metadata.physical_type == "BYTE_ARRAY"
+    def __init__(self, path: Path, column: Any, stretch: Stretch, file: BinaryIO) -> None:
+        self.name: str = column.path
+        is_text = column.physical_type == "BYTE_ARRAY"
         repeated = column.max_repetition_level > 0
-        start = metadata.data_page_offset
-        if metadata.has_dictionary_page and 0 < (metadata.dictionary_page_offset or 0) < start:
-            start = metadata.dictionary_page_offset
         dictionary = values = self.unpacked = self.largest_value = self.swollen = 0
         refers, all_refer = False, True
-        for page in pages(file, start, metadata.total_compressed_size):
+        for page in _pages(path, file, stretch):
             if page.unpacked > _PACKED * page.stored:
                 self.swollen = max(self.swollen, page.unpacked)
             if page.is_dictionary:
@@ -267,7 +275,7 @@ class _Chunk:
         self.is_mixed = repeated and self.is_multiplied and not all_refer
         if self.is_mixed:
             self.largest_value = max(self.largest_value, dictionary // _SPARED)
-        if metadata.physical_type == "FIXED_LEN_BYTE_ARRAY":
+        if column.physical_type == "FIXED_LEN_BYTE_ARRAY":
             if column.length > _WIDEST:
                 raise InputError(f"{path}: {self.name}: values of {column.length:,} bytes each")
             self.largest_value = max(self.largest_value, column.length)

@@ -9,10 +9,11 @@ from typing import Any, BinaryIO, NamedTuple
 
 _WINDOW = 2**12
 _LONGEST_HEADER = 2**24
+_LONGEST_FOOTER = 2**28
 _DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3
 _DICTIONARY_ENCODINGS = (2, 8)
 _DELTA_BYTE_ARRAY = 7
-_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
+_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
 _INTEGERS = (4, 5, 6)
 _DEEPEST = 8
 
@@ -33,9 +34,49 @@ class Page(NamedTuple):
     """Whether a value may repeat the beginning of the one before it, at no cost in the file."""
 
 
+class Stretch(NamedTuple):
+    """Where a column of a row group lies in the file."""
+
+    start: int
+    length: int
+
+
+class RowGroup(NamedTuple):
+    """How many rows it has, and where its columns are."""
+
+    rows: int
+    columns: list[Stretch]
+
+
+def row_groups(file: BinaryIO, columns: int) -> list[RowGroup]:
+    """Where everything is, as the footer says. pyarrow would end the process where the footer makes no sense."""
+    end = file.seek(0, 2)
+    file.seek(max(0, end - 8))
+    length = int.from_bytes(file.read(4), "little")
+    if length > min(end - 8, _LONGEST_FOOTER):
+        raise PagesError("its footer is longer than the file")
+    file.seek(end - 8 - length)
+    try:
+        footer, _ = _struct(file.read(length), 0, 0)
+        found = [RowGroup(group[3], [_stretch(chunk[3]) for chunk in group[1]]) for group in footer.get(4, [])]
+    except (IndexError, KeyError, TypeError, AttributeError):
+        raise PagesError("its footer makes no sense") from None
+    if any(len(group.columns) != columns or not isinstance(group.rows, int) for group in found):
+        raise PagesError("a row group lacks a column")
+    return found
+
+
+def _stretch(about: dict[int, int]) -> Stretch:
+    """A dictionary lies before the pages that use it."""
+    start = about[9]
+    return Stretch(about[11] if 0 < about.get(11, 0) < start else start, about[7])
+
+
 def pages(file: BinaryIO, start: int, length: int) -> Iterator[Page]:
     """The pages of a column chunk, one after the other."""
     end = start + length
+    if start < 0 or length < 0:
+        raise PagesError("a column that is nowhere")
     while start < end:
         header, size = _header(file, start, end)
         stored, unpacked = header.get(3, -1), header.get(2, -1)
@@ -43,6 +84,8 @@ def pages(file: BinaryIO, start: int, length: int) -> Iterator[Page]:
             raise PagesError("a page without a size")
         kind = header.get(1, -1)
         about = header.get({_DATA: 5, _DICTIONARY: 7, _DATA_V2: 8}.get(kind, 0), {})
+        if not isinstance(about, dict) or not isinstance(about.get(1, 0), int):
+            raise PagesError("a page without a number of values")
         encoding = about.get(4 if kind == _DATA_V2 else 2)
         yield Page(
             stored=stored,
@@ -72,7 +115,7 @@ def _header(file: BinaryIO, start: int, end: int) -> tuple[dict[int, Any], int]:
 def _struct(data: bytes, at: int, depth: int) -> tuple[dict[int, Any], int]:
     """A structure in Thrift's compact protocol: the numbers and structures in it, by field."""
     if depth > _DEEPEST:
-        raise PagesError("a page's header is nested too deeply")
+        raise PagesError("a header is nested too deeply")
     fields: dict[int, Any] = {}
     number = 0
     while (first := data[at]) != 0:
@@ -97,11 +140,26 @@ def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
     if kind == _BINARY:
         length, at = _varint(data, at)
         return None, _skip(data, at, length)
-    if kind == _DOUBLE:
-        return None, _skip(data, at, 8)
-    if kind == _BYTE:
-        return None, _skip(data, at, 1)
+    if kind in (_LIST, _SET):
+        return _list(data, at, depth + 1)
+    if kind in (_DOUBLE, _BYTE):
+        return None, _skip(data, at, 8 if kind == _DOUBLE else 1)
     raise PagesError("a page's header holds what no header holds")
+
+
+def _list(data: bytes, at: int, depth: int) -> tuple[list[Any], int]:
+    if depth > _DEEPEST:
+        raise PagesError("a header is nested too deeply")
+    first = data[at]
+    at += 1
+    number, kind = first >> 4, first & 15
+    if number == 15:
+        number, at = _varint(data, at)
+    values = []
+    for _ in range(number):
+        value, at = (None, _skip(data, at, 1)) if kind in (_TRUE, _FALSE) else _value(data, at, kind, depth)
+        values.append(value)
+    return values, at
 
 
 def _skip(data: bytes, at: int, length: int) -> int:

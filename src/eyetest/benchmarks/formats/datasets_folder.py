@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 import pyarrow as pa
 
+from eyetest.arrow_messages import check_stream
 from eyetest.benchmarks.folder import Benchmark
 from eyetest.benchmarks.formats.parquet import with_note
 from eyetest.benchmarks.formats.support.arrow_tables import ArrowTables
@@ -112,6 +113,7 @@ def _write_json(path: Path, value: dict[str, Any]) -> None:
 
 
 def _inspect(file: Path) -> tuple[pa.Schema, int]:
+    check_stream(file)
     rows = 0
     schema: pa.Schema = None
     for batch in _batches(file):

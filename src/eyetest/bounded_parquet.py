@@ -30,7 +30,7 @@ one after the other."""
 _BATCH = 2**24
 _FEW_ROWS, _MOST_ROWS = 64, 4_096
 """A batch holds about `_BATCH` bytes, and so many rows."""
-MAX_SWOLLEN = 2**28
+MAX_SWOLLEN = 2**27
 _PACKED = 100
 """Pages that unpack to more than so many times their stored size may come to `MAX_SWOLLEN` bytes beside each other.
 Others may be larger: they are pictures, which hardly shrink at all."""

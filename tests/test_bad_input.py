@@ -108,6 +108,16 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "a 100 MB value": (lambda folder: jsonl(folder, question="x" * 100_000_000), "question: found 100,000,000"),
     "a 300 MB line": (written("b.jsonl", b'{"question": "' + b"x" * 300_000_000), "line 1 is longer than 256 MB"),
     "open quote": (written("b.tsv", tsv('1\t\t"q\ta\tb\tA')), "line 2: a quote is opened and never closed"),
+    "a million options": (
+        lambda folder: jsonl(folder, options=["x"] * 1_200_000),
+        "line 1: options: found 1,200,000 options, expected at most 26",
+    ),
+    "a list of a million": (
+        lambda folder: jsonl(folder, options=f"[{'a, ' * 1_000_000}]"),
+        "line 1: options: found",
+    ),
+    "an endless number": (written("b.jsonl", f'{{"question": {"9" * 6_000}}}'), "line 1 is not JSON"),
+    "letters far apart": (lambda folder: jsonl(folder, answer=f"A{' ' * 60_000}b"), "line 1: answer: found 'A"),
     "picture in Parquet": (parquet, "row 1: image: found"),
     "damaged Parquet": (damaged_parquet, "b.parquet is not a Parquet file"),
     "empty folder": (lambda folder: folder, "is no benchmark that eyetest recognises"),

@@ -19,9 +19,16 @@ EyetestError
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+LONGEST_MESSAGE = 2_000
+"""In characters. A file may give its columns, tags or items names of any length, and of several lines."""
+
 
 class EyetestError(Exception):
     """Shown to a person as one line; the command line exits with code 2."""
+
+    def __str__(self) -> str:
+        text = " ".join(super().__str__().splitlines())
+        return text if len(text) <= LONGEST_MESSAGE else f"{text[: LONGEST_MESSAGE - 1]}…"
 
 
 class InputError(EyetestError):

@@ -1,4 +1,8 @@
-"""Files that people write by hand: YAML that becomes typed values, or one line that says what is wrong with it."""
+"""Files that people write by hand: YAML that becomes typed values, or one line that says what is wrong with it.
+
+All YAML comes in here. What YAML allows and nobody needs is refused before it costs anything: names that stand there
+twice, references that unfold into more than memory holds or into themselves, endless nesting, endless numbers.
+"""
 
 import re
 from pathlib import Path
@@ -7,39 +11,132 @@ from typing import Any, TypeVar
 import msgspec
 import yaml
 
-from eyetest.errors import InputError, nearest
+from eyetest.errors import InputError, nearest, short
 
 Value = TypeVar("Value")
+MAX_BYTES = 2**20
+"""The largest file. The largest that people write, models.yaml, has a few kilobytes."""
+MAX_DEPTH = 50
+MAX_VALUES = 50_000
+"""The most values in a file, each counted as often as it is referred to."""
+MAX_NUMBER = 100
+"""The longest number or date, in characters."""
+_NUMBERS = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp"))
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]*)`(?: - at `\$?(?P<place>[^`]*)`)?")
 _PLACE = re.compile(r" - at `\$?(?P<place>[^`]*)`$")
 
 
-class _NoDoubles(yaml.SafeLoader):
-    """Refuses a name that stands there twice, of which plain YAML would silently take the last."""
+class _BoundedLoader(yaml.SafeLoader):
+    """Plain values only, within the limits; every complaint knows its line."""
+
+    depth = 0
+    values = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self.depth += 1
+        self.values += 1
+        if self.depth > MAX_DEPTH or self.values > MAX_VALUES:
+            too = (
+                f"nested more than {MAX_DEPTH} deep" if self.depth > MAX_DEPTH else f"more than {MAX_VALUES:,} values"
+            )
+            raise _complaint(too, self.peek_event())  # type: ignore[no-untyped-call]
+        node: yaml.Node | None = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+    def get_single_node(self) -> yaml.Node | None:
+        node: yaml.Node | None = super().get_single_node()
+        if node is not None:
+            _measure(node, {})
+        return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        if node.tag in _NUMBERS and len(node.value) > MAX_NUMBER:
+            raise _complaint(f"a number of {len(node.value):,} characters", node)
+        if isinstance(node, yaml.ScalarNode) and _NO_TEXT.search(node.value):
+            raise _complaint(f"{short(node.value)} is no text", node)
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
+            kind = node.tag.rpartition(":")[2]
+            raise _complaint(f"{short(node.value)} is no {kind}; put texts in quotes", node) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for name in names:
-            if names.count(name) > 1:
-                raise yaml.YAMLError(f'"{name}" stands there twice')
+        """Refuses a name that stands there twice, of which plain YAML would silently take the last."""
+        names = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in names:
+                    raise _complaint(f'"{_one_line(key.value, 60)}" stands there twice', key)
+                names.add(key.value)
         return super().construct_mapping(node, deep)
 
 
 def read_yaml(path: Path) -> Any:
     """What a YAML file holds."""
+    return parse_yaml(read_text(path), str(path))
+
+
+def read_text(path: Path) -> str:
+    """A YAML file as it is written."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is no file")
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), _NoDoubles)  # noqa: S506 (a SafeLoader)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not YAML: {_problem(error)}") from None
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', '') or error}") from None
+    if len(data) > MAX_BYTES:
+        raise InputError(f"{path} is larger than {MAX_BYTES // 2**20} MB, which nobody writes by hand")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path} is not YAML: bytes that are not UTF-8 (line {line})") from None
 
 
-def _problem(error: Exception) -> str:
-    """What is wrong and where, without the line itself, which may hold a key."""
-    mark = getattr(error, "problem_mark", None)
-    if mark is None:
-        return " ".join(str(error).split())
-    said = getattr(error, "problem", None) or getattr(error, "context", None) or "cannot be read"
-    return f"{' '.join(said.split())} (line {mark.line + 1}, column {mark.column + 1})"
+def parse_yaml(text: str, where: str) -> Any:
+    """What a YAML text holds; ``where`` names it in complaints."""
+    loader = None
+    try:
+        loader = _BoundedLoader(text)
+        return loader.get_single_data()
+    except yaml.reader.ReaderError as error:
+        problem, line = f"{short(chr(error.character))} in a text", text.count("\n", 0, error.position) + 1
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem, line = error.problem or error.context or "", mark.line + 1 if mark else 1
+    except (ValueError, OverflowError):  # the scanner's own, of endless numbers in escapes and versions
+        problem, line = "a number that is too large", loader.line + 1 if loader else 1
+    raise InputError(f"{where} is not YAML: {_one_line(problem)} (line {line})")
+
+
+def _complaint(problem: str, node: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+
+
+def _one_line(problem: str, longest: int = 200) -> str:
+    line = " ".join(problem.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def _measure(node: yaml.Node, known: dict[int, int]) -> int:
+    """How many values a node unfolds into; each node is looked at once, however often it is referred to."""
+    size = known.get(id(node))
+    if size == 0:
+        raise _complaint("a value that refers to itself", node)
+    if size is None:
+        known[id(node)] = 0
+        size = 1
+        if isinstance(node, yaml.CollectionNode):
+            for part in node.value:
+                for one in part if isinstance(part, tuple) else (part,):
+                    size += _measure(one, known)
+        if size > MAX_VALUES:
+            raise _complaint(f"more than {MAX_VALUES:,} values, references unfolded", node)
+        known[id(node)] = size
+    return size
 
 
 def convert(value: Any, kind: type[Value], where: str) -> Value:

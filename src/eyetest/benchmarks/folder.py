@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from eyetest.benchmarks import itemtable
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.signing import is_as_written
+from eyetest.bounded_parquet import BoundedParquet, open_bounded
 from eyetest.checksums import add_checksum, has_checksum
 from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, Counts, ImageRef, Item, Manifest, check
@@ -62,8 +63,7 @@ class Benchmark:
 
     def __iter__(self) -> Iterator[Item]:
         with self._items() as file:
-            for batch in file.iter_batches(batch_size=_BATCH):
-                batch.validate(full=True)
+            for batch in file.batches(_BATCH):
                 yield from itemtable.from_batch(batch)
 
     def __getitem__(self, item_id: str) -> Item:
@@ -88,7 +88,7 @@ class Benchmark:
         found: dict[int, Item] = {}
         with self._items() as file:
             first = 0
-            for group in range(file.num_row_groups):
+            for group in range(file.metadata.num_row_groups):
                 rows = file.metadata.row_group(group).num_rows
                 here = [position for position in positions if first <= position < first + rows]
                 if here:
@@ -103,7 +103,7 @@ class Benchmark:
     def by_picture(self) -> list[int]:
         """All positions, items that share their first picture side by side, otherwise in the benchmark's order."""
         with self._items() as file:
-            images = _valid(file.read(columns=["images"])).column("images").combine_chunks()
+            images = file.table(["images"]).column("images").combine_chunks()
         counts = pc.list_value_length(images).to_pylist()
         pictures = iter(pc.struct_field(images.flatten(), "sha256").to_pylist())
         first_seen: dict[str, int] = {}
@@ -113,11 +113,11 @@ class Benchmark:
             order.append(first_seen.setdefault(shown[0], position) if shown else position)
         return sorted(range(len(order)), key=order.__getitem__)
 
-    def _row_group(self, file: pq.ParquetFile, group: int) -> pa.Table:
+    def _row_group(self, file: BoundedParquet, group: int) -> pa.Table:
         """A row group, kept for the next to ask: items that share a picture may lie far apart."""
         table = self._groups.pop(group, None)
         if table is None:
-            table = _valid(file.read_row_group(group))
+            table = file.table(group=group)
             while self._groups and table.nbytes + sum(t.nbytes for t in self._groups.values()) > _MOST_KEPT:
                 self._groups.pop(next(iter(self._groups)))
         self._groups[group] = table
@@ -131,7 +131,7 @@ class Benchmark:
         return f"<Benchmark {self.manifest.name!r}: {len(self):,} items in {self.path}>"
 
     @contextmanager
-    def _items(self) -> Iterator[pq.ParquetFile]:
+    def _items(self) -> Iterator[BoundedParquet]:
         """The items' file, found to be the one that the manifest speaks of; whatever is wrong becomes one line."""
         path = inside(self.path / ITEMS, self.path)
         with damage_in_one_line(self.path / ITEMS):
@@ -139,16 +139,16 @@ class Benchmark:
             identity = (about.st_ino, about.st_size, about.st_mtime_ns)
             if identity != self._checked:
                 has_checksum(path)
-            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            with open_bounded(path) as file:
                 if identity != self._checked:
                     self._refuse_others(file)
                     self._checked = identity
                 yield file
 
-    def _refuse_others(self, file: pq.ParquetFile) -> None:
+    def _refuse_others(self, file: BoundedParquet) -> None:
         """Refuse items that are not those of the manifest: cut, exchanged, or of another kind altogether."""
         where, rows = self.path / ITEMS, file.metadata.num_rows
-        if not file.schema_arrow.equals(itemtable.SCHEMA):
+        if not file.schema.equals(itemtable.SCHEMA):
             raise InputError(f"{where} does not have the columns of a benchmark's items")
         if rows != len(self):
             raise InputError(f"{where} holds {rows:,} items, but {MANIFEST} speaks of {len(self):,}")
@@ -156,9 +156,9 @@ class Benchmark:
         if theirs is not None and theirs.decode("ascii", "replace") != self.manifest.fingerprint:
             raise InputError(f"{where} holds the items of another benchmark than {MANIFEST} speaks of")
 
-    def _id_column(self, file: pq.ParquetFile) -> pa.ChunkedArray:
+    def _id_column(self, file: BoundedParquet) -> pa.ChunkedArray:
         if self._ids is None:
-            self._ids = _valid(file.read(columns=["id"])).column("id")
+            self._ids = file.table(["id"]).column("id")
         return self._ids
 
     def _nearest_id(self, item_id: str) -> str:
@@ -169,11 +169,6 @@ class Benchmark:
             if len(self) <= 20
             else nearest(item_id, ids).partition("known:")[0] or (f"the first is {short(ids[0])}")
         )
-
-
-def _valid(table: pa.Table) -> pa.Table:
-    table.validate(full=True)
-    return table
 
 
 def home_of(image: ImageRef) -> Benchmark | None:

@@ -52,15 +52,8 @@ def read(
 def marked(text: str, span: tuple[int, int] | None) -> Text:
     """A reply with the words that decided it. Of a long one, its ends and what stands around those words."""
     start, end = span or (0, 0)
-    before, words, after = (_shortened(part) for part in (text[:start], text[start:end], text[end:]))
+    before, words, after = (safe(part, 2 * _SHOWN) for part in (text[:start], text[start:end], text[end:]))
     return Text.assemble(before, (words, "reverse"), after)
-
-
-def _shortened(text: str) -> str:
-    left_out = len(text) - 2 * _SHOWN
-    if left_out <= 0:
-        return safe(text)
-    return f"{safe(text[:_SHOWN])} … {left_out:,} characters … {safe(text[-_SHOWN:])}"
 
 
 def _line(name: str, reading: Reading, options: list[str], style: Marks) -> Text:

@@ -32,7 +32,7 @@ def recipe(
         raise InputError(f"which recipe? eyetest recipe {action} NAME; there are {', '.join(recipe_names())}")
     text = recipe_text(name)
     if action == "show":
-        typer.echo(safe(text), nl=False)
+        typer.echo(safe(text, None), nl=False)
     elif action == "check":
         found = load_recipe(name)
         panels = listed((f"{panel} of {one.size}" for panel, one in found.panels.items()), 8)

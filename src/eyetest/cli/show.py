@@ -26,6 +26,7 @@ from eyetest.records import Condition, GreyPicture, Item, Message, Picture, Prom
 _TAGS_SHOWN = 12
 _VALUES_SHOWN = 4
 _LONGEST_VALUE = 300
+_PARTS_SHOWN = 100
 _INDENT = "  "
 
 
@@ -125,13 +126,13 @@ def _item_table(benchmark: Benchmark, limit: int) -> Table:
 def item_panel(benchmark: Benchmark, item: Item) -> Panel:
     """One item, as a person wants to see it."""
     parts: list[RenderableType] = []
-    for number, image in enumerate(item.images, 1):
+    for number, image in enumerate(item.images[:_PARTS_SHOWN], 1):
         about = f"image {number}: {image.width} × {image.height} {image.format}, {image.size:,} bytes"
         link = Style(dim=True, link=benchmark.images.path(image).resolve().as_uri())
         parts.append(Text.assemble(about, "  ", (f"{image.sha256[:12]}…", link)))
         if can_draw():
             parts.append(_picture(benchmark, item, number))
-    for turn in item.history:
+    for turn in item.history[:_PARTS_SHOWN]:
         parts.append(Text(safe(f"Q: {turn.question}\nA: {turn.answer}"), "dim"))
     if item.hint:
         parts.append(Text(safe(item.hint), "italic"))
@@ -139,17 +140,22 @@ def item_panel(benchmark: Benchmark, item: Item) -> Panel:
     for position, choice in enumerate(item.choices):
         mark = ("✔ ", "bold green") if choice.correct else ("  ", "")
         parts.append(Text.assemble(mark, (f"{letter(position)}  ", "dim"), safe(choice.text)))
-    for reference in item.references:
+    for reference in item.references[:_PARTS_SHOWN]:
         parts.append(Text.assemble(("✔ ", "bold green"), safe(reference)))
     if not item.has_gold:
         parts.append(Text("no gold answer", "yellow"))
     details = Table.grid(padding=(0, 2))
-    for name, value in (("group", item.group), ("description", item.description), *item.tags.items()):
+    tags = islice(item.tags.items(), _PARTS_SHOWN)
+    for name, value in (("group", item.group), ("description", item.description), *tags):
         if value not in ("", None):
             details.add_row(Text(safe(name), "dim"), Text(_shortened(_as_text(value)), overflow="fold"))
-    for step in item.lineage:
+    for step in item.lineage[:_PARTS_SHOWN]:
         details.add_row(Text("lineage", "dim"), Text(safe(" ".join(map(str, msgspec.structs.astuple(step))))))
     parts += [Text(), details]
+    many = {"pictures": item.images, "turns": item.history, "references": item.references, "tags": item.tags}
+    for name, values in many.items():
+        if len(values) > _PARTS_SHOWN:
+            parts.append(Text(f"and {len(values) - _PARTS_SHOWN:,} more {name} (--json shows all)", "dim"))
     return Panel(Group(*parts), title=Text(safe(f"{benchmark.manifest.name} · {item.id}")), title_align="left")
 
 
@@ -222,7 +228,7 @@ def meaning(item: Item, condition: Condition) -> Text:
     for correct, sign, meaning in rows:
         lines.append("✔ " if correct else "  ", "bold green")
         lines.append(f"{sign} → {_indented(meaning).lstrip()}\n")
-    for reference in item.references:
+    for reference in item.references[:_PARTS_SHOWN]:
         lines.append("✔ ", "bold green").append(f"{_indented(reference).lstrip()}\n")
     if not item.has_gold:
         lines.append("  no gold answer\n", "yellow")
@@ -239,5 +245,4 @@ def _as_text(value: Any) -> str:
 
 
 def _shortened(text: str) -> str:
-    text = safe(text)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]} …"
+    return safe(text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]} …")

@@ -30,8 +30,18 @@ _VISIBLE |= dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x
 _CONTROL = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def safe(text: str) -> str:
-    """Text from a dataset, with control characters made visible: no escape sequence reaches the terminal."""
+LONGEST_SHOWN = 10_000
+"""Characters of one text that a terminal is shown; laying out ten million takes minutes, and nobody reads them."""
+
+
+def safe(text: str, longest: int | None = LONGEST_SHOWN) -> str:
+    """Text from a dataset, with control characters made visible: no escape sequence reaches the terminal.
+
+    Of a text that is longer than anybody reads, its two ends, and how much was left out.
+    """
+    if longest is not None and len(text) > longest:
+        half = longest // 2
+        text = f"{text[:half]} … {len(text) - 2 * half:,} characters … {text[-half:]}"
     return text.encode("utf-8", "replace").decode().replace("\r\n", "\n").translate(_VISIBLE)
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-import yaml
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.rows.layout import named_pictures
-from eyetest.errors import InputError, nearest
+from eyetest.handwritten import convert, parse_yaml, read_yaml
 from eyetest.records import NO_PICTURES, Finding, Item
 
 Progress = Callable[[str, float], None]
@@ -60,25 +59,8 @@ def load_thresholds(path: Path | None = None) -> Thresholds:
     """The thresholds of a file, or those that come with eyetest."""
     if path is None:
         text = files("eyetest.probes").joinpath("thresholds.yaml").read_text(encoding="utf-8")
-    else:
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeError) as error:
-            raise InputError(f"{path} cannot be read: {error}") from None
-    try:
-        values = yaml.safe_load(text)
-        return msgspec.convert(values, Thresholds)
-    except yaml.YAMLError as error:
-        raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
-    except msgspec.ValidationError as error:
-        raise InputError(f"{path}: {error}{_hint(str(error))}") from None
-
-
-def _hint(message: str) -> str:
-    unknown = message.partition("unknown field `")[2].partition("`")[0]
-    known = [name for kind in (Thresholds, TextThresholds, ImageThresholds, ShortcutThresholds)
-             for name in kind.__struct_fields__]  # fmt: skip
-    return f"; {nearest(unknown, known)}" if unknown else ""
+        return convert(parse_yaml(text, "thresholds.yaml"), Thresholds, "thresholds.yaml")
+    return convert(read_yaml(path), Thresholds, str(path))
 
 
 class Subject:

@@ -6,12 +6,12 @@ filled by plain replacement; nothing in a template is ever run.
 
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
-import yaml
 
 from eyetest.errors import EyetestError, InputError
+from eyetest.handwritten import parse_yaml
 from eyetest.records.condition import Ask, Marks
 
 TaskKind = Literal["choice", "text", "caption", "open"]
@@ -86,9 +86,8 @@ class SightWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def _load(name: str, kind: type[_Data]) -> _Data:
     text = files("eyetest.prompts").joinpath("templates", f"{name}.yaml").read_text(encoding="utf-8")
     try:
-        values: Any = yaml.safe_load(text)
-        return msgspec.convert(values, kind)
-    except (yaml.YAMLError, msgspec.ValidationError) as error:
+        return msgspec.convert(parse_yaml(text, name), kind)
+    except (InputError, msgspec.ValidationError) as error:
         raise EyetestError(f"eyetest's own templates/{name}.yaml is damaged: {error}") from None
 
 

@@ -5,10 +5,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from eyetest.errors import InputError, nearest
-from eyetest.handwritten import convert, read_yaml
+from eyetest.handwritten import convert, parse_yaml, read_text
 from eyetest.probes import PROBES
 from eyetest.recipes.selecting import FEWEST_MODELS
 from eyetest.records import Condition, Panel, Recipe, Stage
@@ -32,17 +30,12 @@ def recipe_text(name: str) -> str:
         return (resources.files("eyetest.recipes") / f"{name}{_ENDING}").read_text(encoding="utf-8")
     if not Path(name).is_file():
         raise InputError(f'no recipe "{name}"; {nearest(name, recipe_names())}, or a file')
-    try:
-        return Path(name).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name} is not text: {error}") from None
+    return read_text(Path(name))
 
 
 def load_recipe(name: str) -> Recipe:
     """The recipe of this name, or in this file."""
-    text = recipe_text(name)
-    content = read_yaml(Path(name)) if name not in recipe_names() else yaml.safe_load(text)
-    recipe = convert(content or {}, Recipe, name)
+    recipe = convert(parse_yaml(recipe_text(name), name) or {}, Recipe, name)
     check_recipe(recipe, name)
     return recipe
 

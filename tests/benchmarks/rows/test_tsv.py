@@ -1,5 +1,6 @@
 import csv
 import io
+import tracemalloc
 from pathlib import Path
 from typing import Literal
 
@@ -8,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from eyetest.benchmarks.rows import tsv
-from eyetest.benchmarks.rows.tsv import TsvFile, write_row
+from eyetest.benchmarks.rows.tsv import MAX_COLUMNS, TsvFile, write_row
 from eyetest.errors import InputError
 
 Table = list[list[str]]
@@ -144,3 +145,21 @@ def test_position_follows_the_rows_that_were_given(path: Path) -> None:
     path.write_bytes(b'a\tb\n"c\nc"\td\ne\tf')
     file = TsvFile(path)
     assert [file.position for _ in file.rows()] == [4, 12, 15]
+
+
+def test_quotes_without_end_take_no_more_memory_than_they_have(tmp_path: Path) -> None:
+    data = b'q\n"' + b'""' * 300_000 + b'\n""x"\n'
+    (tmp_path / "b.tsv").write_bytes(data)
+    tracemalloc.start()
+    rows = [cells for _, cells in TsvFile(tmp_path / "b.tsv").rows()]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert rows == [[b"q"], [b'"' * 300_000 + b'\n"x']]
+    assert peak < 6 * len(data)
+
+
+@pytest.mark.parametrize("cell", [b"", b'""'])
+def test_too_many_columns(tmp_path: Path, cell: bytes) -> None:
+    (tmp_path / "b.tsv").write_bytes(b"\t".join([cell] * (MAX_COLUMNS + 1)))
+    with pytest.raises(InputError, match="line 1 has more than 100,000 columns"):
+        list(TsvFile(tmp_path / "b.tsv").rows())

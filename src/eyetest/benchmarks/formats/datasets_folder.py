@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 import msgspec
 import pyarrow as pa
 
+from eyetest.arrow_messages import check_stream
 from eyetest.benchmarks.folder import Benchmark
 from eyetest.benchmarks.formats.parquet import with_note
 from eyetest.benchmarks.formats.support.arrow_tables import ArrowTables
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, RowReader
 from eyetest.benchmarks.rows.arrow import ArrowRows, Part
+from eyetest.bounded_parquet import Unfolder
 from eyetest.errors import InputError, short
 from eyetest.regular_files import inside, open_regular, read_regular
 
@@ -25,6 +27,7 @@ _SPLITS = "dataset_dict.json"
 _DATA = "data-00000-of-00001.arrow"
 _SHARD = re.compile(r"-\d{5}-of-(?P<of>\d{5})\.arrow$")
 _STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
+_ROWS = 64
 _Json = TypeVar("_Json")
 
 
@@ -125,6 +128,7 @@ def _write_json(path: Path, value: dict[str, Any]) -> None:
 
 
 def _inspect(file: Path) -> tuple[pa.Schema, int]:
+    check_stream(file)
     rows = 0
     schema: pa.Schema = None
     for batch in _batches(file):
@@ -141,7 +145,10 @@ def _batches(file: Path) -> Iterator[pa.RecordBatch]:
         os.close(open_regular(file.resolve()))
         with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as stream:
             _ = stream.schema.names  # which may not be UTF-8
-            yield from stream
+            unfolder = Unfolder(file)
+            for batch in stream:
+                batch.validate(full=True)
+                yield from unfolder.pieces(batch, _ROWS)
             if source.tell() != source.size() or not _ends(source):
                 raise InputError(f"{file} is cut or damaged: its stream does not end where the file does")
     except (pa.ArrowException, OSError, ValueError, MemoryError) as error:

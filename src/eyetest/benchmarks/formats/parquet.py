@@ -15,12 +15,12 @@ from eyetest.benchmarks.formats.support.arrow_tables import ArrowTables, Shape
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, RowReader
 from eyetest.benchmarks.rows.arrow import ArrowRows, Part
+from eyetest.bounded_parquet import open_bounded
 from eyetest.errors import InputError
 from eyetest.regular_files import inside, open_regular
 
 _SHARD = re.compile(r"(?P<split>[A-Za-z][\w.]*?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet")
-_MAX_ROW_GROUP = 8 * 2**30
-_MAX_BATCH = 2**29
+_ROWS = 64
 
 
 class Parquet:
@@ -92,42 +92,19 @@ def with_note(rows: ArrowRows, options: ReadOptions) -> ReadOptions:
 
 def _inspect(file: Path) -> tuple[pa.Schema, int]:
     try:
-        with pq.ParquetFile(file) as opened:
-            metadata = opened.metadata
-            sizes = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
-            if sizes and max(sizes) > _MAX_ROW_GROUP:
-                raise InputError(f"{file}: a row group unpacks to {max(sizes) / 2**30:.0f} GB; at most 8 GB are read")
-            _ = opened.schema_arrow.names  # which may not be UTF-8
-            return opened.schema_arrow, metadata.num_rows
+        with open_bounded(file) as opened:
+            return opened.schema, opened.metadata.num_rows
     except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
         raise InputError(f"{file} is not a Parquet file: {(str(error).splitlines() or ['too large'])[0]}") from None
 
 
 def _batches(file: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
     try:
-        with pq.ParquetFile(file, page_checksum_verification=True) as opened:
-            for group in range(opened.num_row_groups):
-                _refuse_damaged_chunks(opened, group, columns)
-                rows = _rows_at_once(opened, group, columns)
-                yield from opened.iter_batches(batch_size=rows, row_groups=[group], columns=columns)
+        with open_bounded(file) as opened:
+            yield from opened.batches(_ROWS, columns)
     except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
         why = str(error).splitlines()[0] if str(error) else "more than memory holds"
         raise InputError(f"{file} is damaged: {why}") from None
-
-
-def _refuse_damaged_chunks(file: pq.ParquetFile, group: int, columns: list[str]) -> None:
-    """Read one row, which raises where a column's metadata makes no sense; asking for them would end the process."""
-    next(file.iter_batches(batch_size=1, row_groups=[group], columns=columns), None)
-
-
-def _rows_at_once(file: pq.ParquetFile, group: int, columns: list[str]) -> int:
-    """Few enough that a batch stays in bounds, even if each row repeats the largest value of a dictionary."""
-    paths = [file.schema.column(leaf).path for leaf in range(file.metadata.num_columns)]
-    ours = [leaf for leaf, path in enumerate(paths) if any(f"{path}.".startswith(f"{name}.") for name in columns)]
-    chunks = [file.metadata.row_group(group).column(leaf) for leaf in ours]
-    sizes = [c.total_uncompressed_size for c in chunks if any("DICTIONARY" in name for name in c.encodings)]
-    largest: int = max([1, *sizes])
-    return max(1, min(64, _MAX_BATCH // largest))
 
 
 FORMAT = Parquet()

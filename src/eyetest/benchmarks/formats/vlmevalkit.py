@@ -5,6 +5,7 @@ file wrote in another way than we would is kept as a spelling, so that it comes 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -53,9 +54,9 @@ class TsvRows:
             self.columns = tuple(cell.decode() for cell in header[1])
         except UnicodeDecodeError:
             raise InputError(f"{path.name}: its first line is not UTF-8 text") from None
-        if len(set(self.columns)) < len(self.columns):
-            twice = next(c for c in self.columns if self.columns.count(c) > 1)
-            raise InputError(f"{path.name}: two columns are named {short(twice)}")
+        for name, times in Counter(self.columns).items():
+            if times > 1:
+                raise InputError(f"{path.name}: two columns are named {short(name)}")
         self._size = max(path.stat().st_size, 1)
 
     @property

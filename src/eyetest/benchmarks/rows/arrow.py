@@ -1,6 +1,7 @@
 """Rows that come as Arrow batches, from Parquet or from a folder saved by ``datasets``."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,9 +41,9 @@ class ArrowRows:
         self.path = path
         self.note = read_note(schema)
         self._labels = _class_labels(schema)
-        if len(set(schema.names)) < len(schema.names):
-            twice = next(name for name in schema.names if schema.names.count(name) > 1)
-            raise InputError(f"{path.name}: two columns are named {short(twice)}")
+        for name, times in Counter(schema.names).items():
+            if times > 1:
+                raise InputError(f"{path.name}: two columns are named {short(name)}")
         self._parts = parts
         self._name_splits = "split" not in schema.names and any(part.split for part in parts) and not self.note
         self.columns = (*schema.names, "split") if self._name_splits else tuple(schema.names)

@@ -13,7 +13,7 @@ from eyetest.errors import InputError
 AnswerStyle = Literal["letter", "text", "index", "number"]
 ANSWER_STYLES: tuple[AnswerStyle, ...] = get_args(AnswerStyle)
 _LETTERS = re.compile(r"\(?([A-Za-z])\)?[.:]?")
-_SEVERAL = re.compile(r"[A-Z](?:\s*[,;]?\s*[A-Z])+")
+_SEVERAL = re.compile(r"[A-Z](?:\s*(?:[,;]\s*)?[A-Z])+")
 _HIDDEN = ("", "?")
 
 Options = Sequence[str]

@@ -12,6 +12,8 @@ import msgspec
 
 _LAYOUT = {tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 _NUMBER_STARTS = b"-0123456789"
+_MOST_TOKENS = 20_000
+"""Python's own reader of tokens is slow; a list of more is no list of options or pictures."""
 
 
 def looks_like_list(text: str) -> bool:
@@ -73,7 +75,9 @@ def _from_python(text: str) -> list[_Part] | None:
 def _tokens(text: str) -> Iterator[tuple[int, str]]:
     """Tokens without layout, a minus joined to its number."""
     minus = ""
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+    for number, token in enumerate(tokenize.generate_tokens(io.StringIO(text).readline)):
+        if number > _MOST_TOKENS:
+            raise ValueError("too many parts")
         if token.type in _LAYOUT:
             continue
         if token.string == "-" and not minus:

@@ -14,7 +14,10 @@ from eyetest.benchmarks.rows.layout import Layout
 from eyetest.benchmarks.rows.literals import parse_list
 from eyetest.benchmarks.rows.marks import without_marks
 from eyetest.errors import ItemError, short
-from eyetest.records import letter
+from eyetest.records import MAX_CHOICES, letter
+
+_MOST_OPTIONS = 1_000
+"""There are letters for so many; `check` refuses items with fewer that are still too many."""
 
 
 class Offered(NamedTuple):
@@ -109,6 +112,8 @@ def _option_cell(row: Row, column: str) -> dict[str, str]:
         return {}
     if not isinstance(value, list | tuple) or any(part is None for part in value):
         raise ItemError(row.where, column, short(row.values[column]), "a list of options")
+    if len(value) > _MOST_OPTIONS:
+        raise ItemError(row.where, column, f"{len(value):,} options", f"at most {MAX_CHOICES}")
     return _lettered(as_text(row, column, part) for part in value)
 
 

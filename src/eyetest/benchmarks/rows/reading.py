@@ -32,6 +32,7 @@ from eyetest.records import Choice, ImageRef, Item, Lineage, Turn, letter
 
 __all__ = ["Row", "RowReader", "Rows", "plan"]
 _SAMPLE = 500
+_SAMPLE_LENGTH = 64 * 2**20
 _MAX_DEPTH = 50
 MAX_FIELD = 64 * 2**20
 
@@ -61,7 +62,7 @@ def plan(rows: Rows, options: ReadOptions) -> Layout:
     layout = find_columns(rows.columns, options, rows.path.name)
     maybe_pictures = [] if layout.images else [name for name in layout.tag_columns if is_picture_column(name)]
     decisive = {layout.question, layout.answer, *layout.options, *maybe_pictures}
-    sample = [{name: row.values.get(name) for name in decisive} for row in islice(rows, _SAMPLE)]
+    sample = _sample(rows, decisive)
     if not sample:
         raise InputError(f"{rows.path.name} holds no items")
     root = options.images or rows.path.parent
@@ -76,6 +77,18 @@ def plan(rows: Rows, options: ReadOptions) -> Layout:
         return layout
     offers = [(row.get(layout.answer), offer) for row in sample if (offer := sampled(layout, row)).texts]
     return msgspec.structs.replace(layout, answers=choose_style(plain_answers(offers), rows.path.name))
+
+
+def _sample(rows: Rows, columns: set[str]) -> list[dict[str, Any]]:
+    """Some columns of the first rows; fewer of them where they are long."""
+    sample: list[dict[str, Any]] = []
+    length = 0
+    for row in islice(rows, _SAMPLE):
+        sample.append({name: row.values.get(name) for name in columns})
+        length += sum(len(value) for value in sample[-1].values() if isinstance(value, str | bytes))
+        if length > _SAMPLE_LENGTH:
+            break
+    return sample
 
 
 class RowReader:

@@ -14,6 +14,7 @@ from eyetest.errors import InputError
 
 MAX_CELL = 64 * 2**20
 MAX_LINE = 256 * 2**20
+MAX_COLUMNS = 100_000
 _BUFFER = 2**20
 _BOM = b"\xef\xbb\xbf"
 
@@ -39,7 +40,9 @@ class TsvFile:
                 if b'"' in body or b"\r" in body:
                     yield from self._split_quoted(line, file)
                 elif body:
-                    yield offset, body.split(b"\t")
+                    cells = body.split(b"\t", MAX_COLUMNS)
+                    self._check_columns(len(cells))
+                    yield offset, cells
 
     def _readline(self, file: BinaryIO) -> bytes:
         line = file.readline(MAX_LINE)
@@ -48,6 +51,10 @@ class TsvFile:
         self.position += len(line)
         self.line += 1
         return line
+
+    def _check_columns(self, number: int) -> None:
+        if number > MAX_COLUMNS:
+            raise InputError(f"{self.path.name} line {self.line} has more than {MAX_COLUMNS:,} columns")
 
     def _split_quoted(self, line: bytes, file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
         """Rows of a line in which quotes or bare carriage returns occur; reads on where a field goes on."""
@@ -62,6 +69,7 @@ class TsvFile:
             if end > at:
                 pieces.append(line[at:end])
             row.append(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+            self._check_columns(len(row))
             at = end + 1
             if line[end : end + 1] == b"\t":
                 continue
@@ -76,20 +84,20 @@ class TsvFile:
     def _quoted(self, line: bytes, at: int, pieces: list[bytes], file: BinaryIO) -> tuple[int, bytes]:
         """Collect a quoted field; returns the line on which it ends and where."""
         first, held = self.line, 0
+        start = at
         while True:
             end = line.find(b'"', at)
-            if end < 0:
-                pieces.append(line[at:])
-                held += len(line) - at
-                line, at = self._readline(file), 0
-                if not line or held > MAX_CELL:
-                    raise InputError(f"{self.path.name} line {first}: a quote is opened and never closed")
+            if end >= 0 and line[end + 1 : end + 2] == b'"':
+                at = end + 2
                 continue
-            pieces.append(line[at:end])
-            if line[end + 1 : end + 2] != b'"':
+            piece = line[start : end if end >= 0 else None]
+            pieces.append(piece.replace(b'""', b'"') if at > start else piece)
+            if end >= 0:
                 return end + 1, line
-            pieces.append(b'"')
-            at = end + 2
+            held += len(line) - start
+            line, at, start = self._readline(file), 0, 0
+            if not line or held > MAX_CELL:
+                raise InputError(f"{self.path.name} line {first}: a quote is opened and never closed")
 
 
 def _field_end(line: bytes, at: int) -> int:

@@ -9,6 +9,7 @@ import msgspec
 import yaml
 
 from eyetest.errors import InputError, nearest
+from eyetest.handwritten import parse_yaml
 
 _FILES = resources.files(__name__.rpartition(".")[0]) / "zoo"
 
@@ -65,7 +66,7 @@ class Cards(Mapping[str, Card]):
 @cache
 def cards() -> Cards:
     """The zoo: language models first, each kind from the largest to the smallest."""
-    content = yaml.safe_load((_FILES / "cards.yaml").read_text(encoding="utf-8"))
+    content = parse_yaml((_FILES / "cards.yaml").read_text(encoding="utf-8"), "cards.yaml")
     return Cards({one.name: one for one in msgspec.convert(content, list[Card])})
 
 

@@ -6,10 +6,9 @@ from importlib import resources
 from typing import Literal
 
 import msgspec
-import yaml
 
 from eyetest.errors import InputError, nearest
-from eyetest.handwritten import convert
+from eyetest.handwritten import convert, parse_yaml
 
 Answer = Literal["yes", "no", "ask"]
 
@@ -29,7 +28,7 @@ class Practice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 def practices() -> dict[str, tuple[Practice, ...]]:
     """The list, by the stage of life."""
     text = resources.files(__package__).joinpath("practices.yaml").read_text(encoding="utf-8")
-    return convert(yaml.safe_load(text), dict[str, tuple[Practice, ...]], "practices.yaml")
+    return convert(parse_yaml(text, "practices.yaml"), dict[str, tuple[Practice, ...]], "practices.yaml")
 
 
 def check_practices(names: Iterable[str], where: str) -> None:

@@ -5,15 +5,24 @@ is then in the formula, and its value is missing or 0.
 """
 
 import warnings
+import zipfile
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, short
 
 EXCEL_CELL = 32_767
 """Excel's longest cell. A text that fills one was cut off by whoever wrote the file."""
+MAX_ROWS = 2**20
+"""Excel's own limit. A file may say of a single cell that it stands a billion rows below the others."""
+MAX_CELLS = 20_000_000
+"""Cells of the sheet, empty ones to the left of others counted, because they take their time as well."""
+MAX_UNPACKED = 2**31
+_SMALL = 2**26
+_PACKED = 100
+"""A part of more than `_SMALL` bytes may unpack to so many times its stored size; tables of text come to 20."""
 
 
 def excel_rows(path: Path) -> Iterator[list[Any]]:
@@ -21,7 +30,9 @@ def excel_rows(path: Path) -> Iterator[list[Any]]:
     import openpyxl  # noqa: PLC0415 (slow to load, and few files are Excel's)
 
     books: list[Any] = []
+    rows = cells = 0
     try:
+        _check_parts(path)
         with path.open("rb") as values_file, path.open("rb") as formulas_file, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for file, data_only in ((values_file, True), (formulas_file, False)):
@@ -30,7 +41,12 @@ def excel_rows(path: Path) -> Iterator[list[Any]]:
                     sheet.reset_dimensions()  # some writers say "A1" whatever there is
             sheets = [book.worksheets[0].iter_rows(values_only=True) for book in books]
             for values, formulas in zip(*sheets, strict=True):
+                rows += 1
+                cells += max(len(values), len(formulas))
+                _check_count(path, rows, cells)
                 yield [_cell(*pair) for pair in zip_longest(values, formulas)]
+    except InputError:
+        raise
     except OSError as error:
         if error.errno is not None:
             raise
@@ -40,6 +56,25 @@ def excel_rows(path: Path) -> Iterator[list[Any]]:
     finally:
         for book in books:
             book.close()
+
+
+def _check_parts(path: Path) -> None:
+    """Refuse what unpacks into far more than a table; zipfile never unpacks more than a part is said to hold."""
+    with zipfile.ZipFile(path) as archive:
+        parts = archive.infolist()
+    for part in parts:
+        if part.file_size > max(_SMALL, _PACKED * part.compress_size):
+            raise InputError(
+                f"{path}: {short(part.filename)} unpacks from {part.compress_size:,} bytes into "
+                f"{part.file_size // 2**20:,} MB"
+            )
+    if (total := sum(part.file_size for part in parts)) > MAX_UNPACKED:
+        raise InputError(f"{path} unpacks into {total // 2**20:,} MB; write it as CSV or JSON Lines")
+
+
+def _check_count(path: Path, rows: int, cells: int) -> None:
+    if rows > MAX_ROWS or cells > MAX_CELLS:
+        raise InputError(f"{path} goes on after {rows - 1:,} rows and {cells:,} cells; write it as CSV or JSON Lines")
 
 
 def was_cut(text: str) -> bool:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from eyetest.bounded_parquet import open_bounded
 from eyetest.errors import InputError, short
 from eyetest.runs.importing.excel import excel_rows
 from eyetest.runs.importing.lenient_json import decode
@@ -53,10 +53,10 @@ def is_excel(path: Path) -> bool:
 
 
 def _parquet(path: Path) -> Iterator[Numbered]:
-    with pq.ParquetFile(path) as file:
-        _refuse_twins(path, file.schema_arrow.names)
+    with open_bounded(path) as file:
+        _refuse_twins(path, file.schema.names)
         number = 0
-        for batch in file.iter_batches(_BATCH):
+        for batch in file.batches(_BATCH):
             for row in batch.to_pylist():
                 number += 1
                 yield number, row

@@ -4,11 +4,10 @@ from importlib import resources
 from pathlib import Path
 
 import msgspec
-import yaml
 
 from eyetest.curate.quotas import largest_remainder
 from eyetest.errors import InputError, nearest
-from eyetest.handwritten import convert, read_yaml
+from eyetest.handwritten import convert, parse_yaml, read_yaml
 
 FLAWS = {
     "answer-in-question": "the question says its answer",
@@ -48,7 +47,7 @@ def flaw_names() -> list[str]:
 def load_rates(name: str) -> Rates:
     """The rates of this name, or in this file."""
     if name in flaw_names():
-        content = yaml.safe_load((resources.files(__name__) / f"{name}{_ENDING}").read_text(encoding="utf-8"))
+        content = parse_yaml((resources.files(__name__) / f"{name}{_ENDING}").read_text(encoding="utf-8"), name)
     elif Path(name).is_file():
         content = read_yaml(Path(name))
     else:

@@ -4,7 +4,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-import yaml
+from eyetest.handwritten import parse_yaml
 
 _OTHERS = ("words", "leads", "facts")
 
@@ -40,5 +40,6 @@ def phrasings() -> dict[str, list[str]]:
 @cache
 def read(name: str) -> dict[str, Any]:
     """One of the files."""
-    found: dict[str, Any] = yaml.safe_load((resources.files(__name__) / f"{name}.yaml").read_text(encoding="utf-8"))
+    text = (resources.files(__name__) / f"{name}.yaml").read_text(encoding="utf-8")
+    found: dict[str, Any] = parse_yaml(text, name)
     return found

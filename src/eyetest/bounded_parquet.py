@@ -68,7 +68,7 @@ class BoundedParquet:
         unfolder = Unfolder(self.path)
         for group in range(self._file.num_row_groups) if groups is None else groups:
             for batch in self._file.iter_batches(self._plan.rows, row_groups=[group], columns=columns):
-                batch.validate(full=True)
+                refuse_damaged(self.path, batch)
                 yield from unfolder.pieces(batch, rows)
 
     def table(self, columns: Sequence[str] | None = None, group: int | None = None) -> pa.Table:
@@ -125,6 +125,17 @@ class Unfolder:
         plain = batch if dense.equals(batch.schema) else batch.cast(dense)
         for start in range(0, plain.num_rows, rows):
             yield plain.slice(start, rows)
+
+
+def refuse_damaged(path: Path, batch: pa.RecordBatch) -> None:
+    """Look at every offset and every text before anybody follows one: Arrow itself believes what a file says."""
+    for name, values in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            values.validate(full=True)
+        except pa.ArrowException as error:
+            why = str(error).splitlines()[0]
+            what = "found bytes that are not UTF-8, expected text" if "UTF8" in why else f"is damaged ({why})"
+            raise InputError(f"{path}: {name}: {what}") from None
 
 
 def _most(path: Path, least: int) -> int:

@@ -17,7 +17,7 @@ from eyetest.benchmarks.formats.support.arrow_tables import ArrowTables
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, RowReader
 from eyetest.benchmarks.rows.arrow import ArrowRows, Part
-from eyetest.bounded_parquet import Unfolder
+from eyetest.bounded_parquet import Unfolder, refuse_damaged
 from eyetest.errors import InputError, short
 from eyetest.regular_files import inside, open_regular, read_regular
 
@@ -147,7 +147,7 @@ def _batches(file: Path) -> Iterator[pa.RecordBatch]:
             _ = stream.schema.names  # which may not be UTF-8
             unfolder = Unfolder(file)
             for batch in stream:
-                batch.validate(full=True)
+                refuse_damaged(file, batch)
                 yield from unfolder.pieces(batch, _ROWS)
             if source.tell() != source.size() or not _ends(source):
                 raise InputError(f"{file} is cut or damaged: its stream does not end where the file does")

@@ -67,7 +67,6 @@ class ArrowRows:
 
     def _values(self, part: Part) -> Iterator[dict[str, Any]]:
         for batch in part.batches():
-            _refuse_damaged(part, batch)
             for start in range(0, batch.num_rows, _SLICE):
                 piece = batch.slice(start, _SLICE)
                 names = piece.schema.names
@@ -89,17 +88,6 @@ class ArrowRows:
         if pa.types.is_floating(values.type):
             return [value if value is not None and math.isfinite(value) else None for value in found]
         return found
-
-
-def _refuse_damaged(part: Part, batch: pa.RecordBatch) -> None:
-    """Look at every offset and every text before anybody follows one: Arrow itself believes what a file says."""
-    for name, values in zip(batch.schema.names, batch.columns, strict=True):
-        try:
-            values.validate(full=True)
-        except pa.ArrowException as error:
-            why = str(error).splitlines()[0]
-            what = "found bytes that are not UTF-8, expected text" if "UTF8" in why else f"is damaged ({why})"
-            raise InputError(f"{part.name}: {name}: {what}") from None
 
 
 def _class_labels(schema: pa.Schema) -> dict[str, list[str]]:

@@ -4,6 +4,7 @@ A text that begins with "=" is written as a formula by pandas' Excel writers, wh
 is then in the formula, and its value is missing or 0.
 """
 
+import errno
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -48,7 +49,7 @@ def excel_rows(path: Path) -> Iterator[list[Any]]:
     except InputError:
         raise
     except OSError as error:
-        if error.errno is not None:
+        if error.errno not in (None, errno.EINVAL):  # of a place in the archive that cannot be
             raise
         raise _unreadable(path, error) from None
     except Exception as error:  # openpyxl raises whatever its parsers raise

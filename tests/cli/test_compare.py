@@ -135,7 +135,9 @@ def test_under_image_where_nothing_is_said(run: str, eyetest: Eyetest) -> None:
     assert told.out.count("leads") == 1
     both = found(eyetest, "b", "--sight", "image,blind", "--all-pairs")
     assert [pair["sight"] for pair in both["pairs"]] == ["blind"] * 3 + ["image"]
-    assert not both["notes"]
+    assert both["notes"] == [
+        "all 20 answers were scored by others, whose scores stand as given; none by our rules"
+    ], "nothing about sights, for both were asked for"
     assert "'text' has no answers under what is compared" in eyetest("compare", "b", "--models", "x,text").refused()
     blind = found(eyetest, "b", "--sight", "blind")
     assert {row["model"] for row in blind["ranking"]} == {"x", "y", "text"}

@@ -9,7 +9,6 @@ errors made on purpose came out of it, and nothing untrue; a test runs it in pro
 import itertools
 import os
 import random
-import resource
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -30,6 +29,7 @@ from eyetest.scoring import Scorer
 from eyetest.scoring.table import stored_scores
 from tests.conftest import png
 from tests.damage.mutating import damaged
+from tests.mutations import peak_memory
 
 ITEMS, PARTS, ROWS = 60, 3, 40
 
@@ -302,7 +302,7 @@ def main(name: str, folder: str, first: str, last: str) -> int:
     warnings.simplefilter("ignore", DamagedWarning)
     told = list(itertools.islice(problems(name, Path(folder), range(int(first), int(last))), 10))
     print("\n".join(told))
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+    print(peak_memory() // 2**20)
     return 1 if told else 0
 
 

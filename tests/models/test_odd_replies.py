@@ -20,7 +20,7 @@ from eyetest.models import CallError
 from eyetest.models.replies import read_completion, read_failure
 from eyetest.records import Response
 from eyetest.runs import responsetable
-from eyetest.runs.journal import Journal, read_sealed, sealed
+from eyetest.runs.journal import Journal, read_sealed
 from tests.endpoint import Attempt, Endpoint, Reply, completion
 from tests.running.benches import make_bench, stored
 from tests.running.processes import Nursery
@@ -113,7 +113,7 @@ def read_back(response: Response, folder: Path) -> Response:
     journal = Journal(place)
     journal.append(response)
     journal.close()
-    table, torn = read_sealed(sealed(place, 1))
+    table, torn = read_sealed(place, 1)
     (found,) = responsetable.from_batch(table.to_batches()[0])
     assert torn == 0
     return found

@@ -182,10 +182,10 @@ def test_shuffled_options_change_nothing(tmp_path: Path) -> None:
     assert {kind: f.numbers for kind, f in once.items()} == {kind: f.numbers for kind, f in again.items()}
 
 
-def test_too_few_items_are_a_note(tmp_path: Path) -> None:
+def test_too_few_items_are_not_tested(tmp_path: Path) -> None:
     subject = made(tmp_path / "b", clean(99, 0))
     (finding,) = found(subject).values()
-    assert finding.severity == "note"
+    assert finding.severity == "untested"
     assert finding.p is None
     assert not subject.item_scores
 

@@ -13,7 +13,7 @@ SIZES = {"mmstar": (8, 1), "mmmu-pro": (4, 10)}
 TOLD = ("inspectors", "panel", "before")
 
 
-def mean_of_all(drawn: Drawn, heard: np.ndarray, kept: np.ndarray) -> float:  # type: ignore[type-arg]
+def mean_of_all(drawn: Drawn, heard: np.ndarray, kept: np.ndarray) -> float:
     """What was reported before: each item's answers averaged, whichever were asked for."""
     counts = heard[kept].sum(axis=(1, 2))
     return float(((drawn.right & heard)[kept].sum(axis=(1, 2)) / counts).mean())

@@ -78,7 +78,7 @@ def test_status_counts_what_is_there(folder: Path, eyetest: Eyetest) -> None:
     state = json.loads(eyetest("status", folder, "--json").out)
     assert state["planned"] == 2
     assert state["groups"] == [
-        {"model": "m", "sight": "image", "ask": "direct", "planned": 2, "answered": 1, "open": 1}
+        {"model": "m", "sight": "image", "ask": "direct", "planned": 2, "answered": 1, "open": 1, "missing": 1}
     ]
     assert state["writer"] is None
 

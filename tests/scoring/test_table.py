@@ -474,10 +474,10 @@ def test_a_segment_that_is_sealed_while_one_looks(tmp_path: Path, monkeypatch: p
         raise FileNotFoundError(path)
 
     monkeypatch.setattr("eyetest.runs.frames.segment_numbers", lambda folder: {1})
-    monkeypatch.setattr("eyetest.runs.frames.read_segment", gone)
+    monkeypatch.setattr("eyetest.runs.stored.read_segment", gone)
     assert responses_frame(run.path).collect().get_column("text").to_list() == ["B"]
     sealed.rename(aside)
-    monkeypatch.setattr("eyetest.runs.frames.read_segment", lambda path: segment(path, 0).read_bytes())
+    monkeypatch.setattr("eyetest.runs.stored.read_segment", lambda path: segment(path, 0).read_bytes())
     assert responses_frame(run.path).collect().is_empty(), "an empty segment goes without a trace"
 
 

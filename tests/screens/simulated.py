@@ -30,7 +30,7 @@ class Drawn(NamedTuple):
 
     @property
     def right(self) -> Bools:
-        return self.chosen == 0
+        return np.asarray(self.chosen == 0)
 
     @property
     def names(self) -> list[str]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyetest.measures.stats.beliefs import exceeding, favourites, luck
-from eyetest.records import MAX_CHOICES, Item, Stage, StoppingRule, Verdict, letter
+from eyetest.records import MAX_CHOICES, Item, Stage, StoppingRule, Verdict, VerdictKind, letter
 from eyetest.screens.base import Case
 from eyetest.screens.evidence import Said, kinds, summary
 from eyetest.wording import counted
@@ -56,7 +56,7 @@ class ChanceAware:
                 told += f", p = {chances[name]:.2g}: more than luck, but {_TOO_FEW}"
                 yield case.verdict(name, "review", told, p=chances[name], **counts)
             else:
-                verdict = "drop" if name in dropped else "keep"
+                verdict: VerdictKind = "drop" if name in dropped else "keep"
                 yield case.verdict(name, verdict, f"{told}, p = {chances[name]:.2g}", p=chances[name], **counts)
 
 
@@ -124,7 +124,7 @@ def _luck(tested: Sequence[_Heard]) -> list[float]:
         return []
     columns = [(one.hits, one.n, len(one.item.gold), len(one.item.choices)) for one in tested]
     hits, trials, golds, options = np.array(columns, np.int64).T
-    return luck(hits, trials, golds, options).tolist()
+    return [float(chance) for chance in luck(hits, trials, golds, options)]
 
 
 def _beyond_luck(tested: Sequence[_Heard], chances: Sequence[float], rate: float) -> set[str]:

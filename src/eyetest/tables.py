@@ -1,6 +1,5 @@
 """Tables of records as files that people open: Parquet, CSV or JSON Lines, by the file's name."""
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from types import UnionType
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 from eyetest.errors import InputError
 from eyetest.records import columns
 from eyetest.replacing import refuse_to_lose, replacing_file
+from eyetest.sheets import SheetWriter
 
 _SUFFIXES = (".parquet", ".csv", ".jsonl")
 _PLAIN_TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
@@ -34,9 +34,8 @@ def write_records(
             pq.write_table(table, place, compression="zstd")
         elif to.suffix == ".csv":
             with place.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, columns(kind))
-                writer.writeheader()
-                writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+                names = columns(kind)
+                SheetWriter(file, names).write([_cell(row[name]) for name in names] for row in rows)
         else:
             place.write_bytes(msgspec.json.Encoder().encode_lines(records))
 

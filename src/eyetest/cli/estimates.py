@@ -8,7 +8,7 @@ from rich.text import Text
 
 from eyetest.cli.terminal import note, print_json, print_table, safe
 from eyetest.measures import Measured
-from eyetest.measures.printed import as_latex, is_text, plain, told
+from eyetest.measures.printed import as_latex, csv_text, is_text, plain, told
 
 
 def print_terminal(name: str, measured: Measured, limit: int) -> None:
@@ -26,7 +26,7 @@ def print_terminal(name: str, measured: Measured, limit: int) -> None:
 
 def print_csv(name: str, measured: Measured, limit: int) -> None:
     """CSV with a column for each bound."""
-    typer.echo(plain(measured.table).write_csv(), nl=False)
+    typer.echo(csv_text(measured.table), nl=False)
 
 
 def print_as_json(name: str, measured: Measured, limit: int) -> None:

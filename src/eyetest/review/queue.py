@@ -1,19 +1,16 @@
 """The queue: one line for each item that waits for a person, as a table that any spreadsheet opens."""
 
-import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from eyetest.benchmarks import Benchmark
 from eyetest.records import Item, Verdict, letter
 from eyetest.replacing import replacing_file
+from eyetest.sheets import SheetWriter
 
 QUEUE = "queue.csv"
 DECISIONS = "decisions.csv"
 _COLUMNS = ("item", "stage", "reason", "question", "options", "gold", "images", "evidence", "form")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-HARMLESS = "'"
-"""What stands before a cell that a spreadsheet would take for a formula."""
 
 
 def write_queue(
@@ -22,8 +19,7 @@ def write_queue(
     """Write the queue, and say where it is."""
     folder.mkdir(parents=True, exist_ok=True)
     with replacing_file(folder / QUEUE) as place, place.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(_COLUMNS)
+        writer = SheetWriter(file, _COLUMNS)
         for verdict in waiting:
             item = items[verdict.item]
             row = (
@@ -33,10 +29,5 @@ def write_queue(
                 "\n".join(str(benchmark.images.path(image).resolve()) for image in item.images),
                 *(verdict.evidence, form),
             )
-            writer.writerow([_inert(cell) for cell in row])
+            writer.write([row])
     return folder / QUEUE
-
-
-def _inert(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"{HARMLESS}{cell}" if cell.startswith(_FORMULA) else cell

@@ -15,6 +15,7 @@ EyetestError
 └── MissingExtraError     an optional package is not installed: says which one mends it
 """
 
+import os
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -45,6 +46,19 @@ class ExportError(EyetestError):
 
 class MissingExtraError(EyetestError):
     """An optional package is needed and absent."""
+
+
+def system_words(error: OSError) -> str:
+    """What the system says of a file, without the number and the name: ``no space left on device``."""
+    words = os.strerror(error.errno) if error.errno else (str(error).splitlines() or [type(error).__name__])[0]
+    return words[:1].lower() + words[1:]
+
+
+def damaged(path: object, error: Exception) -> InputError:
+    """One line about a file that cannot be read: what the system says of it, or what is wrong inside it."""
+    if isinstance(error, OSError) and error.errno:
+        return InputError(f"cannot read {path}: {system_words(error)}")
+    return InputError(f"{path} is damaged: {(str(error).splitlines() or [type(error).__name__])[0]}")
 
 
 def short(value: object, limit: int = 60) -> str:

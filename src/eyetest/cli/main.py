@@ -1,99 +1,81 @@
-"""Puts the commands together, and turns every error made on purpose into one line and exit code 2."""
+"""Runs a command, and makes one line and an exit code of every way in which it can end.
 
-import importlib
+Whatever is slow to load is loaded inside, so that Ctrl-C is answered from the start.
+"""
+
+import contextlib
+import os
 import signal
 import sys
-from typing import Annotated, Any
+from collections.abc import Sequence
+from importlib import import_module
 
-import typer
-from typer.core import TyperGroup
+from eyetest.errors import EyetestError, InputError, short, system_words
 
-from eyetest.cli.terminal import fail
-from eyetest.errors import EyetestError
-from eyetest.version import __version__
-
-_COMMANDS = {
-    "audit": "audit:audit",
-    "import": "import_:import_",
-    "export": "export:export",
-    "show": "show:show",
-    "run": "run:run",
-    "status": "status:status",
-    "score": "score:score",
-    "explain": "explain:explain",
-    "read": "read:read",
-    "measure": "measure:measure",
-    "compare": "compare:compare",
-    "report": "report:report",
-    "refine": "refine:refine",
-    "recipe": "recipe:recipe",
-    "card": "card:card",
-    "world": "world:world",
-    "zoo": "zoo:zoo",
-    "describe": "describe:describe",
-    "subset": "subset:subset",
-    "estimate": "estimate:estimate",
-    "diff-rules": "diff_rules:diff_rules",
-    "import-answers": "import_answers:import_answers_",
-    "export-answers": "export_answers:export_answers_",
-    "demo": "demo:demo",
-}
-"""Each command, the module of this folder that holds it, and its function there."""
-_HELP = {"help_option_names": ["-h", "--help"]}
+_BAD_INPUT = 2
+_INTERRUPTED = 128 + signal.SIGINT
 
 
-class _Commands(TyperGroup):
-    """Loads a command's module when the command is called, so that each starts as fast as it can."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: Any, name: str) -> Any:
-        if name not in _COMMANDS:
-            return None
-        module, _, function = _COMMANDS[name].partition(":")
-        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP)
-        alone.command(name)(getattr(importlib.import_module(f"eyetest.cli.{module}"), function))
-        return typer.main.get_command(alone)
+class PipeClosedError(Exception):
+    """Whoever read our output has seen enough."""
 
 
-app = typer.Typer(
-    cls=_Commands,
-    help="An eye test for vision-language benchmarks and the models that take them.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings=_HELP,
-)
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"eyetest {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    pass
+class CtrlCError(Exception):
+    """Somebody pressed Ctrl-C."""
 
 
 def main() -> None:
     """Run the command line."""
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
-        app()
-    except EyetestError as error:
-        fail(str(error))
-        sys.exit(2)
-    except BrokenPipeError:
-        sys.stderr.close()
+        terminal = import_module("eyetest.cli.terminal")
+        terminal.prepare_streams()
+        try:
+            _refuse_undecodable(sys.argv[1:])
+            import_module("eyetest.cli.commands").app()
+        finally:
+            with terminal.naming_output():
+                sys.stdout.flush()
+    except PipeClosedError:
+        _discard_output()
         sys.exit(0)
-    except OSError as error:
-        place = f": {error.filename}"[:200] if error.filename else ""
-        fail(f"{error.strerror or error}{place}")
-        sys.exit(2)
+    except (EyetestError, OSError, UnicodeEncodeError) as error:
+        _discard_output()
+        terminal.fail(_told(error))
+        sys.exit(_BAD_INPUT)
+    except (CtrlCError, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # pressed again, it ends the process at once
+        _discard_output()
+        with contextlib.suppress(OSError):
+            sys.stderr.write("interrupted\n")
+        sys.exit(_INTERRUPTED)
+
+
+def _refuse_undecodable(words: Sequence[str]) -> None:
+    """Stop before anything is done for a name that no table, page or manifest could hold."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{os.fsencode(word)!r:.200} is no UTF-8; rename it") from None
+
+
+def _told(error: Exception) -> str:
+    """One line about an error."""
+    if isinstance(error, OSError):
+        return f"{error.filename!s:.200}: {system_words(error)}" if error.filename else system_words(error)
+    if isinstance(error, UnicodeEncodeError):
+        return f"{short(error.object)} holds what UTF-8 cannot say; rename or mend it"
+    return str(error)
+
+
+def _discard_output() -> None:
+    """Drop what cannot be written, so that Python does not try once more when it ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            with contextlib.suppress(OSError, ValueError):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, stream.fileno())
+                os.close(nowhere)

@@ -16,8 +16,11 @@ EyetestError
 """
 
 import os
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+_WRAPPED = re.compile(r"\(os error (\d+)\)")
 
 
 class EyetestError(Exception):
@@ -54,10 +57,24 @@ def system_words(error: OSError) -> str:
     return words[:1].lower() + words[1:]
 
 
+def system_error(error: BaseException | None) -> OSError | None:
+    """The error of the system that another is or wraps: Polars tells of one in words, ``… (os error 28)``."""
+    if isinstance(error, OSError):
+        return error
+    told = _WRAPPED.search(str(error))
+    return OSError(int(told[1]), os.strerror(int(told[1]))) if told else None
+
+
+def name_file(error: BaseException | None, path: object) -> None:
+    """Let an error of the system that names no file name the one that was being written."""
+    if isinstance(error, OSError) and error.filename is None:
+        error.filename = str(path)
+
+
 def damaged(path: object, error: Exception) -> InputError:
     """One line about a file that cannot be read: what the system says of it, or what is wrong inside it."""
-    if isinstance(error, OSError) and error.errno:
-        return InputError(f"cannot read {path}: {system_words(error)}")
+    if (system := system_error(error)) and system.errno:
+        return InputError(f"cannot read {path}: {system_words(system)}")
     return InputError(f"{path} is damaged: {(str(error).splitlines() or [type(error).__name__])[0]}")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, damaged
 from eyetest.records import columns
 from eyetest.replacing import refuse_to_lose, replacing_file
 from eyetest.sheets import SheetWriter
@@ -49,8 +49,8 @@ def read_parquet(path: Path) -> pa.Table:
     try:
         with pq.ParquetFile(path) as file:  # pq.read_table would load pandas where it is installed
             return file.read()
-    except pa.ArrowException as error:
-        raise InputError(f"{path} is damaged: {str(error).splitlines()[0]}") from None
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(path, error) from None
 
 
 def from_columns(columns_: Sequence[Sequence[Any]], fields: pa.Schema) -> pa.Table:

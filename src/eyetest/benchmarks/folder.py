@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from eyetest.benchmarks import itemtable
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.signing import is_as_written
-from eyetest.errors import InputError, ItemError, nearest, short
+from eyetest.errors import InputError, ItemError, damaged, nearest, short
 from eyetest.records import FOLDER_VERSION, Counts, ImageRef, Item, Manifest, check
 from eyetest.replacing import refuse_to_lose, replacing_folder
 from eyetest.tables import array
@@ -131,7 +131,7 @@ class Benchmark:
             with pq.ParquetFile(self.path / ITEMS, memory_map=True) as file:
                 yield file
         except (pa.ArrowException, OSError, msgspec.DecodeError, UnicodeError) as error:
-            raise InputError(f"{self.path / ITEMS} is damaged: {str(error).splitlines()[0]}") from None
+            raise damaged(self.path / ITEMS, error) from None
 
     def _id_column(self, file: pq.ParquetFile) -> pa.ChunkedArray:
         if self._ids is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from eyetest.errors import InputError
+from eyetest.errors import damaged
 from eyetest.runs import responsetable
 from eyetest.runs.journal import read_segment, sealed, segment, segment_numbers
 from eyetest.runs.plan import PLAN, plan_table
@@ -47,7 +47,7 @@ def one_line_if_damaged(place: Path) -> Iterator[None]:
     try:
         yield
     except pl.exceptions.PolarsError as error:
-        raise InputError(f"{place} is damaged: {(str(error).splitlines() or ['?'])[0]}") from None
+        raise damaged(place, error) from None
 
 
 def part_frame(folder: Path, number: int) -> pl.LazyFrame | None:

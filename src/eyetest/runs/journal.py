@@ -8,13 +8,14 @@ that a killed process left torn stays the last of its file. A full segment is se
 import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eyetest.errors import EyetestError
+from eyetest.errors import EyetestError, system_words
 from eyetest.records import Response
 from eyetest.replacing import replacing_file, sweep
 from eyetest.runs import responsetable
@@ -67,8 +68,9 @@ class Journal:
             while written < len(line):
                 written += os.write(self._file, line[written:])
         except OSError as error:
-            os.ftruncate(self._file, self._bytes)
-            raise JournalError(f"the journal cannot be written: {(error.strerror or str(error)).lower()}") from None
+            with suppress(OSError):  # a torn line is passed over by whoever reads
+                os.ftruncate(self._file, self._bytes)
+            raise self._cannot_write(error) from None
         self._rows += 1
         self._bytes += len(line)
         if self._rows >= self._most_rows or self._bytes >= _BYTES_A_SEGMENT:
@@ -87,8 +89,15 @@ class Journal:
     def _begin(self) -> None:
         self._number, self._next = self._next, self._next + 1
         path = segment(self._folder, self._number)
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        except OSError as error:
+            raise self._cannot_write(error) from None
         self._rows = self._bytes = 0
+
+    def _cannot_write(self, error: OSError) -> JournalError:
+        path = segment(self._folder, self._number)
+        return JournalError(f"the journal {path} cannot be written: {system_words(error)}")
 
     def _end(self) -> None:
         file, self._file = self._file, -1

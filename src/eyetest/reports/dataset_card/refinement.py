@@ -9,7 +9,7 @@ import msgspec
 import polars as pl
 import yaml
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, damaged
 from eyetest.records import Recipe, Stage
 from eyetest.reports.reasons import Kind, kind_of, together
 from eyetest.wording import typed
@@ -160,7 +160,7 @@ def read_refinement(records: Records) -> Refinement:
     try:
         frame = pl.read_parquet(records.verdicts, columns=["stage", "verdict", "reason"])
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{records.verdicts} is damaged: {str(error).splitlines()[0]}") from None
+        raise damaged(records.verdicts, error) from None
     return Refinement(about, list(_outcomes(about.recipe, frame)))
 
 

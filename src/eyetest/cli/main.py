@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from eyetest.errors import EyetestError, InputError, short, system_words
+from eyetest.errors import EyetestError, InputError, system_words
 
 _BAD_INPUT = 2
 _INTERRUPTED = 128 + signal.SIGINT
@@ -65,7 +65,8 @@ def _told(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename!s:.200}: {system_words(error)}" if error.filename else system_words(error)
     if isinstance(error, UnicodeEncodeError):
-        return f"{short(error.object)} holds what UTF-8 cannot say; rename or mend it"
+        told = ascii(error.object[max(0, error.start - 60) : error.end])
+        return f"{told} ends in what UTF-8 cannot say; rename or mend it"
     return str(error)
 
 

@@ -49,6 +49,8 @@ def read_parquet(path: Path) -> pa.Table:
     try:
         with pq.ParquetFile(path) as file:  # pq.read_table would load pandas where it is installed
             return file.read()
+    except FileNotFoundError:  # whoever reads while another writes looks again
+        raise
     except (pa.ArrowException, OSError) as error:
         raise damaged(path, error) from None
 

@@ -205,8 +205,6 @@ def test_a_file_that_cannot_grow_is_named(
     [
         ("show", b"\xff"),
         ("import", b"x\xff.tsv", "--to", "b"),
-        ("export", "бенч é", "--format", "jsonl", "--to", b"\xff"),
-        ("run", "бенч é", "--models", "m.yaml", "--to", b"r\xff"),
         ("report", b"\xff", "--to", "r.html"),
         ("show", "n" * 300),
         ("show", "a\nb"),
@@ -220,6 +218,18 @@ def test_odd_names_get_one_line(here: Path, words: tuple[str | bytes, ...]) -> N
     assert done.returncode == 2, done
     assert done.stderr.startswith(b"error: ")
     assert done.stderr.count(b"\n") == 1
+
+
+def test_places_whose_names_are_no_utf_8(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They work, or get one line; none of them ends in a traceback."""
+    to = os.fsdecode(b"to\xff")
+    for place, words in enumerate(COMMANDS):
+        if "--to" in words:
+            odd = list(words)
+            odd[odd.index("--to") + 1] = f"{to}{place}{Path(str(words[words.index('--to') + 1])).suffix}"
+            done = spoken("utf-8", monkeypatch, *odd)
+            assert done.code in (0, 2), (odd, done)
+            assert not done.code or done.err.count("error: ") == 1, (odd, done)
 
 
 def test_a_folder_whose_name_is_no_utf_8(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

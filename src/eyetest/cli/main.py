@@ -7,10 +7,9 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from importlib import import_module
 
-from eyetest.errors import EyetestError, InputError, system_words
+from eyetest.errors import EyetestError, system_words
 
 _BAD_INPUT = 2
 _INTERRUPTED = 128 + signal.SIGINT
@@ -31,7 +30,6 @@ def main() -> None:
         terminal = import_module("eyetest.cli.terminal")
         terminal.prepare_streams()
         try:
-            _refuse_undecodable(sys.argv[1:])
             import_module("eyetest.cli.commands").app()
         finally:
             with terminal.naming_output():
@@ -49,15 +47,6 @@ def main() -> None:
         with contextlib.suppress(OSError):
             sys.stderr.write("interrupted\n")
         sys.exit(_INTERRUPTED)
-
-
-def _refuse_undecodable(words: Sequence[str]) -> None:
-    """Stop before anything is done for a name that no table, page or manifest could hold."""
-    for word in words:
-        try:
-            word.encode()
-        except UnicodeEncodeError:
-            raise InputError(f"{os.fsencode(word)!r:.200} is no UTF-8; rename it") from None
 
 
 def _told(error: Exception) -> str:

@@ -68,8 +68,7 @@ class Journal:
             while written < len(line):
                 written += os.write(self._file, line[written:])
         except OSError as error:
-            with suppress(OSError):  # a torn line is passed over by whoever reads
-                os.ftruncate(self._file, self._bytes)
+            self._take_back()
             raise self._cannot_write(error) from None
         self._rows += 1
         self._bytes += len(line)
@@ -95,9 +94,18 @@ class Journal:
             raise self._cannot_write(error) from None
         self._rows = self._bytes = 0
 
+    def _take_back(self) -> None:
+        """Leave no torn line where the next one goes: if it cannot be cut off, the next goes into a new segment."""
+        try:
+            os.ftruncate(self._file, self._bytes)
+        except OSError:
+            file, self._file = self._file, -1
+            with suppress(OSError):
+                os.close(file)
+
     def _cannot_write(self, error: OSError) -> JournalError:
         path = segment(self._folder, self._number)
-        return JournalError(f"the journal {path} cannot be written: {system_words(error)}")
+        return JournalError(f"the journal cannot be written: {system_words(error)}: {path}")
 
     def _end(self) -> None:
         file, self._file = self._file, -1

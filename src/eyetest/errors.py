@@ -16,11 +16,14 @@ EyetestError
 └── MissingExtraError     an optional package is not installed: says which one mends it
 """
 
+import os
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 LONGEST_MESSAGE = 2_000
 """In characters. A file may give its columns, tags or items names of any length, and of several lines."""
+_WRAPPED = re.compile(r"\(os error (\d+)\)")
 
 
 class EyetestError(Exception):
@@ -61,6 +64,33 @@ class ExportError(EyetestError):
 
 class MissingExtraError(EyetestError):
     """An optional package is needed and absent."""
+
+
+def system_words(error: OSError) -> str:
+    """What the system says of a file, without the number and the name: ``no space left on device``."""
+    words = os.strerror(error.errno) if error.errno else (str(error).splitlines() or [type(error).__name__])[0]
+    return words[:1].lower() + words[1:]
+
+
+def system_error(error: BaseException | None) -> OSError | None:
+    """The error of the system that another is or wraps: Polars tells of one in words, ``… (os error 28)``."""
+    if isinstance(error, OSError):
+        return error
+    told = _WRAPPED.search(str(error))
+    return OSError(int(told[1]), os.strerror(int(told[1]))) if told else None
+
+
+def name_file(error: BaseException | None, path: object) -> None:
+    """Let an error of the system that names no file name the one that was being written."""
+    if isinstance(error, OSError) and error.filename is None:
+        error.filename = str(path)
+
+
+def damaged(path: object, error: Exception) -> InputError:
+    """One line about a file that cannot be read: what the system says of it, or what is wrong inside it."""
+    if (system := system_error(error)) and system.errno:
+        return InputError(f"cannot read {path}: {system_words(system)}")
+    return InputError(f"{path} is damaged: {(str(error).splitlines() or [type(error).__name__])[0]}")
 
 
 def short(value: object, limit: int = 60) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from eyetest.errors import InputError, short
+from eyetest.errors import InputError, short, system_error, system_words
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -85,15 +85,26 @@ def _sibling(target: Path) -> Iterator[Path]:
         sweep(target)
         sibling, lock = _make_locked(target)
     except OSError as error:
-        raise InputError(f"cannot write {target}: {(error.strerror or str(error)).lower()}") from None
+        raise InputError(f"cannot write {target}: {system_words(error)}") from None
     try:
         yield sibling
+    except Exception as error:
+        system = system_error(error)
+        if system is None or _is_elsewhere(system, sibling):
+            raise
+        raise InputError(f"cannot write {target}: {system_words(system)}") from None
     finally:
         shutil.rmtree(sibling, ignore_errors=True)
         os.close(lock)
         for folder in made:
             with suppress(OSError):
                 folder.rmdir()
+
+
+def _is_elsewhere(error: OSError, sibling: Path) -> bool:
+    """Whether an error names a file that is not the one being written; one that names none is of what is written."""
+    names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
+    return bool(names) and not any(Path(name).is_relative_to(sibling) for name in names)
 
 
 def _make_locked(target: Path) -> tuple[Path, int]:
@@ -131,7 +142,7 @@ def _exchange(new: Path, old: Path) -> None:
         if rename(_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(old), _RENAME_EXCHANGE) == 0:
             return
         if ctypes.get_errno() not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
-            raise OSError(ctypes.get_errno(), f"cannot put the new {old} in place")
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(new))
     aside = new.parent / "old"
     old.rename(aside)
     new.rename(old)

@@ -1,6 +1,5 @@
 """Tables of records as files that people open: Parquet, CSV or JSON Lines, by the file's name."""
 
-import csv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +13,10 @@ import pyarrow.parquet as pq
 
 from eyetest.bounded_parquet import open_bounded
 from eyetest.checksums import add_checksum, has_checksum
-from eyetest.errors import InputError
+from eyetest.errors import InputError, damaged
 from eyetest.records import columns
 from eyetest.replacing import refuse_to_lose, replacing_file
+from eyetest.sheets import SheetWriter
 
 _SUFFIXES = (".parquet", ".csv", ".jsonl")
 _PLAIN_TYPES = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
@@ -37,9 +37,8 @@ def write_records(
             write_parquet(table, place)
         elif to.suffix == ".csv":
             with place.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, columns(kind))
-                writer.writeheader()
-                writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+                names = columns(kind)
+                SheetWriter(file, names).write([_cell(row[name]) for name in names] for row in rows)
         else:
             place.write_bytes(msgspec.json.Encoder().encode_lines(records))
 
@@ -80,11 +79,10 @@ def damage_in_one_line(path: Path) -> Iterator[None]:
     except (pa.ArrowException, msgspec.DecodeError, ValueError, MemoryError, RecursionError) as error:
         why = (str(error).splitlines() or ["more than memory holds"])[0]
         raise InputError(f"{path} is damaged: {why.rstrip('.')}") from None
+    except FileNotFoundError:  # whoever reads while another writes looks again
+        raise
     except OSError as error:
-        if error.errno is not None:
-            raise
-        why = str(error).splitlines()[0]  # pyarrow's, of damaged pages
-        raise InputError(f"{path} is damaged: {why.rstrip('.')}") from None
+        raise damaged(path, error) from None
 
 
 def from_columns(columns_: Sequence[Sequence[Any]], fields: pa.Schema) -> pa.Table:

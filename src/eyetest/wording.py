@@ -1,6 +1,11 @@
 """Small words that every room uses when it speaks to people."""
 
+import re
+import shlex
 from collections.abc import Iterable
+from pathlib import Path
+
+_KEPT_IN_A_LINE = re.compile(r"(?! )(?:(?!  ).)*(?<! )")
 
 
 def counted(number: int, what: str) -> str:
@@ -12,3 +17,25 @@ def listed(names: Iterable[str], most: int = 3) -> str:
     """The first of many names."""
     names = list(names)
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def typed(*words: object) -> str:
+    """A command as somebody can paste it into a shell, whatever its words hold.
+
+    What a line of text would not keep (control characters, spaces in a row, bytes of a name that are no text) is
+    written as an escape. A path that looks like an option is named from the folder we are in.
+    """
+    return " ".join(
+        _quoted(f"./{word}" if isinstance(word, Path) and str(word)[0] == "-" else str(word)) for word in words
+    )
+
+
+def _quoted(word: str) -> str:
+    if word.isprintable() and _KEPT_IN_A_LINE.fullmatch(word):
+        return shlex.quote(word)
+    signs = (sign if sign.isprintable() and sign not in " '\\" else _escape(sign) for sign in word)
+    return f"$'{''.join(signs)}'"
+
+
+def _escape(sign: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in sign.encode("utf-8", "surrogateescape"))

@@ -282,7 +282,7 @@ def test_a_file_size_limit_stops_the_run_with_one_line(tmp_path: Path, endpoint:
     full = nursery.run(*command, most_bytes=40_000)
     assert full.code == 2, full.stderr
     errors = [line for line in full.stderr.splitlines() if line.startswith("error:")]
-    assert errors == ["error: the journal cannot be written: file too large"], full.stderr
+    assert errors == ["error: the journal cannot be written: file too large: r/journal/000001.jsonl"], full.stderr
     assert "Traceback" not in full.stderr
     assert "never awaited" not in full.stderr
     kept = answers(tmp_path / "r")

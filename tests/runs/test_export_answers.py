@@ -209,3 +209,21 @@ def test_an_answers_table_kept_in_excel(tmp_path: Path) -> None:
         ("1", "B", None),
         ("2", None, 1.0),
     ]
+
+
+def test_formulas_are_texts_in_a_sheet_and_come_back(tmp_path: Path, eyetest: Eyetest) -> None:
+    said = ["=1+1", "'=1+1", "-5", "'-5' it is", "@x", "\t=x", "＝1", " plain ", "'quoted'", "+1 or -1"]
+    asked = [{"item": f"={place}", "model": "-m", "text": text} for place, text in enumerate(said)]
+    (tmp_path / "in.jsonl").write_bytes(msgspec.json.Encoder().encode_lines(asked))
+    eyetest("import-answers", tmp_path / "in.jsonl", "--to", tmp_path / "run").fine()
+    eyetest("export-answers", tmp_path / "run", "--to", tmp_path / "out.csv").fine()
+    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0]["item"] == "'=0"
+    assert not [cell for row in rows for cell in row.values() if cell.strip(" \t").startswith(tuple("=+-@＝"))]
+    eyetest("import-answers", tmp_path / "out.csv", "--to", tmp_path / "again").fine()
+    answers = sorted(read_answers(tmp_path / "again"), key=lambda answer: answer.item)
+    assert [(answer.item, answer.model, answer.text) for answer in answers] == [
+        (row["item"], row["model"], row["text"]) for row in asked
+    ]
+    assert list(open_answers(tmp_path / "out.csv")) == list(read_answers(tmp_path / "run"))

@@ -1,6 +1,7 @@
 """``eyetest audit``: is this benchmark any good? With no model, no key and no GPU."""
 
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +24,7 @@ from eyetest.replacing import refuse_to_lose
 from eyetest.reports import write_audit_page
 from eyetest.reports.wording import odds
 from eyetest.tables import write_records
-from eyetest.wording import counted, listed
+from eyetest.wording import counted, listed, typed
 
 _MARKS: dict[Severity, tuple[str, str]] = {
     "bad": ("✘", "bold red"),
@@ -101,7 +102,12 @@ def audit(
     with step_bar("auditing") as progress:
         subject = Subject(benchmark, limits, against=other, seed=seed, progress=progress)
         result = run_audit(subject, names, extra)
-    print_json(result) if as_json else out.print(card(result, bench))
+    if as_json:
+        print_json(result)
+    else:
+        out.print(card(result))
+        for line in _next_steps(result, bench):
+            out.print(line, soft_wrap=True)
     if verdicts:
         rows = result.verdicts([item.id for item in subject.items])
         write_records(rows, Verdict, verdicts, overwrite=overwrite)
@@ -147,7 +153,7 @@ def _repair_list(to: Path) -> Path:
     return to.parent / f"{to.name}-repairs.csv"
 
 
-def card(result: Audit, bench: Path) -> RenderableType:
+def card(result: Audit) -> RenderableType:
     """The audit at a glance."""
     tests = [finding for finding in result.findings if finding.is_test]
     title = Text.assemble((safe(result.benchmark), "bold"), f" · {counted(result.items, 'item')}")
@@ -161,15 +167,16 @@ def card(result: Audit, bench: Path) -> RenderableType:
             parts.append(Text())
     if result.left_out:
         parts.append(Text(f"Not run, so not tested: {', '.join(result.left_out)}", "dim"))
-    if first := next((finding for finding in result.alarms if finding.items), None):
-        parts.append(Text(f"Look first:  {program()} show {bench} {safe(first.items[0])}", overflow="fold"))
-    parts.append(
-        Text(
-            f"{'As a page' if result.blindness else 'With pictures'}:  {program()} audit {bench} --html audit.html",
-            overflow="fold",
-        )
-    )
     return Group(*parts)
+
+
+def _next_steps(result: Audit, bench: Path) -> Iterator[str]:
+    """Commands to go on with, as they can be pasted."""
+    if first := next((finding for finding in result.alarms if finding.items), None):
+        item = first.items[0]
+        yield f"Look first:  {typed(program(), 'show', bench, *['--'] * item.startswith('-'), item)}"
+    page = "As a page" if result.blindness else "With pictures"
+    yield f"{page}:  {typed(program(), 'audit', bench, '--html', 'audit.html')}"
 
 
 def verdict_line(result: Audit) -> Text:

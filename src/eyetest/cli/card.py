@@ -9,10 +9,10 @@ from rich.text import Text
 from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.benchmarks.folder import CROISSANT, README
 from eyetest.cli import options
-from eyetest.cli.terminal import note, out, safe
+from eyetest.cli.terminal import note, out, program, safe
 from eyetest.recipes.carding import make_card
 from eyetest.reports.dataset_card import Known, self_score
-from eyetest.wording import counted, listed
+from eyetest.wording import counted, listed, typed
 
 
 def card(
@@ -60,7 +60,7 @@ def card(
 def _folder(bench: Path, benchmark: Benchmark) -> str:
     if benchmark.path.is_relative_to(bench):
         return f"those of {benchmark.path}"
-    return f"eyetest import makes one of {benchmark.manifest.origin.file or benchmark.manifest.name}"
+    return f"{typed(program(), 'import', bench)} --to FOLDER makes one"
 
 
 def _report(known: Known, to: Path) -> None:

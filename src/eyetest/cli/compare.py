@@ -16,7 +16,7 @@ from eyetest.measures import Settings
 from eyetest.measures.caveats import caveats
 from eyetest.measures.contest import contest, flips_of
 from eyetest.measures.narrowing import narrowed, read_where, under_one_sight, values_of
-from eyetest.measures.printed import plain
+from eyetest.measures.printed import csv_text
 from eyetest.replacing import refuse_to_lose, replacing_file
 from eyetest.running.measured import results_of
 from eyetest.runs import Run, is_run
@@ -114,7 +114,7 @@ def compare(
     notes += (*result.notes, *caveats(kept))
     if flips_to is not None and lists is not None:
         with replacing_file(flips_to, overwrite=overwrite) as place:
-            plain(lists).write_csv(place)
+            place.write_bytes(csv_text(lists).encode("utf-8", "replace"))
     shown = Shown(result, lists if flips else None, flips, settings, notes, limit)
     SHAPES["csv" if as_csv else "json" if as_json else "latex" if as_latex else "terminal"](shown)
 

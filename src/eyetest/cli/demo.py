@@ -25,7 +25,7 @@ from eyetest.running.measured import results_of
 from eyetest.running.session import INTERRUPTED
 from eyetest.runs import Run
 from eyetest.scoring import Scorer, is_hit, looks_refused
-from eyetest.wording import counted
+from eyetest.wording import counted, typed
 from eyetest.world import Truth, load_rates, new_world, read_truth
 from eyetest.world.recipes import world_recipes
 
@@ -76,7 +76,7 @@ def demo(
     _say(4, "Comparing with the truth, drawing the page …")
     seconds = time.monotonic() - began
     about = {
-        "folder": str(to),
+        "folder": typed(to),
         "subsets": f"{SUBSETS}",
         "world": f"{items:,} items, seed {_SEED}",
         "fresh world": f"{_FRESH_ITEMS:,} items, seed {_FRESH_SEED}",
@@ -176,7 +176,7 @@ def _conclude(story: WorldStory, to: Path, seconds: float) -> None:
     _list(
         [
             ("look at it", str(to / _PAGE)),
-            ("your own file", f"{program()} audit mybench.tsv --html audit.html"),
+            ("your own file", typed(program(), "audit", "mybench.tsv", "--html", "audit.html")),
             ("try a recipe", str(to / _RECIPES)),
         ]
     )

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Mapping
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
-from eyetest.cli.terminal import note, print_json, print_table, safe
+from eyetest.cli.terminal import echo, note, print_json, print_table, safe
 from eyetest.measures import Measured
-from eyetest.measures.printed import as_latex, is_text, plain, told
+from eyetest.measures.printed import as_latex, csv_text, is_text, plain, told
 
 
 def print_terminal(name: str, measured: Measured, limit: int) -> None:
@@ -26,7 +25,7 @@ def print_terminal(name: str, measured: Measured, limit: int) -> None:
 
 def print_csv(name: str, measured: Measured, limit: int) -> None:
     """CSV with a column for each bound."""
-    typer.echo(plain(measured.table).write_csv(), nl=False)
+    echo(csv_text(measured.table))
 
 
 def print_as_json(name: str, measured: Measured, limit: int) -> None:
@@ -36,7 +35,7 @@ def print_as_json(name: str, measured: Measured, limit: int) -> None:
 
 def print_latex(name: str, measured: Measured, limit: int) -> None:
     """A table for a paper (booktabs)."""
-    typer.echo(as_latex(measured.table))
+    echo(as_latex(measured.table) + "\n")
 
 
 FORMATS: Mapping[str, Callable[[str, Measured, int], None]] = {

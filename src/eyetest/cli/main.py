@@ -1,138 +1,75 @@
-"""Puts the commands together, and turns every error made on purpose into one line and exit code 2."""
+"""Runs a command, and makes one line and an exit code of every way in which it can end.
 
-import importlib
+Whatever is slow to load is loaded inside, so that Ctrl-C is answered from the start.
+"""
+
+import contextlib
+import os
 import signal
 import sys
-import traceback
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any
+from importlib import import_module
 
-import typer
-from typer.core import TyperCommand, TyperGroup
+from eyetest.errors import EyetestError, system_words
 
-from eyetest.cli.terminal import fail, note
-from eyetest.errors import DamagedWarning, EyetestError
-from eyetest.redaction import redact
-from eyetest.regular_files import refuse_special
-from eyetest.version import __version__
-
-_COMMANDS = {
-    "audit": "audit:audit",
-    "import": "import_:import_",
-    "export": "export:export",
-    "show": "show:show",
-    "run": "run:run",
-    "status": "status:status",
-    "score": "score:score",
-    "explain": "explain:explain",
-    "read": "read:read",
-    "measure": "measure:measure",
-    "compare": "compare:compare",
-    "report": "report:report",
-    "refine": "refine:refine",
-    "recipe": "recipe:recipe",
-    "card": "card:card",
-    "world": "world:world",
-    "zoo": "zoo:zoo",
-    "describe": "describe:describe",
-    "subset": "subset:subset",
-    "estimate": "estimate:estimate",
-    "diff-rules": "diff_rules:diff_rules",
-    "import-answers": "import_answers:import_answers_",
-    "export-answers": "export_answers:export_answers_",
-    "demo": "demo:demo",
-}
-"""Each command, the module of this folder that holds it, and its function there."""
-_HELP = {"help_option_names": ["-h", "--help"]}
+_BAD_INPUT = 2
+_INTERRUPTED = 128 + signal.SIGINT
 
 
-class _Command(TyperCommand):
-    """Refuses pipes and devices among the paths that it is given, before anybody waits for them."""
-
-    def invoke(self, ctx: Any) -> Any:
-        for value in ctx.params.values():
-            for path in value if isinstance(value, list | tuple) else (value,):
-                if isinstance(path, Path):
-                    refuse_special(path)
-        return super().invoke(ctx)
+class PipeClosedError(Exception):
+    """Whoever read our output has seen enough."""
 
 
-class _Commands(TyperGroup):
-    """Loads a command's module when the command is called, so that each starts as fast as it can."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: Any, name: str) -> Any:
-        if name not in _COMMANDS:
-            return None
-        module, _, function = _COMMANDS[name].partition(":")
-        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP)
-        alone.command(name, cls=_Command)(getattr(importlib.import_module(f"eyetest.cli.{module}"), function))
-        return typer.main.get_command(alone)
-
-
-app = typer.Typer(
-    cls=_Commands,
-    help="An eye test for vision-language benchmarks and the models that take them.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings=_HELP,
-)
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"eyetest {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    pass
-
-
-@contextmanager
-def _telling_damage() -> Iterator[None]:
-    """What readers leave out because it is damaged is a note, told once, like all that the user should know."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("default", DamagedWarning)
-        shown = warnings.showwarning
-
-        def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-            if issubclass(category, DamagedWarning):
-                note(str(message))
-            else:
-                shown(message, category, *rest, **more)
-
-        warnings.showwarning = show
-        yield
+class CtrlCError(Exception):
+    """Somebody pressed Ctrl-C."""
 
 
 def main() -> None:
     """Run the command line."""
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
-        with _telling_damage():
-            app()
-    except EyetestError as error:
-        fail(str(error))
-        sys.exit(2)
-    except BrokenPipeError:
-        sys.stderr.close()
+        terminal = import_module("eyetest.cli.terminal")
+        terminal.prepare_streams()
+        try:
+            with terminal.telling_damage():
+                import_module("eyetest.cli.commands").app()
+        finally:
+            with terminal.naming_output():
+                sys.stdout.flush()
+    except PipeClosedError:
+        _discard_output()
         sys.exit(0)
-    except OSError as error:
-        place = f": {error.filename}"[:200] if error.filename else ""
-        fail(f"{error.strerror or error}{place}")
-        sys.exit(2)
+    except (EyetestError, OSError, UnicodeEncodeError) as error:
+        _discard_output()
+        terminal.fail(_told(error))
+        sys.exit(_BAD_INPUT)
+    except (CtrlCError, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # pressed again, it ends the process at once
+        _discard_output()
+        with contextlib.suppress(OSError):
+            sys.stderr.write("interrupted\n")
+        sys.exit(_INTERRUPTED)
     except Exception:
-        sys.stderr.write(redact(traceback.format_exc()))
+        sys.stderr.write(import_module("eyetest.redaction").redact(import_module("traceback").format_exc()))
         sys.exit(1)
+
+
+def _told(error: Exception) -> str:
+    """One line about an error."""
+    if isinstance(error, OSError):
+        return f"{error.filename!s:.200}: {system_words(error)}" if error.filename else system_words(error)
+    if isinstance(error, UnicodeEncodeError):
+        told = ascii(error.object[max(0, error.start - 60) : error.end])
+        return f"{told} ends in what UTF-8 cannot say; rename or mend it"
+    return str(error)
+
+
+def _discard_output() -> None:
+    """Drop what cannot be written, so that Python does not try once more when it ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            with contextlib.suppress(OSError, ValueError):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, stream.fileno())
+                os.close(nowhere)

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from eyetest.cli.terminal import out, safe
+from eyetest.cli.terminal import echo, out, program, safe
 from eyetest.errors import InputError, nearest
 from eyetest.recipes import load_recipe, recipe_names, recipe_text
+from eyetest.replacing import replacing_file
 from eyetest.screens import SCREENS
-from eyetest.wording import counted, listed
+from eyetest.wording import counted, listed, typed
 
 _ACTIONS = ("list", "show", "check", "new")
 
@@ -32,7 +33,7 @@ def recipe(
         raise InputError(f"which recipe? eyetest recipe {action} NAME; there are {', '.join(recipe_names())}")
     text = recipe_text(name)
     if action == "show":
-        typer.echo(safe(text, None), nl=False)
+        echo(safe(text, None))
     elif action == "check":
         found = load_recipe(name)
         panels = listed((f"{panel} of {one.size}" for panel, one in found.panels.items()), 8)
@@ -43,8 +44,9 @@ def recipe(
         place = to or Path(f"my-{Path(name).stem}.yaml")
         if place.exists():
             raise InputError(f"{place} is there already; choose another name with --to")
-        place.write_text(text, encoding="utf-8")
-        out.print(safe(f"{place}: change it, then eyetest recipe check {place}"), soft_wrap=True)
+        with replacing_file(place, overwrite=False) as file:
+            file.write_text(text, encoding="utf-8")
+        out.print(safe(f"{place}: change it, then {typed(program(), 'recipe', 'check', place)}"), soft_wrap=True)
 
 
 def _list() -> None:

@@ -20,7 +20,7 @@ from eyetest.running.planning import PASSED_OVER
 from eyetest.running.session import INTERRUPTED
 from eyetest.running.watching import line
 from eyetest.scoring import is_hit, looks_refused
-from eyetest.wording import counted
+from eyetest.wording import counted, typed
 
 _WHO = "Who is asked"
 _SAMPLING = "How models answer"
@@ -237,7 +237,9 @@ def _report(progress: Progress, to: Path) -> None:
         why = "" if progress.abandoned else f"{progress.stopped}; "
         note(f"{why}{counted(progress.left, 'call')} left. The same command goes on from here.")
     if lasting := sum(count for kind, count in progress.failures.items() if kind not in PASSED_OVER):
-        note(f"{counted(lasting, 'call')} failed; {program()} status {to} says why, --retry-failed asks again")
+        note(
+            f"{counted(lasting, 'call')} failed; {typed(program(), 'status', to)} says why, --retry-failed asks again"
+        )
     if progress.stopped == INTERRUPTED:
         raise typer.Exit(130)
     if progress.abandoned or (progress.outcomes["failed"] and progress.outcomes["failed"] == progress.done):

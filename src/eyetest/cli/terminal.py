@@ -1,15 +1,18 @@
 """How eyetest speaks to a terminal: safe text, one error line, a progress bar, pictures in half blocks."""
 
+import codecs
+import io
+import json
 import re
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import msgspec
-import typer
 from PIL import Image as Pillow
 from rich.color import Color
 from rich.console import Console
@@ -18,16 +21,74 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from eyetest.cli.main import PipeClosedError
+from eyetest.errors import DamagedWarning
 from eyetest.redaction import redact
 
-out = Console(highlight=False, markup=False)
-err = Console(stderr=True, highlight=False, markup=False)
+
+@contextmanager
+def naming_output() -> Iterator[None]:
+    """Say of an error that comes of our output alone where it comes from; whoever reads no more ends us quietly."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise PipeClosedError from error
+    except OSError as error:
+        error.filename = error.filename or "standard output"
+        raise
+
+
+class _Console(Console):
+    """Takes every text as it is: ``[bold]`` and ``:smile:`` in a model's name are part of the name."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, **settings)
+
+    def print(self, *objects: Any, **settings: Any) -> None:
+        with naming_output():
+            super().print(*objects, **settings)
+
+    def on_broken_pipe(self) -> None:
+        raise PipeClosedError
+
+
+out = _Console()
+err = _Console(stderr=True)
 _WIDE = 1_000
 
 _VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
 _VISIBLE |= dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
 
 _CONTROL = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_NOT_ASCII = re.compile("[^\x00-\x7e]")
+_PLAIN = {"→": "->", "←": "<-", "–": "-", "—": "-", "−": "-", "…": "...", "×": "x", "·": "|", "✔": "+", "✘": "x"}
+_PLAIN |= {"≤": "<=", "≥": ">=", "±": "+-", "“": '"', "”": '"', "‘": "'", "’": "'", "▀": "#", "⏎": "\\n"}
+_PLAIN |= dict.fromkeys("─━╸╺", "-") | dict.fromkeys("│┃║", "|")
+_BOXES = range(0x2500, 0x2580)
+_PLAINLY = "eyetest-plainly"
+
+
+def prepare_streams() -> None:
+    """Let nothing that we say be an error, whatever encoding the terminal, pipe or file has."""
+    codecs.register_error(_PLAINLY, _plainly)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_PLAINLY)
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    """What an encoding cannot say in signs that every one has: an arrow in two, the rest by its number."""
+    assert isinstance(error, UnicodeEncodeError)
+    signs = error.object[error.start : error.end]
+    plain = (
+        _PLAIN.get(sign) or ("+" if ord(sign) in _BOXES else sign.encode("ascii", "backslashreplace").decode())
+        for sign in signs
+    )
+    return "".join(plain), error.end
+
+
+def _is_unicode(stream: TextIO) -> bool:
+    return (stream.encoding or "utf-8").lower().startswith("utf")
 
 
 LONGEST_SHOWN = 10_000
@@ -48,12 +109,20 @@ def safe(text: str, longest: int | None = LONGEST_SHOWN) -> str:
 def print_json(value: Any) -> None:
     """JSON for another program, in which control characters are escaped, also those that JSON would let through."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    typer.echo(_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+    escaped = _CONTROL if _is_unicode(sys.stdout) else _NOT_ASCII
+    echo(escaped.sub(lambda match: json.dumps(match[0])[1:-1], text) + "\n")
+
+
+def echo(text: str) -> None:
+    """Text for another program: what its encoding cannot say is written as an escape, and nothing is paraphrased."""
+    encoding = sys.stdout.encoding or "utf-8"
+    with naming_output():
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def print_table(table: Table) -> None:
     """Print a table; one that goes to a file or to another program is as wide as its numbers need."""
-    console = out if out.is_terminal else Console(highlight=False, markup=False, width=_WIDE)
+    console = out if out.is_terminal else _Console(width=_WIDE)
     console.print(table)
 
 
@@ -69,6 +138,23 @@ def note(message: str) -> None:
 
 
 @contextmanager
+def telling_damage() -> Iterator[None]:
+    """What readers leave out because it is damaged is a note, told once, like all that the user should know."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", DamagedWarning)
+        shown = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+            if issubclass(category, DamagedWarning):
+                note(str(message))
+            else:
+                shown(message, category, *rest, **more)
+
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[float], None]]:
     """A bar to hand a share from 0 to 1; silent where nobody watches."""
     with step_bar(title) as bar:
@@ -81,7 +167,8 @@ def step_bar(title: str) -> Iterator[Callable[[str, float], None]]:
     if not err.is_terminal:
         yield lambda what, share: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(compact=True))
+    words = TextColumn("{task.description}", markup=False)
+    columns = (words, BarColumn(), TaskProgressColumn(), TimeRemainingColumn(compact=True))
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(safe(title), total=1.0)
         yield lambda what, share: bar.update(task, description=safe(what), completed=share)

@@ -6,6 +6,7 @@ import polars as pl
 import polars.selectors as cs
 
 from eyetest.measures.results import TAG
+from eyetest.sheets import inert
 
 DASH = "–"
 _LATEX = str.maketrans(
@@ -50,6 +51,14 @@ def plain(table: pl.DataFrame) -> pl.DataFrame:
     floats = [name for name, kind in table.schema.items() if kind.is_float()]
     finite = [pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in floats]
     return table.with_columns(finite).rename(clear)
+
+
+def csv_text(table: pl.DataFrame) -> str:
+    """The table for spreadsheets: what `plain` gives, with texts that none of them computes."""
+    known = plain(table)
+    texts = known.select(cs.string() | cs.categorical() | cs.enum()).cast(pl.String)
+    safe = [pl.Series(c.name, [v and inert(v) for v in c], pl.String) for c in texts]
+    return known.with_columns(safe).rename(inert).write_csv()
 
 
 def as_latex(table: pl.DataFrame) -> str:

@@ -1,6 +1,5 @@
 """Items in and out of each stage, in all and by tag."""
 
-import csv
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import NamedTuple
 
 from eyetest.records import Item, Verdict, sorting_tags, tag_word
 from eyetest.replacing import replacing_file
+from eyetest.sheets import SheetWriter
 
 KINDS = ("keep", "drop", "fix", "review")
 
@@ -42,9 +42,7 @@ def funnel(stages: Sequence[tuple[str, Sequence[Verdict]]], items: Mapping[str, 
 def write_funnel(path: Path, steps: Sequence[Step]) -> None:
     """``funnel.csv``."""
     with replacing_file(path) as place, place.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(Step._fields)
-        writer.writerows(steps)
+        SheetWriter(file, Step._fields).write(steps)
 
 
 def _step(stage: str, tag: str, value: str, verdicts: Sequence[Verdict]) -> Step:

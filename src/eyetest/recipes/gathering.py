@@ -14,7 +14,10 @@ from eyetest.recipes.refining import ABOUT, BENCHMARK, FUNNEL, RUN
 from eyetest.reports.composing import Given
 from eyetest.runs import Run, is_run
 from eyetest.runs.frames import one_line_if_damaged
+from eyetest.sheets import restored
 from eyetest.world.grading import read_verdicts
+
+_TEXTS = dict.fromkeys(("stage", "tag", "value"), pl.String)
 
 
 def gather(
@@ -57,8 +60,9 @@ def _add_refinement(path: Path, found: Given) -> None:
     if not (path / FUNNEL).is_file():
         raise InputError(f"{path} is a refinement without its {FUNNEL}; run eyetest refine again")
     with one_line_if_damaged(path / FUNNEL):
-        counts = pl.read_csv(path / FUNNEL, schema_overrides={"tag": pl.String, "value": pl.String})
-        found.funnel = counts.filter(pl.col("tag").fill_null("") == "").select("stage", "into", *KINDS)
+        counts = pl.read_csv(path / FUNNEL, schema_overrides=_TEXTS)
+        counts = counts.filter(pl.col("tag").fill_null("") == "").select("stage", "into", *KINDS)
+        found.funnel = counts.with_columns(stage=pl.Series(map(restored, counts["stage"]), dtype=pl.String))
     found.verdicts += read_verdicts(path)
     if is_run(path / RUN):
         found.runs.append(Run(path / RUN))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from eyetest.measures.printed import as_latex, as_markdown, plain
+from eyetest.measures.printed import as_latex, as_markdown, csv_text
 from eyetest.replacing import refuse_to_lose, replacing_folder
 from eyetest.reports.drawing import as_png
 from eyetest.reports.figures import FIGURES
@@ -31,7 +31,7 @@ def write_figures(report: Report, folder: Path, *, overwrite: bool) -> int:
             name = drawn.figure.name
             (place / f"{name}.svg").write_text(drawn.svg, encoding="utf-8")
             (place / f"{name}.png").write_bytes(as_png(drawn.chart))
-            (place / f"{name}.csv").write_bytes(plain(drawn.numbers).write_csv().encode("utf-8", "replace"))
+            (place / f"{name}.csv").write_bytes(csv_text(drawn.numbers).encode("utf-8", "replace"))
     return len(report.drawn)
 
 

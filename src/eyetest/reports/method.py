@@ -1,6 +1,5 @@
 """How a report came about, in enough detail to make it again."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 from eyetest.benchmarks import Benchmark
@@ -8,7 +7,7 @@ from eyetest.records import RunStep
 from eyetest.reports.material import Material
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
-from eyetest.wording import counted
+from eyetest.wording import counted, typed
 
 
 def steps(runs: Sequence[Run]) -> list[tuple[str, str]]:
@@ -34,7 +33,7 @@ def settings(
 
 def command(words: Sequence[str]) -> str:
     """What was typed, to be typed again."""
-    return shlex.join(words)
+    return typed(*words)
 
 
 def _what(run: Run, step: RunStep) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 from markupsafe import Markup
 
 from eyetest.benchmarks import Benchmark
-from eyetest.measures.printed import is_text, plain, told
+from eyetest.measures.printed import csv_text, is_text, told
 from eyetest.records import ModelEntry
 from eyetest.reports import palette
 from eyetest.reports.album import Album
@@ -94,7 +94,7 @@ def _table(table: pl.DataFrame) -> dict[str, Any]:
 
 def _csv(table: pl.DataFrame) -> str:
     """The table to be taken away, unless it would make the page too heavy."""
-    text = plain(table).write_csv().encode("utf-8", "replace")
+    text = csv_text(table).encode("utf-8", "replace")
     return "data:text/csv;base64," + base64.b64encode(text).decode() if len(text) <= _HEAVIEST_CSV else ""
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from eyetest.errors import InputError, short
 from eyetest.records import Decision, Item, VerdictKind, columns, letter
-from eyetest.review.queue import HARMLESS
+from eyetest.sheets import restored
 
 _NEEDED = ("item", "decision")
 _KINDS = get_args(VerdictKind)
@@ -52,8 +52,8 @@ def read_decisions(path: Path, known: Collection[str] | None = None) -> dict[str
 
 
 def _known(item: str, known: Collection[str] | None) -> str | None:
-    """The item that a cell names; the queue and its reader may have put a mark or spaces around it."""
-    names = (item, item.strip(), item.strip().removeprefix(HARMLESS))
+    """The item that a cell names; the queue may have put a guard before it, and its reader spaces around it."""
+    names = (restored(item), item, restored(item.strip()), item.strip())
     return next((name for name in names if known is None or name in known), None)
 
 

@@ -1,6 +1,5 @@
 """The queue: one line for each item that waits for a person, as a table that any spreadsheet opens."""
 
-import csv
 import io
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
@@ -10,15 +9,13 @@ from pathlib import Path
 from eyetest.benchmarks import Benchmark
 from eyetest.records import Item, Verdict, letter
 from eyetest.replacing import replacing_file
+from eyetest.sheets import SheetWriter
 
 QUEUE = "queue.csv"
 DECISIONS = "decisions.csv"
 _COLUMNS = ("item", "stage", "reason", "question", "options", "gold", "images", "evidence", "form")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _OURS = f".{QUEUE}.sha256"
 """Beside the queue, the hash of what was written: whatever has another was changed by people."""
-HARMLESS = "'"
-"""What stands before a cell that a spreadsheet would take for a formula."""
 
 
 def write_queue(
@@ -26,8 +23,7 @@ def write_queue(
 ) -> Path | None:
     """Write the queue. One that people have filled in is kept under another name, which is given back."""
     file = io.StringIO(newline="")
-    writer = csv.writer(file)
-    writer.writerow(_COLUMNS)
+    writer = SheetWriter(file, _COLUMNS)
     for verdict in waiting:
         item = items[verdict.item]
         row = (
@@ -37,7 +33,7 @@ def write_queue(
             "\n".join(str(benchmark.images.path(image).resolve()) for image in item.images),
             *(verdict.evidence, form),
         )
-        writer.writerow([_inert(cell) for cell in row])
+        writer.write([row])
     content = file.getvalue().encode("utf-8", "replace")
     folder.mkdir(parents=True, exist_ok=True)
     kept = _keep_changed(folder, content)
@@ -65,8 +61,3 @@ def _keep_changed(folder: Path, new: bytes) -> Path | None:
 
 def _hash(content: bytes) -> bytes:
     return sha256(content).hexdigest().encode()
-
-
-def _inert(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"{HARMLESS}{cell}" if cell.startswith(_FORMULA) else cell

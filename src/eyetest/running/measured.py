@@ -20,7 +20,7 @@ from eyetest.running.scored import benchmark_of, refuse_gaps, scores_of
 from eyetest.runs import Run
 from eyetest.runs.frames import answers_frame, one_line_if_damaged
 from eyetest.scoring import Scorer
-from eyetest.wording import counted, listed
+from eyetest.wording import counted, listed, typed
 
 CLUSTERS = ("auto", "image", "group", "passage", "none")
 """What makes items depend on each other; the name of a tag will do as well. ``auto`` is pictures and groups."""
@@ -176,7 +176,7 @@ def _about(run: Run, frame: pl.LazyFrame, made: Provenance) -> list[str]:
     if made.judge:
         notes.append(f"{run.path}: {made.judge} read what the rules could not")
     if made.dropped_judge:
-        again = f"eyetest score {run.path} --judge … has it read again, and asks nothing twice"
+        again = f"{typed('eyetest', 'score', run.path)} --judge … has it read again, and asks nothing twice"
         notes.append(
             f"{run.path}: without the readings of {made.dropped_judge}, made before the run changed; {again}"
         )

@@ -26,6 +26,7 @@ from eyetest.runs.parts import refuse_lost
 from eyetest.runs.plan import PLAN
 from eyetest.scoring.scorer import Scorer
 from eyetest.scoring.table import score_table, stored_scores
+from eyetest.wording import typed
 
 _LONGEST_NAME = 40
 
@@ -183,6 +184,8 @@ def read_scores(run: Run, rules: str = "eyetest") -> pl.DataFrame:
     """The scores of a run that was scored."""
     place = scores_path(run, rules)
     if not place.exists():
-        raise InputError(f"{run.path} has not been scored by {rules}; run eyetest score {run.path} --rules {rules}")
+        raise InputError(
+            f"{run.path} has not been scored by {rules}; run {typed('eyetest', 'score', run.path, '--rules', rules)}"
+        )
     with one_line_if_damaged(place):
         return stored_scores(scan_table(place)).collect()

@@ -1,6 +1,5 @@
 """Answers as one table: who was asked what, how, and what they said."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from eyetest.runs.importing.files import is_sheet, read_rows
 from eyetest.runs.importing.values import convert
 from eyetest.runs.plan import plan_table
 from eyetest.runs.stored import refuse_if_all_is_damaged, stored_tables
+from eyetest.sheets import SheetWriter
 from eyetest.tables import schema
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
@@ -60,12 +60,21 @@ def write_answers(folder: Path, to: Path, *, overwrite: bool = False) -> tuple[i
     if to.suffix not in SUFFIXES:
         raise InputError(f"{to}: answers are written as {', '.join(SUFFIXES)}, by the ending of its name")
     refuse_to_lose(to, overwrite=overwrite, ours=None)
+    with replacing_file(to, overwrite=overwrite) as place:
+        writer = _WRITERS[to.suffix](place)
+        written = _fill(writer, folder)
+        if isinstance(writer, _CsvWriter) and writer.guarded:
+            written = _fill(_CsvWriter(place, mark=True), folder)
+    return written, len(plan_table(folder)) - written
+
+
+def _fill(writer: Any, folder: Path) -> int:
     written = 0
-    with replacing_file(to, overwrite=overwrite) as place, _WRITERS[to.suffix](place) as writer:
+    with writer:
         for table in _answer_tables(folder):
             writer.add(table)
             written += len(table)
-    return written, len(plan_table(folder)) - written
+    return written
 
 
 class _ParquetWriter:
@@ -98,13 +107,18 @@ class _LinesWriter:
 
 
 class _CsvWriter:
-    def __init__(self, place: Path) -> None:
+    """A table for spreadsheets; one with guarded cells is written again, with a column that says which they are."""
+
+    def __init__(self, place: Path, *, mark: bool = False) -> None:
         self._file = place.open("w", newline="", encoding="utf-8")
-        self._rows = csv.writer(self._file)
-        self._rows.writerow(_SCHEMA.names)
+        self._rows = SheetWriter(self._file, _SCHEMA.names, mark=mark)
 
     def add(self, table: pa.Table) -> None:
-        self._rows.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        self._rows.write(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+    @property
+    def guarded(self) -> bool:
+        return self._rows.guarded
 
     def __enter__(self) -> "_CsvWriter":
         return self

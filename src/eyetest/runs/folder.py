@@ -16,7 +16,7 @@ from types import TracebackType
 import msgspec
 import pyarrow as pa
 
-from eyetest.errors import EyetestError, InputError
+from eyetest.errors import EyetestError, InputError, name_file, system_words
 from eyetest.records import RUN_VERSION, ModelEntry, RunBenchmark, RunManifest, RunStep
 from eyetest.regular_files import read_regular
 from eyetest.replacing import replacing_file
@@ -122,21 +122,29 @@ class RunWriter(Run):
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
-            raise InputError(f"cannot write {self.path}: {(error.strerror or str(error)).lower()}") from None
+            raise self._cannot_write(error) from None
         if not _locked(self._lock):
             pid = os.pread(self._lock, 32, 0).decode().strip() or "unknown"
             os.close(self._lock)
             raise InputError(f"{self.path} is being written by process {pid}; wait for it, or stop it") from None
-        os.ftruncate(self._lock, 0)
-        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
-        if is_run(self.path):
-            self.manifest = _read_manifest(self.path)
-        self.journal = Journal(self.path)
+        try:
+            os.ftruncate(self._lock, 0)
+            os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+            if is_run(self.path):
+                self.manifest = _read_manifest(self.path)
+            self.journal = Journal(self.path)
+        except OSError as error:
+            os.close(self._lock)
+            raise self._cannot_write(error) from None
         return self
+
+    def _cannot_write(self, error: OSError) -> InputError:
+        return InputError(f"cannot write {self.path}: {system_words(error)}")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        name_file(error, self.path)
         try:
             self.journal.close()
         finally:

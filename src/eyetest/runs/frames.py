@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from eyetest.checksums import has_checksum
-from eyetest.errors import InputError
+from eyetest.errors import InputError, damaged
 from eyetest.regular_files import inside
 from eyetest.runs import responsetable
 from eyetest.runs.journal import sealed, segment_numbers
@@ -53,7 +53,7 @@ def one_line_if_damaged(place: Path) -> Iterator[None]:
     try:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise InputError(f"{place} is damaged: {(str(error).splitlines() or ['?'])[0]}") from None
+        raise damaged(place, error) from None
 
 
 def scan_table(path: Path) -> pl.LazyFrame:

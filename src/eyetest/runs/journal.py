@@ -11,6 +11,7 @@ costs no more than what it hit.
 import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from zlib import crc32
 import msgspec
 import pyarrow as pa
 
-from eyetest.errors import EyetestError, InputError
+from eyetest.errors import EyetestError, InputError, system_words
 from eyetest.records import Response
 from eyetest.regular_files import inside, read_regular
 from eyetest.replacing import replacing_file, sweep
@@ -76,8 +77,8 @@ class Journal:
             while written < len(line):
                 written += os.write(self._file, line[written:])
         except OSError as error:
-            os.ftruncate(self._file, self._bytes)
-            raise JournalError(f"the journal cannot be written: {(error.strerror or str(error)).lower()}") from None
+            self._take_back()
+            raise self._cannot_write(error) from None
         self._rows += 1
         self._bytes += len(line)
         if self._rows >= self._most_rows or self._bytes >= _BYTES_A_SEGMENT:
@@ -96,8 +97,24 @@ class Journal:
     def _begin(self) -> None:
         self._number, self._next = self._next, self._next + 1
         path = segment(self._folder, self._number)
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        except OSError as error:
+            raise self._cannot_write(error) from None
         self._rows = self._bytes = 0
+
+    def _take_back(self) -> None:
+        """Leave no torn line where the next one goes: if it cannot be cut off, the next goes into a new segment."""
+        try:
+            os.ftruncate(self._file, self._bytes)
+        except OSError:
+            file, self._file = self._file, -1
+            with suppress(OSError):
+                os.close(file)
+
+    def _cannot_write(self, error: OSError) -> JournalError:
+        path = segment(self._folder, self._number)
+        return JournalError(f"the journal cannot be written: {system_words(error)}: {path}")
 
     def _end(self) -> None:
         file, self._file = self._file, -1

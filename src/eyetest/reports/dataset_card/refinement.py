@@ -1,6 +1,5 @@
 """How a refined benchmark was made, read back from what its refinement left: who sat where, what fell, and why."""
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +9,10 @@ import msgspec
 import polars as pl
 import yaml
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, damaged
 from eyetest.records import Recipe, Stage
 from eyetest.reports.reasons import Kind, kind_of, together
+from eyetest.wording import typed
 
 _MOST_REASONS = 8
 _KEPT = ("keep", "fix")
@@ -148,7 +148,7 @@ class Refinement(NamedTuple):
         out = sorted({model for who in self.about.panels.values() for model in who.held_out})
         words += ["--hold-out", ",".join(out)] if out else []
         words += ["--skip-review"] if self.unreviewed else []
-        return f"$ eyetest refine BENCH --recipe recipe.yaml {shlex.join(words)} --to refined"
+        return f"$ eyetest refine BENCH --recipe recipe.yaml {typed(*words)} --to refined"
 
 
 def read_refinement(records: Records) -> Refinement:
@@ -160,7 +160,7 @@ def read_refinement(records: Records) -> Refinement:
     try:
         frame = pl.read_parquet(records.verdicts, columns=["stage", "verdict", "reason"])
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{records.verdicts} is damaged: {str(error).splitlines()[0]}") from None
+        raise damaged(records.verdicts, error) from None
     return Refinement(about, list(_outcomes(about.recipe, frame)))
 
 

@@ -14,6 +14,7 @@ from eyetest.bounded_parquet import open_bounded
 from eyetest.errors import InputError, short
 from eyetest.runs.importing.excel import excel_rows
 from eyetest.runs.importing.lenient_json import decode
+from eyetest.sheets import restored_row
 
 Row = dict[str, Any]
 Numbered = tuple[int, Row]
@@ -32,8 +33,10 @@ def read_rows(path: Path) -> Iterator[Numbered]:
         raise InputError(f"{path}: answers are read from {', '.join(_READERS)} files")
     if not path.is_file():
         raise InputError(f"{path} is no file")
+    sheet = is_sheet(path)
     try:
-        yield from reader(path)
+        for number, row in reader(path):
+            yield number, restored_row(row) if sheet else row
     except (pa.ArrowException, UnicodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read: {_first_line(error)}") from None
     except OSError as error:

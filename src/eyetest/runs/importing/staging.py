@@ -6,13 +6,14 @@ import leaves nothing behind: the system takes a file without a name back when t
 
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, name_file, system_words
 from eyetest.records import Answer, columns
 from eyetest.tables import from_columns, schema
 
@@ -26,11 +27,12 @@ class Staging:
     """Takes answers one by one and gives them back as batches of rows."""
 
     def __init__(self, to: Path) -> None:
+        self._to = to
         near = next((folder for folder in (to, *to.absolute().parents) if folder.is_dir()), Path.cwd())
         try:
             self._file: IO[bytes] = tempfile.TemporaryFile(dir=near, prefix=".answers.partial-")  # noqa: SIM115
         except OSError as error:
-            raise InputError(f"cannot write {to}: {(error.strerror or str(error)).lower()}") from None
+            raise InputError(f"cannot write {to}: {system_words(error)}") from None
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         self._writer = pa.ipc.new_stream(self._file, SCHEMA, options=options)
         self._answers: list[Answer] = []
@@ -40,8 +42,10 @@ class Staging:
     def __enter__(self) -> "Staging":
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        name_file(error, self._to)
+        with suppress(OSError):  # a full disk has been told of by then
+            self._file.close()
 
     def add(self, answer: Answer, request: str) -> None:
         """Append an answer and the id under which it will be kept."""

@@ -1,0 +1,113 @@
+"""The commands, put together: each is loaded when it is called."""
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from eyetest.cli.main import CtrlCError, PipeClosedError
+from eyetest.regular_files import refuse_special
+from eyetest.version import __version__
+
+_COMMANDS = {
+    "audit": "audit:audit",
+    "import": "import_:import_",
+    "export": "export:export",
+    "show": "show:show",
+    "run": "run:run",
+    "status": "status:status",
+    "score": "score:score",
+    "explain": "explain:explain",
+    "read": "read:read",
+    "measure": "measure:measure",
+    "compare": "compare:compare",
+    "report": "report:report",
+    "refine": "refine:refine",
+    "recipe": "recipe:recipe",
+    "card": "card:card",
+    "world": "world:world",
+    "zoo": "zoo:zoo",
+    "describe": "describe:describe",
+    "subset": "subset:subset",
+    "estimate": "estimate:estimate",
+    "diff-rules": "diff_rules:diff_rules",
+    "import-answers": "import_answers:import_answers_",
+    "export-answers": "export_answers:export_answers_",
+    "demo": "demo:demo",
+}
+"""Each command, the module of this folder that holds it, and its function there."""
+_HELP = {"help_option_names": ["-h", "--help"]}
+
+
+@contextmanager
+def _told_by_us() -> Iterator[None]:
+    """Takes what typer would end without a word, or with a code of its own, past it."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise PipeClosedError from error
+    except KeyboardInterrupt as error:
+        raise CtrlCError from error
+
+
+class _Command(TyperCommand):
+    """Refuses pipes and devices among the paths that it is given, before anybody waits for them."""
+
+    def invoke(self, ctx: Any) -> Any:
+        for value in ctx.params.values():
+            for path in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(path, Path):
+                    refuse_special(path)
+        return super().invoke(ctx)
+
+
+class _Commands(TyperGroup):
+    """Loads a command's module when the command is called, so that each starts as fast as it can."""
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        with _told_by_us():
+            return super().make_context(*arguments, **settings)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _told_by_us():
+            return super().invoke(ctx)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        if name not in _COMMANDS:
+            return None
+        module, _, function = _COMMANDS[name].partition(":")
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP)
+        alone.command(name, cls=_Command)(getattr(importlib.import_module(f"eyetest.cli.{module}"), function))
+        return typer.main.get_command(alone)
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="An eye test for vision-language benchmarks and the models that take them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings=_HELP,
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"eyetest {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass

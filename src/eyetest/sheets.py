@@ -1,0 +1,65 @@
+"""CSV for spreadsheets: a text from outside opens as a text, whatever it begins with, and comes back as it was.
+
+Spreadsheets compute what begins with =, +, - or @, also behind spaces and in full-width letters. An apostrophe
+before it makes it a text. A text that has apostrophes of its own before such a sign gets one more, so that taking one
+away gives every text back.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+GUARD = "'"
+GUARDED = "guarded"
+"""The column in which a table that is read again names the guarded cells of each row."""
+_PASSED_OVER = "\\s\x00-\x20\"'`\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+_COMPUTED = re.compile(f"[{_PASSED_OVER}]*[=+\\-@＝＋－＠﹢﹣﹦﹫]")
+_STARTS = ("\t", "\r", "\n", "\0")
+
+
+def inert(text: str) -> str:
+    """A text as a cell that no spreadsheet computes."""
+    return GUARD + text if _needs_guard(text) else text
+
+
+def restored(cell: str) -> str:
+    """The text that ``inert`` made this cell of."""
+    return cell[1:] if cell.startswith(GUARD) and _needs_guard(cell[1:]) else cell
+
+
+def restored_row(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of a table that is read again, without the guards that it says it has; any other row as it is."""
+    names = str(row.get(GUARDED) or "").split()
+    if GUARDED not in row or not all(isinstance(row.get(name), str) for name in names):
+        return row
+    cells = {name: restored(row[name]) for name in names}
+    return {name: cells.get(name, cell) for name, cell in row.items() if name != GUARDED}
+
+
+class SheetWriter:
+    """Writes rows as CSV. Texts are made inert, numbers stay numbers.
+
+    ``guarded`` says whether that changed any. With ``mark`` a column more says in which cells, for a table that is
+    read again; names of columns have no spaces then.
+    """
+
+    def __init__(self, file: TextIO, columns: Sequence[str], *, mark: bool = False) -> None:
+        self.guarded = False
+        self._writer = csv.writer(file)
+        self._columns, self._mark = columns, mark
+        self._writer.writerow([inert(name) for name in columns] + [GUARDED] * mark)
+
+    def write(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Add rows, each with a cell for every column."""
+        self._writer.writerows(map(self._cells, rows))
+
+    def _cells(self, row: Sequence[Any]) -> list[Any]:
+        cells = [inert(cell) if isinstance(cell, str) else cell for cell in row]
+        changed = [name for name, old, new in zip(self._columns, row, cells, strict=True) if old is not new]
+        self.guarded |= bool(changed)
+        return [*cells, " ".join(changed)] if self._mark else cells
+
+
+def _needs_guard(text: str) -> bool:
+    return bool(text) and not text[0].isalnum() and (text.startswith(_STARTS) or _COMPUTED.match(text) is not None)

@@ -1,0 +1,303 @@
+"""Whatever terminal, pipe, disk or name there is: a command ends with its work done, or with one line."""
+
+import copy
+import io
+import json
+import os
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import BenchmarkWriter
+from eyetest.cli import main
+from eyetest.cli.commands import _COMMANDS
+from eyetest.records import Choice, Item, Manifest
+from eyetest.wording import typed
+from tests.conftest import png
+from tests.recipes.benches import MAJORITY, write_yaml
+from tests.runs.conftest import Done, Eyetest
+from tests.runs.conftest import eyetest as eyetest
+
+MODELS = {"модель :smile: [bold]b[/bold] →": "scripted:right=0.7,blind=0.4", "β é": "scripted:right=0.2,blind=0.1"}
+ODD = "Ω-№; $(x) → é 日本"
+BASE = [sys.executable, "-W", "error", "-c", "from eyetest.cli import main; main()"]
+
+
+def odd_bench(folder: Path) -> None:
+    with BenchmarkWriter(folder, Manifest(name="Ωβ → :smile: é")) as writer:
+        red = writer.images.put(png("red"))
+        for n in range(12):
+            choices = (Choice(f"кот {n}", True), Choice(f"chien é {n}"), Choice("犬"), Choice("→ ≤ –"))
+            question, tags = f"Was — [red]ist[/red] das …? {n}", {"ключ": f"é{n % 2}"}
+            writer.add(Item(id=f"{ODD} {n}", question=question, images=(red,), choices=choices, tags=tags))
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    odd_bench(tmp_path / "бенч é")
+    write_yaml(tmp_path / "m.yaml", MODELS)
+    recipe = copy.deepcopy(MAJORITY)
+    recipe["panels"]["inspectors"]["size"] = recipe["stages"][0]["keep"]["hits"]["value"] = 2
+    write_yaml(tmp_path / "r.yaml", recipe)
+    return tmp_path
+
+
+def spoken(encoding: str, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> Done:
+    """A command whose output has an encoding, and Python's usual way with what that cannot say."""
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2)]
+    handler = signal.getsignal(signal.SIGTERM)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "argv", ["eyetest", *map(str, arguments)])
+        patch.setattr(sys, "stdout", streams[0])
+        patch.setattr(sys, "stderr", streams[1])
+        with pytest.raises(SystemExit) as stop:
+            main()
+    signal.signal(signal.SIGTERM, handler)
+    for stream in streams:
+        stream.flush()
+    told = [stream.buffer.getvalue().decode(encoding) for stream in streams]
+    return Done(int(stop.value.code or 0), *told)
+
+
+COMMANDS: list[tuple[object, ...]] = [
+    ("show", "бенч é"),
+    ("show", "бенч é", f"{ODD} 3"),
+    ("show", "бенч é", f"{ODD} 3", "--json"),
+    ("audit", "бенч é", "--fix", "mended", "--html", "a.html", "--verdicts", "v.csv"),
+    ("audit", "бенч é", "--json"),
+    ("export", "бенч é", "--format", "jsonl", "--to", "x"),
+    ("import", "x", "--to", "i → é"),
+    ("run", "бенч é", "--models", "m.yaml", "--sight", "image,blind", "--to", "run é"),
+    ("status", "run é"),
+    ("score", "run é"),
+    ("explain", "run é", f"{ODD} 3"),
+    ("read", "--options", "кот", "犬", "--text", "кот →"),
+    ("measure", "accuracy", "run é", "--json"),
+    ("measure", "accuracy", "run é", "--csv"),
+    ("measure", "gain", "run é"),
+    ("measure", "--list"),
+    ("compare", "run é", "--flips", "2"),
+    ("compare", "run é", "--json"),
+    ("report", "run é", "--to", "r.html"),
+    ("refine", "бенч é", "--recipe", "r.yaml", "--models", "m.yaml", "--to", "ref"),
+    ("recipe", "list"),
+    ("recipe", "show", "mmstar"),
+    ("card", "бенч é", "--to", "card é"),
+    ("world", "new", "--to", "w", "--items", "18"),
+    ("zoo",),
+    ("describe", "бенч é", "--model", "scripted:", "--to", "d"),
+    ("subset", "бенч é", "--only", "ключ=é1", "--to", "s"),
+    ("estimate", "--help"),
+    ("diff-rules", "run é"),
+    ("export-answers", "run é", "--to", "a.jsonl"),
+    ("import-answers", "a.jsonl", "--to", "again é"),
+    ("demo", "--help"),
+]
+
+
+def test_no_command_is_forgotten() -> None:
+    assert {str(words[0]) for words in COMMANDS} == set(_COMMANDS)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_every_command_speaks_every_encoding(here: Path, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for words in COMMANDS:
+        done = spoken(encoding, monkeypatch, *words)
+        assert done.code == 0, (words, done)
+        assert "Traceback" not in done.err
+        if "--json" in words:
+            json.loads(done.out)
+            assert done.out.isascii()
+
+
+def test_json_says_in_ascii_what_it_says_elsewhere(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = [spoken(encoding, monkeypatch, "show", "бенч é", f"{ODD} 3", "--json") for encoding in ("ascii", "utf-8")]
+    assert json.loads(told[0].out) == json.loads(told[1].out)
+    assert json.loads(told[0].out)["id"] == f"{ODD} 3"
+
+
+def test_names_are_neither_markup_nor_emoji(here: Path, eyetest: Eyetest) -> None:
+    eyetest("run", "бенч é", "--models", "m.yaml", "--to", "run").fine()
+    name = next(iter(MODELS))
+    for words in (("score", "run"), ("status", "run"), ("compare", "run"), ("measure", "accuracy", "run")):
+        assert name in eyetest(*words).fine(), words
+    assert ":smile:" in eyetest("show", "бенч é").fine()
+
+
+def test_a_reader_that_has_seen_enough_ends_it_quietly(here: Path) -> None:
+    ours, theirs = os.pipe()
+    process = subprocess.Popen([*BASE, "show", "бенч é", "--limit", "12"], stdout=theirs, stderr=subprocess.PIPE)
+    os.close(theirs)
+    os.close(ours)
+    _, told = process.communicate()
+    assert (process.returncode, told) == (0, b"")
+
+
+def test_a_full_disk_behind_the_output(here: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run([*BASE, "show", "бенч é"], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert process.returncode == 2
+    assert process.stderr == b"error: standard output: no space left on device\n"
+
+
+@pytest.mark.parametrize("command", [("world", "new", "--to", "w", "--items", "4000"), ("audit", "бенч é")])
+@pytest.mark.parametrize("seconds", [0.15, 0.4, 0.8, 1.5])
+def test_ctrl_c_is_one_line(here: Path, command: tuple[str, ...], seconds: float) -> None:
+    process = subprocess.Popen([*BASE, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    if process.returncode != 0 and b"site" not in told:  # it was done, or Python itself had not begun
+        assert (process.returncode, told) == (130, b"interrupted\n")
+
+
+WRITING: list[tuple[object, ...]] = [
+    ("import", "x", "--to", "new"),
+    ("export", "бенч é", "--format", "vlmevalkit", "--to", "new.tsv"),
+    ("export", "бенч é", "--format", "parquet", "--to", "new"),
+    ("export-answers", "run", "--to", "new.csv"),
+    ("export-answers", "run", "--to", "new.parquet"),
+    ("import-answers", "a.jsonl", "--to", "new"),
+    ("run", "бенч é", "--models", "m.yaml", "--to", "new"),
+    ("score", "run"),
+    ("report", "run", "--to", "new.html"),
+    ("refine", "бенч é", "--recipe", "r.yaml", "--models", "m.yaml", "--to", "new"),
+    ("card", "бенч é", "--to", "new"),
+    ("audit", "бенч é", "--html", "new.html"),
+    ("audit", "бенч é", "--fix", "new"),
+]
+
+
+@pytest.mark.parametrize("words", WRITING, ids=lambda words: " ".join(map(str, words[:1])))
+def test_a_file_that_cannot_grow_is_named(
+    here: Path, eyetest: Eyetest, words: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eyetest("run", "бенч é", "--models", "m.yaml", "--to", "run").fine()
+    eyetest("export", "бенч é", "--format", "jsonl", "--to", "x").fine()
+    eyetest("export-answers", "run", "--to", "a.jsonl").fine()
+    before = {path: path.read_bytes() for path in (here / "run").rglob("*") if path.is_file()}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600, limits[1]))
+    try:
+        done = spoken("utf-8", monkeypatch, *words)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert done.code == 2, done
+    errors = [line for line in done.err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, done.err
+    assert "file too large" in errors[0]
+    assert "new" in errors[0] or "run/scores" in errors[0]
+    assert "damaged" not in done.err
+    assert {path: path.read_bytes() for path in before} == before
+    assert not [path for path in here.iterdir() if path.suffix in (".html", ".tsv", ".csv")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", b"\xff"),
+        ("import", b"x\xff.tsv", "--to", "b"),
+        ("report", b"\xff", "--to", "r.html"),
+        ("show", "n" * 300),
+        ("show", "a\nb"),
+        ("import", "бенч é/benchmark.json/", "--to", "b"),
+        ("show", "--", "-x"),
+        ("export", "бенч é", "--format", "jsonl", "--to", "n" * 300),
+    ],
+)
+def test_odd_names_get_one_line(here: Path, words: tuple[str | bytes, ...]) -> None:
+    done = subprocess.run([*BASE, *words], capture_output=True, check=False)
+    assert done.returncode == 2, done
+    assert done.stderr.startswith(b"error: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_places_whose_names_are_no_utf_8(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They work, or get one line; none of them ends in a traceback."""
+    to = os.fsdecode(b"to\xff")
+    for place, words in enumerate(COMMANDS):
+        if "--to" in words:
+            odd = list(words)
+            odd[odd.index("--to") + 1] = f"{to}{place}{Path(str(words[words.index('--to') + 1])).suffix}"
+            done = spoken("utf-8", monkeypatch, *odd)
+            assert done.code in (0, 2), (odd, done)
+            assert not done.code or done.err.count("error: ") == 1, (odd, done)
+
+
+def test_a_folder_whose_name_is_no_utf_8(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(os.fsdecode(b"f\xff"))
+    (here / "бенч é").rename(here / "b")
+    folder.mkdir()
+    (here / "b").rename(folder / "b")
+    monkeypatch.chdir(folder)
+    for words in (
+        ("show", "b"),
+        ("show", "b", f"{ODD} 3", "--json"),
+        ("audit", "b", "--html", "a.html"),
+        ("export", "b", "--format", "jsonl", "--to", "x"),
+        ("import", "x", "--to", "i"),
+        ("run", "b", "--model", "scripted:", "--to", "r"),
+        ("score", "r"),
+        ("measure", "accuracy", "r"),
+        ("report", "r", "--to", "r.html"),
+        ("refine", "b", "--recipe", here / "r.yaml", "--models", here / "m.yaml", "--to", "ref"),
+        ("card", "b"),
+    ):
+        done = spoken("utf-8", monkeypatch, *words)
+        assert done.code in (0, 2), (words, done)
+        assert not done.code or done.err.count("error: ") == 1
+
+
+NAMES = [
+    "a b; rm -rf x",
+    "-x",
+    "$(touch y)",
+    "`id`",
+    "a\nb",
+    "it's",
+    "é  ü",
+    "!x",
+    "a\x1b[2Jb",
+    "~",
+    "",
+    " ",
+    "*",
+    "\\",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_suggested_words_are_what_a_shell_makes_of_them(name: str) -> None:
+    line = typed("printf", "%s|", name, "end")
+    assert "\n" not in line
+    assert " ".join(line.split()) == line
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{name}|end|"
+
+
+def test_bytes_that_are_no_text_are_typed_as_escapes() -> None:
+    line = typed("printf", "%s", Path(os.fsdecode(b"-\xffx")))
+    assert subprocess.run(["bash", "-c", line], capture_output=True, check=True).stdout == b"./-\xffx"
+
+
+@pytest.mark.parametrize("item", ["-x", "a b; touch y", "$(touch y)", "--help"])
+def test_the_command_that_an_audit_suggests_runs(here: Path, eyetest: Eyetest, item: str) -> None:
+    with BenchmarkWriter(here / "odd b; x", Manifest(name="b")) as writer:
+        red = writer.images.put(png("red"))
+        for name in (item, f"{item} again"):
+            twins = (Choice("cat", True), Choice("cat"))
+            writer.add(Item(id=name, question="Which?", images=(red,), choices=twins))
+    told = eyetest("audit", "odd b; x").fine()
+    (line,) = (line for line in told.splitlines() if line.startswith("Look first:"))
+    words = shlex.split(line.removeprefix("Look first:"))
+    assert words[:2] == ["eyetest", "show"]
+    assert words[-1].removesuffix(" again") == item
+    assert "Which?" in eyetest(*words[1:]).fine()

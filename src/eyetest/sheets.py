@@ -14,8 +14,7 @@ GUARD = "'"
 GUARDED = "guarded"
 """The column in which a table that is read again names the guarded cells of each row."""
 _PASSED_OVER = "\\s\x00-\x20\"'`\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
-_COMPUTED = re.compile(f"[{_PASSED_OVER}]*[=+\\-@＝＋－＠﹢﹣﹦﹫]")
-_STARTS = ("\t", "\r", "\n", "\0")
+_COMPUTED = re.compile(f"[{_PASSED_OVER}]*[=+\\-@＝＋－＠﹢﹣﹦﹫]|'*[\t\r\n\0]")
 
 
 def inert(text: str) -> str:
@@ -62,4 +61,4 @@ class SheetWriter:
 
 
 def _needs_guard(text: str) -> bool:
-    return bool(text) and not text[0].isalnum() and (text.startswith(_STARTS) or _COMPUTED.match(text) is not None)
+    return bool(text) and not text[0].isalnum() and _COMPUTED.match(text) is not None

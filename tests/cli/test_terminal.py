@@ -127,7 +127,9 @@ def test_names_are_neither_markup_nor_emoji(here: Path, eyetest: Eyetest) -> Non
     eyetest("run", "бенч é", "--models", "m.yaml", "--to", "run").fine()
     name = next(iter(MODELS))
     for words in (("score", "run"), ("status", "run"), ("compare", "run"), ("measure", "accuracy", "run")):
-        assert name in eyetest(*words).fine(), words
+        told = eyetest(*words).fine()
+        assert name in told, words
+        assert "😄" not in told, words
     assert ":smile:" in eyetest("show", "бенч é").fine()
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.recipes import load_recipe
-from eyetest.recipes.residual import residual
+from eyetest.recipes.residual import asked_of_all, residual
 from eyetest.records import Choice, Item, Manifest
 from eyetest.screens import SCREENS, Case, Evidence, Seat
 from tests.recipes.benches import by_item, write_yaml
@@ -76,7 +76,10 @@ def test_what_is_left_is_answered_blind_more_by_models_that_had_no_say(matrix: M
         clean = matrix.right[:, hits <= 2]
         inside, outside = (float(clean[part].mean()) for part in (order[:8], order[8:]))
         if seed < 3:
-            own = (residual(("i", "", "after"), evidence, who, left).accuracy.value for who in (seats, out))
+            own = (
+                residual(("i", "", "after"), evidence, asked_of_all(evidence, who, items), left).accuracy.value
+                for who in (seats, out)
+            )
             assert list(own) == pytest.approx([inside, outside])
         found.append((inside, outside, len(left)))
     panel, held_out, left_over = np.array(found, float).T

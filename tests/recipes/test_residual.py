@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eyetest.recipes import load_recipe
-from eyetest.recipes.residual import residual
+from eyetest.recipes.residual import asked_of_all, residual
 from eyetest.screens import SCREENS, Case, Evidence, Seat
 from tests.screens.simulated import Drawn, draw_panel, heard_early
 
@@ -24,7 +24,6 @@ def test_a_panel_that_stopped_early_is_told_from_what_every_item_was_asked(recip
     stage, (inspectors, trials) = STAGES[recipe], SIZES[recipe]
     drawn = draw_panel(np.random.default_rng(4), items=3_000, inspectors=inspectors, trials=trials)
     heard = heard_early(stage, drawn.right)
-    rule = SCREENS[stage.screen or ""].rule(stage, inspectors, inspectors, trials)
     evidence: Evidence = drawn.evidence(heard)
     seats = [Seat(name) for name in evidence.seats]
     items = drawn.items()
@@ -33,7 +32,7 @@ def test_a_panel_that_stopped_early_is_told_from_what_every_item_was_asked(recip
     left = [item for item, stays in zip(items, kept, strict=True) if stays]
     always = heard.all(axis=0)
     for when, members, mask in (("before", items, np.ones_like(kept)), ("after", left, kept)):
-        found = residual(TOLD, evidence, seats, members, rule)
+        found = residual(TOLD, evidence, asked_of_all(evidence, seats, items), members)
         truth = drawn.right[mask].mean(axis=(1, 2)).mean()
         same = drawn.right[mask][:, always].mean()
         assert found.accuracy.value == pytest.approx(same), "the same answers of every item"
@@ -48,6 +47,20 @@ def test_a_panel_that_stopped_early_is_told_from_what_every_item_was_asked(recip
 def test_a_panel_that_was_asked_everything_is_told_whole() -> None:
     drawn = draw_panel(np.random.default_rng(4), items=50, inspectors=4, trials=10)
     evidence = drawn.evidence()
-    found = residual(TOLD, evidence, [Seat(name) for name in evidence.seats], drawn.items())
+    seats = [Seat(name) for name in evidence.seats]
+    found = residual(TOLD, evidence, asked_of_all(evidence, seats, drawn.items()), drawn.items())
     assert found.accuracy.value == pytest.approx(drawn.right.mean())
     assert (found.models, found.answers, found.asked, found.part) == (4, 40, 40, "")
+
+
+def test_recorded_answers_of_a_run_that_stopped_early_are_told_alike() -> None:
+    """Nobody says of recorded answers why some are not there: what all items have counts."""
+    drawn = draw_panel(np.random.default_rng(6), items=400, inspectors=4, trials=10)
+    evidence = drawn.evidence(heard_early(STAGES["mmmu-pro"], drawn.right))
+    seats = [Seat(name) for name in evidence.seats]
+    tests = asked_of_all(evidence, seats, drawn.items())
+    assert 0 < sum(tests.values()) < 40
+    one = Evidence.nothing()
+    one.seats, one.tests = evidence.seats, 10
+    nothing = residual(TOLD, one, asked_of_all(one, seats, drawn.items()), drawn.items())
+    assert (nothing.accuracy.value, nothing.part) == (None, "none of 40 answers an item")

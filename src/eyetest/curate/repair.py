@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks.formats.support.vlmevalkit_cells import OPTIONS_UNIT
 from eyetest.probes.duplicate_items import comparable, item_key
 from eyetest.probes.option_faults import empty_options, lost_options, repeated_options
 from eyetest.probes.option_order import can_reorder
@@ -37,6 +38,8 @@ def repair_benchmark(
     mended = [_without_bad_options(item, repairs) for item in kept]
     final = _spread_golds(mended, set(rebalance), Subject(benchmark, seed=seed).rng("repair"), repairs)
     changed = _by_item(repairs)
+    if any(repair.change.startswith("options") for repair in repairs):
+        final = [_in_our_spelling(item) for item in final]
     old = benchmark.manifest
     step = Lineage(step="repair", source=f"{old.name} {old.version}", note=_summary(repairs), seed=seed)
     manifest = msgspec.structs.replace(old, version=f"{old.version}+fixed", lineage=(*old.lineage, step))
@@ -102,6 +105,12 @@ def _with_gold_at(item: Item, target: int) -> Item:
     choices: list[Choice] = list(item.choices)
     choices.insert(target, choices.pop(item.gold[0]))
     return msgspec.structs.replace(item, choices=tuple(choices))
+
+
+def _in_our_spelling(item: Item) -> Item:
+    """Without the source's own way to write options: it would tell the items that were moved from the others."""
+    rest = {unit: spelling for unit, spelling in item.spellings.items() if unit != OPTIONS_UNIT}
+    return msgspec.structs.replace(item, spellings=rest)
 
 
 def _by_item(repairs: Iterable[Repair]) -> dict[str, list[Repair]]:

@@ -19,10 +19,10 @@ from eyetest.errors import InputError
 from eyetest.recipes.funnel import Step, funnel, write_funnel
 from eyetest.recipes.panels import Seated, told_of
 from eyetest.recipes.reporting import refinement, still_blind
-from eyetest.recipes.residual import Residual, residual
+from eyetest.recipes.residual import Residual, asked_of_all, residual
 from eyetest.recipes.selecting import refuse_hopeless, selected
 from eyetest.recipes.sources import Source
-from eyetest.records import Decision, Item, Lineage, Recipe, Stage, StoppingRule, Verdict
+from eyetest.records import Decision, Item, Lineage, Recipe, Stage, Verdict
 from eyetest.replacing import replacing_file
 from eyetest.reports import write_refine_page
 from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
@@ -144,8 +144,7 @@ class Refining:
         scores = self.source.hear(seated, alive, stage, rule)
         notes += [line for line in told_of(seated, scores) if line not in notes]
         evidence = Evidence(scores, [seat.model for seat in seated.everybody], tests)
-        stopped = rule if self.source.stops_early and not stage.full_counts else None
-        heard.append(_Heard(seated, evidence, list(alive), stopped))
+        heard.append(_Heard(seated, evidence, list(alive)))
         return evidence.only([seat.model for seat in seated.seats])
 
     def _reviewed(self, stage: Stage, item: Item, decisions: Sequence[Decision]) -> Verdict:
@@ -190,17 +189,18 @@ class Refining:
     def _residuals(self, heard: Sequence["_Heard"], left: Sequence[Item]) -> list[Residual]:
         """Blind accuracy on the items before the stage that heard it, and on those left at the end."""
         found = []
-        for seated, evidence, before, stopped in heard:
+        for seated, evidence, before in heard:
             if seated.panel.sight not in ("blind", "blind-guess", "grey", "nothing"):
                 continue
             mended = {item.id for item in self._mended()}.intersection(item.id for item in left)
             at_the_end = (
                 Evidence(self.source.scores(seated, left), evidence.seats, evidence.tests) if mended else evidence
             )
-            for who, seats, rule in (("panel", seated.seats, stopped), ("held out", seated.held_out, None)):
+            for who, seats in (("panel", seated.seats), ("held out", seated.held_out)):
+                tests = asked_of_all(evidence, seats, before)
                 for when, items, said in (("before", before, evidence), ("after", left, at_the_end)):
                     if seats and items:
-                        found.append(residual((seated.name, who, when), said, seats, items, rule))
+                        found.append(residual((seated.name, who, when), said, tests, items))
         return found
 
     def _explained(self, error: CannotMeet, found: Refined) -> InputError:
@@ -284,21 +284,20 @@ class Refining:
 
 
 class _Heard(NamedTuple):
-    """What a stage's panel said about the items that reached it, and the rule by which asking could stop early."""
+    """What a stage's panel said about the items that reached it."""
 
     seated: Seated
     evidence: Evidence
     items: list[Item]
-    stopped: StoppingRule | None
 
 
 def _stopped_notes(residuals: Sequence[Residual]) -> list[str]:
     """Where a panel's figure is of a part of its answers, which part, and how to get the whole."""
-    parts = dict.fromkeys((one.panel, one.part) for one in residuals if one.part)
+    parts = dict.fromkeys((one.panel, one.who, one.part) for one in residuals if one.part)
     return [
-        f"what panel {panel} still answers blind is told from {part}, which were asked whatever was said before; "
+        f"what {panel} ({who}) still answers blind is told from {part}, which every item got; "
         "hold models out for a figure of others, or ask everything"
-        for panel, part in parts
+        for panel, who, part in parts
     ]
 
 

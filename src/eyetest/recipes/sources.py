@@ -42,11 +42,6 @@ class Source(Protocol):
     is_recorded: bool
 
     @property
-    def stops_early(self) -> bool:
-        """Whether calls that cannot change a verdict are left out, so that answers are not a fair sample."""
-        ...
-
-    @property
     def notes(self) -> Sequence[str]:
         """What has to be said of the answers, whatever is made of them."""
         ...
@@ -80,7 +75,6 @@ class Recorded:
     runs: Sequence[Run] = ()
     scorer: Scorer = field(default_factory=Scorer)
     is_recorded = True
-    stops_early = False
 
     def __post_init__(self) -> None:
         self._as_recorded = self.results
@@ -151,11 +145,6 @@ class Live:
     _mended: dict[str, Item] = field(default_factory=dict)
     _showed: dict[str, set[str]] = field(default_factory=dict)
     """By item that people have reworded: the requests that showed the new wording."""
-
-    @property
-    def stops_early(self) -> bool:
-        """Unless the user wants everything asked."""
-        return not self.ask_everything
 
     def __post_init__(self) -> None:
         self._budget = Budget(self.limits)

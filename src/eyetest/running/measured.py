@@ -162,7 +162,8 @@ def _incomplete(run: Run, planned: int, answered: int) -> list[str]:
     if answered >= planned:
         return []
     spared = any(step.saved for step in run.manifest.steps)
-    why = f"; process {run.writer} is at it" if run.writer else "; a stopping rule spared some of them" * spared
+    early = "; a stopping rule spared some of them, so what is measured on the others is biased" if spared else ""
+    why = f"; process {run.writer} is at it" if run.writer else early
     return [f"{run.path}: {planned - answered:,} of {planned:,} planned calls have no answer{why}"]
 
 

@@ -147,7 +147,7 @@ def _beyond_beliefs(tested: Sequence[_Heard], chances: Sequence[float], rate: fl
     favoured = favourites(counts, options)
     right = golds[np.arange(len(tested)), favoured.place] & (favoured.place >= 0)
     by_lot = golds.sum(axis=1) / options
-    sure = exceeding(favoured, right, by_lot, rate)
+    sure = exceeding(favoured, right, by_lot, rate) & (np.array(chances) <= rate)
     likely = exceeding(favoured, right, by_lot, rate, benefit=0.0)
     lucky = _beyond_luck(tested, chances, rate)
     names = [one.item.id for one in tested]

@@ -3,6 +3,7 @@ r"""Open answers: whole with whole, in any dress; a part of an answer is never t
 import pytest
 
 from eyetest.scoring.metrics import Context, item_metric
+from eyetest.scoring.metrics.open_answer import open_answer
 
 SAME = [
     # dress
@@ -254,3 +255,27 @@ def test_no_formula_hangs_or_is_run(text: str) -> None:
     for gold in ("5", "x+1", "\\frac{1}{3}+x", "\\{1, 2\\}", "a cat", text[:900] + "+0"):
         assert score(text, gold) in (0.0, 1.0)
         assert score(gold, text) in (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("Yes, and there is no other thing.", "Yes"),
+        ("Yes, no doubt about it.", "Yes"),
+        ("No. Yes would be wrong.", "No"),
+        ("no", "No"),
+        ("The answer is yes.", "Yes"),
+        ("There is no dog.", "No"),
+        ("I have no idea.", None),
+        ("Yes or no?", None),
+    ],
+)
+def test_yes_and_no_are_verdicts_not_words(reply: str, said: str | None) -> None:
+    for gold in ("Yes", "No"):
+        assert open_answer(reply, gold, Context()) == float(gold == said)
+
+
+@pytest.mark.parametrize(("gold", "reply"), [("A", "A man is riding a horse."), ("I", "I think so.")])
+def test_words_of_one_letter_are_no_commitment(gold: str, reply: str) -> None:
+    assert open_answer(reply, gold, Context("Which point is nearest?")) == 0.0
+    assert open_answer(f"Point {gold} is nearest.", gold, Context("Which point is nearest?")) == 1.0

@@ -4,6 +4,8 @@ r"""Open answers: what a reply concludes is compared with the reference, whole w
 for choices read it; that it lists or discusses options is no commitment. Where the question lists no options, a
 letter that the conclusion names is right too (``Point C is nearest``).
 
+*Yes and no* are read as the metric ``yes-no`` reads them: "Yes, no doubt" is a yes.
+
 *Numbers* are compared as the metric ``number`` does. One that a refusal mentions in passing is no answer.
 
 *Formulas* are compared mathematically (``support/whole_answers.py``): ``27000 - 4500\pi`` is ``4500(6 - \pi)`` and
@@ -28,6 +30,7 @@ from eyetest.scoring.metrics.support.formula_tokens import undressed, unworded
 from eyetest.scoring.metrics.support.texts import composed, folded, holds_phrase
 from eyetest.scoring.metrics.support.units import same_unit
 from eyetest.scoring.metrics.support.whole_answers import is_formula, read_whole, same_whole
+from eyetest.scoring.metrics.yes_no import read_yes_no
 from eyetest.scoring.rules import RULE_SETS, Reply
 
 _WORD = re.compile(r"[0-9]+(?:[.,:/][0-9]+)*|[^\W0-9]\w*|[^\w\s.,;:!?\"'`’“”()\[\]{}*…-]|-(?=[0-9])")
@@ -37,6 +40,9 @@ _BARE_NUMBER = re.compile(r"[-+$€£]{0,2}[0-9][0-9.,/]{0,20}\s?[%°\w]{0,12}\.
 _LETTER = re.compile(r"\s*[(\[]?([A-Z])[)\].]?\s*")
 _LISTED = re.compile(r"(?:^|[\s(\[])([A-Z])[).:\]]")
 _LETTERS = ("",) * 26
+_YES_NO = ("yes", "no")
+_ARTICLE = re.compile(r"(?:^|(?<=[.!?] ))(?:A|I)(?= (?!is\b|was\b|has\b)[a-z])")
+"""Letters that begin a sentence as words: ``A man is riding``, ``I think so``, but not ``A is nearest``."""
 _SEPARATOR = re.compile(r"\s*[;,]\s*(?:and\s+)?|\s+and\s+")
 _ENCLOSED = re.compile(r"(?:\$|\\\(|\\left)*\\?[(\[{].*[)\]}](?:\$|\\\))*", re.DOTALL)
 _LABEL = re.compile(r"(?:\([0-9a-zA-Z]{1,2}\)\s*|[a-zA-Z]{1,2}[):.]\s+|[0-9]{1,2}\)\s+)(?=\S)")
@@ -74,8 +80,9 @@ def names(text: str, phrase: str) -> bool:
 
 def open_answer(answer: str, reference: str, context: Context) -> float:
     """1 where the answer is, or concludes with, the reference."""
-    if letter := _LETTER.fullmatch(reference[:10]):
-        return float(_commits(answer, letter[1], context))
+    verdict = _plain(reference).casefold()
+    if (letter := _LETTER.fullmatch(reference[:10])) or verdict in _YES_NO:
+        return float(_commits(answer, letter[1], context) if letter else read_yes_no(answer) == verdict)
     opening = _opening(answer)
     matched = None if context.tags.get("answer_type") == "text" else matches_number(answer, reference, context)
     if matched is not None:
@@ -134,7 +141,7 @@ def _commits(answer: str, letter: str, context: Context) -> bool:
         return chr(ord("A") + found.index) == letter
     if found.kind != "unparsed" or options:
         return False
-    said = conclusion(answer[-_READ:])
+    said = _ARTICLE.sub("", conclusion(answer[-_READ:]))
     return re.search(rf"(?<![\w']){letter}(?![\w'])", said) is not None and names(said, letter)
 
 

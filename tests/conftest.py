@@ -31,6 +31,13 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     monkeypatch.setenv("EYETEST_CACHE", str(tmp_path_factory.mktemp("cache")))
 
 
+@pytest.fixture(autouse=True)
+def _own_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one test has learnt to hide is no secret to the next."""
+    for learnt in ("_learnt", "_unmistakable"):
+        monkeypatch.setattr(f"eyetest.redaction.{learnt}", {})
+
+
 def png(colour: str = "red", size: tuple[int, int] = (8, 8)) -> bytes:
     """A small PNG."""
     data = io.BytesIO()

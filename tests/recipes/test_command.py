@@ -69,7 +69,6 @@ def test_check_finds_what_is_wrong(tmp_path: Path, eyetest: Eyetest) -> None:
         (("show",), "which recipe? eyetest recipe show NAME; there are chance-aware,"),
         (("show", "mmstra"), 'no recipe "mmstra"; did you mean "mmstar"?, or a file'),
         (("check", "nowhere.yaml"), 'no recipe "nowhere.yaml"'),
-        (("new", "mmstar", "--to", "no/where.yaml"), "No such file or directory"),
     ],
 )
 def test_what_it_refuses(eyetest: Eyetest, words: tuple[str, ...], message: str) -> None:

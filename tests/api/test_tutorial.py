@@ -1,4 +1,4 @@
-"""The tutorial runs from top to bottom, in less than a minute, and is committed without what it printed."""
+"""The tutorial runs from top to bottom, and is committed without what it printed."""
 
 from pathlib import Path
 

@@ -1,0 +1,68 @@
+"""Folders that version 0.1 wrote are opened, gone on with and measured as then."""
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
+
+KEPT = Path(__file__).parent / "fixtures" / "kept"
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(KEPT, tmp_path / "kept")
+    monkeypatch.chdir(tmp_path / "kept")
+    return tmp_path / "kept"
+
+
+def test_a_benchmark_opens(kept: Path) -> None:
+    benchmark = Benchmark(kept / "benchmark")
+
+    assert len(list(benchmark)) == 36
+    assert (
+        benchmark.manifest.fingerprint
+        == json.loads((kept / "run" / "run.json").read_bytes())["benchmark"]["fingerprint"]
+    )
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "gain"])
+def test_a_run_measures_the_same(kept: Path, eyetest: Eyetest, measure: str) -> None:
+    told = json.loads(eyetest("measure", measure, "run", "--json").out)
+
+    assert told == json.loads((kept / f"{measure}.json").read_bytes())
+
+
+def test_a_run_goes_on_and_asks_only_what_is_left(kept: Path, eyetest: Eyetest) -> None:
+    told = eyetest("run", "benchmark", "--models", "models.yaml", "--model", "keen", "--model", "dull",
+                  "--to", "run", "--sight", "image,blind-guess", "--trials", "2").fine()  # fmt: skip
+
+    assert "88 of 88 calls" in told
+    assert pl.scan_parquet(kept / "run/responses/*.parquet").select(pl.len()).collect().item() == 288
+
+
+def test_a_killed_run_goes_on_from_its_journal(kept: Path, eyetest: Eyetest) -> None:
+    told = eyetest("run", "benchmark", "--models", "slow.yaml", "--to", "killed",
+                  "--sight", "image,blind-guess", "--trials", "2").fine()  # fmt: skip
+
+    assert "80 of 80 calls" in told
+
+
+def test_a_refinement_goes_on_with_what_people_decided(kept: Path, eyetest: Eyetest) -> None:
+    waiting = pl.read_csv(kept / "refined/review/queue.csv")["item"]
+    rows = [
+        {"item": item, "reviewer": "a", "decision": "drop" if n < 3 else "keep"} for n, item in enumerate(waiting)
+    ]
+    pl.DataFrame(rows).write_csv(kept / "refined/review/decisions.csv")
+
+    eyetest("refine", "benchmark", "--recipe", "recipe.yaml", "--to", "refined", "--models", "models.yaml",
+           "--panel", "readers=keen,dull,guess", "--panel", "lookers=keen,dull")  # fmt: skip
+
+    verdicts = pl.read_parquet(kept / "refined/verdicts.parquet").filter(pl.col("stage") == "review")
+    assert dict(verdicts["verdict"].value_counts().iter_rows()) == {"keep": 7, "drop": 3}
+    assert len(list(Benchmark(kept / "refined/benchmark"))) == 7

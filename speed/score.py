@@ -43,7 +43,7 @@ import sys
 from pathlib import Path
 from eyetest.benchmarks import Benchmark
 from eyetest.runs import Run
-from eyetest.running.scored import score_run
+from eyetest.results.scores import score_run
 from eyetest.scoring import Scorer
 score_run(Run(Path(sys.argv[1])), Benchmark(Path(sys.argv[2])), Scorer())
 """

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import Benchmark, export_benchmark, import_benchmark
-from eyetest.replacing import replacing_folder
+from eyetest.store.replacing import replacing_folder
 from eyetest.world import draw_benchmark
 from tests.strategies import write
 

@@ -8,12 +8,15 @@
 
 from typing import TYPE_CHECKING
 
+import eyetest.results
 from eyetest.api import __all__ as _names
 from eyetest.version import __version__
 
 if TYPE_CHECKING:
     from eyetest.api import *  # noqa: F403 (the list of public names is there)
 else:
+    # A room of that name is loaded for good by now; without this, `et.results` would be the room, not the function.
+    del eyetest.results
     from eyetest.api import __dir__, __getattr__  # noqa: F401 (a name is loaded when it is first used)
 
 __all__ = [*_names, "__version__"]  # noqa: PLE0604

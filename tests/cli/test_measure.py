@@ -14,7 +14,7 @@ from eyetest.benchmarks import Benchmark
 from eyetest.cli.estimates import FORMATS
 from eyetest.measures import MEASURES, Measured
 from eyetest.records import Asked, ImageRef, Item, Response
-from eyetest.running.measured import items_table
+from eyetest.results.gather import items_table
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
 from tests.scoring.test_table import animals, make_bench, make_run, request

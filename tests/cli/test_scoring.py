@@ -13,7 +13,7 @@ import pytest
 import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark
 from eyetest.records import Asked, Item, Manifest, Response, Score, columns
-from eyetest.running.scored import read_scores
+from eyetest.results.scores import read_scores
 from eyetest.runs import Run, read_responses
 from eyetest.scoring import RULE_SETS
 from eyetest.world import draw_benchmark

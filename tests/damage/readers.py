@@ -20,7 +20,7 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark, imp
 from eyetest.benchmarks.opening import Import
 from eyetest.errors import DamagedWarning, EyetestError
 from eyetest.records import Asked, Choice, Item, Manifest, Response, RunStep
-from eyetest.running.scored import score_run
+from eyetest.results.scores import score_run
 from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_table
 from eyetest.runs.frames import answers_frame, one_line_if_damaged, responses_frame, scan_table
 from eyetest.runs.plan import plan_table, read_plan

@@ -13,11 +13,11 @@ from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
+from eyetest.pages.texts import odds
 from eyetest.probes.audit import Audit, hold
 from eyetest.records import Choice, Finding, Item, Manifest, Turn
 from eyetest.reports import audit_page, write_audit_page
 from eyetest.reports.finding_figures import figures
-from eyetest.reports.wording import odds
 from eyetest.world import draw_benchmark
 from tests.conftest import png
 from tests.reports.pages import HOSTILE, Browse, Tags

@@ -28,7 +28,7 @@ from eyetest.reports.dataset_card.checks import CHECKS
 from eyetest.reports.dataset_card.licences import Licence
 from eyetest.reports.dataset_card.limits import limits
 from eyetest.reports.dataset_card.practices import practices
-from eyetest.tables import write_records
+from eyetest.tabular.record_files import write_records
 from tests.conftest import png
 
 HOSTILE = "a | b\n---\n# <script>alert(1)</script> ![x](http://evil.example/p.png) `c` **d** </td>"

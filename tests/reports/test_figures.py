@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.pages import palette
+from eyetest.pages.charts import as_png, as_svg, for_page
 from eyetest.records import Finding
-from eyetest.reports import FIGURES, chart, palette
-from eyetest.reports.drawing import as_png, as_svg, for_page
+from eyetest.reports import FIGURES, chart
 from eyetest.reports.figures import in_order
 from eyetest.reports.material import Material, unanswered
 from eyetest.reports.telling import Report, tell

@@ -15,12 +15,12 @@ import pytest
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, import_benchmark
 from eyetest.models import parse_models
 from eyetest.records import Answer, Condition, Item, Manifest, RunBenchmark, Tally, parse_rule
+from eyetest.results.scores import read_scores, score_run
 from eyetest.running import Asking, Limits, Session
-from eyetest.running.scored import read_scores, score_run
 from eyetest.runs import Run, read_answers, read_responses
 from eyetest.runs.importing import Source, import_answers, parse_field_map
 from eyetest.scoring import Scorer, is_hit
-from eyetest.tables import write_records
+from eyetest.tabular.record_files import write_records
 
 RULE = "hits <= 2 of 8 models"
 BLIND = (Condition(sight="blind"),)

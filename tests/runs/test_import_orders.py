@@ -9,7 +9,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import REVERSED, Choice, Item, Manifest, order_shown
-from eyetest.running.scored import read_scores
+from eyetest.results.scores import read_scores
 from eyetest.runs import Run
 from tests.runs.conftest import Eyetest
 from tests.runs.written import answers, jsonl, separated

@@ -14,7 +14,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
 from eyetest.records import Asked, Choice, Item, Response, RunBenchmark
-from eyetest.running.scored import score_run
+from eyetest.results.scores import score_run
 from eyetest.runs import Run
 from eyetest.runs.frames import answers_frame
 from eyetest.runs.importing import Source, import_answers, parse_field_map

@@ -14,7 +14,7 @@ from scipy import stats
 from eyetest.recipes import load_recipe
 from eyetest.records import Stage, Verdict
 from eyetest.screens import SCREENS, Case, Evidence, Seat
-from eyetest.tables import write_records
+from eyetest.tabular.record_files import write_records
 from tests.screens.said import item
 from tests.screens.simulated import POWER, TASTES, Bools, Drawn, draw_panel, heard_early
 

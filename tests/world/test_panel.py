@@ -11,11 +11,11 @@ import pytest
 from eyetest.measures import MEASURES, Results
 from eyetest.measures.results import Settings
 from eyetest.records import Cut, Stage, Verdict
-from eyetest.running.measured import results_of
+from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.screens import SCREENS, Case, Evidence, Seat
-from eyetest.tables import write_records
+from eyetest.tabular.record_files import write_records
 from eyetest.world import grade, rankings
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from eyetest import world
     from eyetest.api import measure
-    from eyetest.api.asking import run
-    from eyetest.api.auditing import Audited, audit
-    from eyetest.api.bringing import import_answers
-    from eyetest.api.carding import card
-    from eyetest.api.charting import chart, charts
-    from eyetest.api.comparing import Compared, compare
-    from eyetest.api.gathering import results
+    from eyetest.api.audit import Audited, audit
+    from eyetest.api.card import card
+    from eyetest.api.chart import chart, charts
+    from eyetest.api.compare import Compared, compare
+    from eyetest.api.import_answers import import_answers
     from eyetest.api.measured import Measured
-    from eyetest.api.opening import open, open_run  # noqa: A004
-    from eyetest.api.refining import Refined, refine
-    from eyetest.api.reporting import report
-    from eyetest.api.scoring import score
+    from eyetest.api.open_ import open, open_run  # noqa: A004
+    from eyetest.api.refine import Refined, refine
+    from eyetest.api.report import report
+    from eyetest.api.results import results
+    from eyetest.api.run import run
+    from eyetest.api.score import score
     from eyetest.benchmarks import Benchmark, ReadOptions, export_benchmark, import_benchmark
     from eyetest.errors import EyetestError
     from eyetest.measures import Results
@@ -73,18 +73,18 @@ __all__ = [
 _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest": ("world",),
     "eyetest.api": ("measure",),
-    "eyetest.api.asking": ("run",),
-    "eyetest.api.auditing": ("Audited", "audit"),
-    "eyetest.api.bringing": ("import_answers",),
-    "eyetest.api.carding": ("card",),
-    "eyetest.api.charting": ("chart", "charts"),
-    "eyetest.api.comparing": ("Compared", "compare"),
+    "eyetest.api.run": ("run",),
+    "eyetest.api.audit": ("Audited", "audit"),
+    "eyetest.api.import_answers": ("import_answers",),
+    "eyetest.api.card": ("card",),
+    "eyetest.api.chart": ("chart", "charts"),
+    "eyetest.api.compare": ("Compared", "compare"),
     "eyetest.api.measured": ("Measured",),
-    "eyetest.api.gathering": ("results",),
-    "eyetest.api.opening": ("open", "open_run"),
-    "eyetest.api.refining": ("Refined", "refine"),
-    "eyetest.api.reporting": ("report",),
-    "eyetest.api.scoring": ("score",),
+    "eyetest.api.results": ("results",),
+    "eyetest.api.open_": ("open", "open_run"),
+    "eyetest.api.refine": ("Refined", "refine"),
+    "eyetest.api.report": ("report",),
+    "eyetest.api.score": ("score",),
     "eyetest.benchmarks": ("Benchmark", "ReadOptions", "export_benchmark", "import_benchmark"),
     "eyetest.errors": ("EyetestError",),
     "eyetest.measures": ("Results",),

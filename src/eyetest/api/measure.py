@@ -16,8 +16,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, Protocol
 
-from eyetest.api.gathering import Measurable, as_results, settings
 from eyetest.api.measured import Measured
+from eyetest.api.results import Measurable, as_results, settings
 from eyetest.api.speaking import in_python, speaks_python
 from eyetest.errors import nearest
 from eyetest.measures import MEASURES, Measure

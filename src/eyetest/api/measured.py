@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from eyetest.api.cards import card
+from eyetest.api.views import card
 from eyetest.measures import Settings
 from eyetest.measures.printed import as_latex, as_markdown, is_text, told
 

@@ -16,7 +16,7 @@ _CARDS: dict[type, str] = {Benchmark: "benchmark_card", Item: "item_card", Run: 
 
 def _drawn_by(name: str) -> Callable[[Any], str]:
     def draw(thing: Any) -> str:
-        drawn: str = getattr(import_module("eyetest.api.cards"), name)(thing)
+        drawn: str = getattr(import_module("eyetest.api.views"), name)(thing)
         return drawn
 
     return draw

@@ -19,13 +19,13 @@ import pyarrow.parquet as pq
 from eyetest.benchmarks import itemtable
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.signing import is_as_written
-from eyetest.bounded_parquet import BoundedParquet, open_bounded
-from eyetest.checksums import add_checksum, has_checksum
 from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, Counts, ImageRef, Item, Manifest, check
-from eyetest.regular_files import inside, read_regular
-from eyetest.replacing import refuse_to_lose, replacing_folder
-from eyetest.tables import array, damage_in_one_line
+from eyetest.store.checksums import add_checksum, has_checksum
+from eyetest.store.regular_files import inside, read_regular
+from eyetest.store.replacing import refuse_to_lose, replacing_folder
+from eyetest.tabular.bounded_parquet import BoundedParquet, open_bounded
+from eyetest.tabular.record_files import array, damage_in_one_line
 
 MANIFEST = "benchmark.json"
 ITEMS = "items.parquet"

@@ -19,8 +19,8 @@ from eyetest.benchmarks.rows import ReadOptions
 from eyetest.benchmarks.signing import is_as_written
 from eyetest.errors import InputError, ItemError
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
-from eyetest.regular_files import read_regular, refuse_special
-from eyetest.replacing import refuse_to_lose, replacing_file, replacing_folder
+from eyetest.store.regular_files import read_regular, refuse_special
+from eyetest.store.replacing import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.version import __version__
 
 Progress = Callable[[float], None]

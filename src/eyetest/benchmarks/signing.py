@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from eyetest.errors import InputError
-from eyetest.regular_files import read_regular
+from eyetest.store.regular_files import read_regular
 
 _BEGIN, _END = "<!-- written by eyetest; the same until it is edited: ", " -->\n"
 

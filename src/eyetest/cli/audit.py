@@ -16,14 +16,14 @@ from eyetest.cli import options
 from eyetest.cli.terminal import note, out, print_json, program, safe, step_bar
 from eyetest.curate import Repair, repair_benchmark
 from eyetest.errors import InputError
+from eyetest.pages.texts import odds
 from eyetest.probes import PROBES, Probe, Subject
 from eyetest.probes.audit import Audit, run_audit
 from eyetest.probes.subject import load_thresholds
 from eyetest.records import NO_PICTURES, Finding, Severity, Verdict
-from eyetest.replacing import refuse_to_lose
 from eyetest.reports import write_audit_page
-from eyetest.reports.wording import odds
-from eyetest.tables import write_records
+from eyetest.store.replacing import refuse_to_lose
+from eyetest.tabular.record_files import write_records
 from eyetest.wording import counted, listed, typed
 
 _MARKS: dict[Severity, tuple[str, str]] = {

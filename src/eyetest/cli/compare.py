@@ -17,10 +17,10 @@ from eyetest.measures.caveats import caveats
 from eyetest.measures.contest import contest, flips_of
 from eyetest.measures.narrowing import narrowed, read_where, under_one_sight, values_of
 from eyetest.measures.printed import csv_text
-from eyetest.replacing import refuse_to_lose, replacing_file
-from eyetest.running.measured import results_of
+from eyetest.results.gather import results_of
 from eyetest.runs import Run, is_run
 from eyetest.scoring import Scorer
+from eyetest.store.replacing import refuse_to_lose, replacing_file
 
 _HOW = "How it is shown"
 

@@ -13,18 +13,18 @@ from eyetest.benchmarks import Benchmark
 from eyetest.cli import options
 from eyetest.cli.live import watching
 from eyetest.cli.terminal import fail, out, program, safe
+from eyetest.demo.page import write_world_page
+from eyetest.demo.proving import prove
+from eyetest.demo.story import BLIND, SIGHTED, SUBSETS, Tried, WorldStory
 from eyetest.models import read_models
 from eyetest.models.embedded import cards, models_file
-from eyetest.recipes.proving import prove
 from eyetest.records import Condition, ModelEntry
-from eyetest.replacing import refuse_to_lose
-from eyetest.reports.world_page import write_world_page
-from eyetest.reports.world_story import BLIND, SIGHTED, SUBSETS, Tried, WorldStory
+from eyetest.results.gather import results_of
 from eyetest.running import Asking, Progress, Session
-from eyetest.running.measured import results_of
 from eyetest.running.session import INTERRUPTED
 from eyetest.runs import Run
 from eyetest.scoring import Scorer, is_hit, looks_refused
+from eyetest.store.replacing import refuse_to_lose
 from eyetest.wording import counted, typed
 from eyetest.world import Truth, load_rates, new_world, read_truth
 from eyetest.world.recipes import world_recipes

@@ -14,7 +14,7 @@ from eyetest.curate.curves import read_curves
 from eyetest.curate.estimating import Estimator, cautions
 from eyetest.errors import InputError
 from eyetest.measures import Measured
-from eyetest.running.measured import results_of
+from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 

@@ -30,8 +30,8 @@ from eyetest.measures.caveats import caveats
 from eyetest.measures.narrowing import narrowed, read_where
 from eyetest.measures.own import EXTERNAL, own_settings, read_external
 from eyetest.models.specs import read_models
+from eyetest.results.gather import results_of
 from eyetest.review import read_decisions
-from eyetest.running.measured import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from eyetest.running.measured import CLUSTERS
+from eyetest.results.gather import CLUSTERS
 
 WHICH = "What is measured"
 """The panel of ``--help`` in which they stand."""

@@ -9,8 +9,8 @@ import typer
 from eyetest.cli.terminal import echo, out, program, safe
 from eyetest.errors import InputError, nearest
 from eyetest.recipes import load_recipe, recipe_names, recipe_text
-from eyetest.replacing import replacing_file
 from eyetest.screens import SCREENS
+from eyetest.store.replacing import replacing_file
 from eyetest.wording import counted, listed, typed
 
 _ACTIONS = ("list", "show", "check", "new")

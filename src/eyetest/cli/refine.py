@@ -21,9 +21,9 @@ from eyetest.recipes.panels import Seated, seat, seated_on_answers
 from eyetest.recipes.refining import BENCHMARK, REPORT, REVIEW, RUN, refuse_foreign
 from eyetest.recipes.sources import Live, Recorded, StoppedEarly
 from eyetest.records import Recipe
+from eyetest.results.gather import results_of
 from eyetest.review import DECISIONS, QUEUE
 from eyetest.running import Estimate, Limits
-from eyetest.running.measured import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.wording import counted

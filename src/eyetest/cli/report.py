@@ -24,12 +24,12 @@ from eyetest.measures import Settings
 from eyetest.measures.own import read_external
 from eyetest.models.specs import read_models
 from eyetest.recipes.gathering import gather
-from eyetest.replacing import refuse_to_lose
 from eyetest.reports.composing import SHOWN, Wanted, compose
 from eyetest.reports.exports import refuse_to_lose_files, write_figures, write_tables
 from eyetest.reports.method import command
 from eyetest.reports.report_page import write_report_page
 from eyetest.scoring import Scorer
+from eyetest.store.replacing import refuse_to_lose
 from eyetest.wording import counted
 
 _HOW = "What to write"

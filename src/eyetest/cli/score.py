@@ -17,9 +17,9 @@ from eyetest.measures.caveats import score_counts, scored_by_others
 from eyetest.measures.narrowing import as_written
 from eyetest.models import parse_models
 from eyetest.records import GIVEN, Condition
-from eyetest.running.judged import judge_run
-from eyetest.running.provenance import read_provenance
-from eyetest.running.scored import answers_of, benchmark_of, score_run
+from eyetest.results.judge import judge_run
+from eyetest.results.provenance import read_provenance
+from eyetest.results.scores import answers_of, benchmark_of, score_run
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.scoring.table import corpus_table

@@ -20,7 +20,7 @@ from eyetest.measures import Measured
 from eyetest.models import read_models
 from eyetest.recipes.refining import BENCHMARK
 from eyetest.records import Lineage
-from eyetest.running.measured import results_of
+from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.wording import counted, listed

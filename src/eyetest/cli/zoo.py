@@ -9,7 +9,7 @@ from rich.table import Table
 from eyetest.cli import options
 from eyetest.cli.terminal import note, out, print_table
 from eyetest.models.embedded import cards, models_file
-from eyetest.replacing import refuse_to_lose, replacing_file
+from eyetest.store.replacing import refuse_to_lose, replacing_file
 
 
 def zoo(

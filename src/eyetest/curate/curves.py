@@ -8,7 +8,7 @@ import polars as pl
 
 from eyetest.errors import InputError
 from eyetest.measures.stats.item_response import SCALE, ItemFit
-from eyetest.replacing import replacing_file
+from eyetest.store.replacing import replacing_file
 
 CURVES, PANEL = "curves.parquet", "panel.parquet"
 

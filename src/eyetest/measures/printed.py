@@ -6,7 +6,7 @@ import polars as pl
 import polars.selectors as cs
 
 from eyetest.measures.results import TAG
-from eyetest.sheets import inert
+from eyetest.tabular.sheets import inert
 
 DASH = "–"
 _LATEX = str.maketrans(

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from eyetest.errors import InputError, nearest, short
-from eyetest.handwritten import convert, read_yaml
 from eyetest.models.base import Backend, Model, Surroundings
 from eyetest.records import ModelEntry
 from eyetest.redaction import learn_environment, plain_word, redact
 from eyetest.registry import Registry
+from eyetest.store.handwritten import convert, read_yaml
 
 BACKENDS: Registry[Backend] = Registry("kind of model", "eyetest.models", "BACKEND")
 _NAMED = re.compile(r"(?P<name>[\w.\-/: ]+?)=(?P<spec>[a-z]+:.*)", re.DOTALL)

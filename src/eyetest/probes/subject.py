@@ -11,8 +11,8 @@ import numpy as np
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.rows.layout import named_pictures
-from eyetest.handwritten import convert, parse_yaml, read_yaml
 from eyetest.records import NO_PICTURES, Finding, Item
+from eyetest.store.handwritten import convert, parse_yaml, read_yaml
 
 Progress = Callable[[str, float], None]
 

@@ -11,8 +11,8 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 
 from eyetest.errors import EyetestError, InputError
-from eyetest.handwritten import parse_yaml
 from eyetest.records.condition import Ask, Marks
+from eyetest.store.handwritten import parse_yaml
 
 TaskKind = Literal["choice", "text", "caption", "open"]
 FEWEST_TEMPLATES = 6

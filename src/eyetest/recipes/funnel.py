@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from eyetest.records import Item, Verdict, sorting_tags, tag_word
-from eyetest.replacing import replacing_file
-from eyetest.sheets import SheetWriter
+from eyetest.store.replacing import replacing_file
+from eyetest.tabular.sheets import SheetWriter
 
 KINDS = ("keep", "drop", "fix", "review")
 

@@ -14,7 +14,7 @@ from eyetest.recipes.refining import ABOUT, BENCHMARK, FUNNEL, RUN
 from eyetest.reports.composing import Given
 from eyetest.runs import Run, is_run
 from eyetest.runs.frames import one_line_if_damaged
-from eyetest.sheets import restored
+from eyetest.tabular.sheets import restored
 from eyetest.world.grading import read_verdicts
 
 _TEXTS = dict.fromkeys(("stage", "tag", "value"), pl.String)

@@ -23,14 +23,14 @@ from eyetest.recipes.residual import Residual, asked_of_all, residual
 from eyetest.recipes.selecting import refuse_hopeless, selected
 from eyetest.recipes.sources import Source
 from eyetest.records import Decision, Item, Lineage, Recipe, Stage, Verdict
-from eyetest.replacing import replacing_file
 from eyetest.reports import write_refine_page
 from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
 from eyetest.review import DECISIONS, QUEUE, decide, read_decisions, write_queue
 from eyetest.review.decisions import edited
 from eyetest.screens import SCREENS, Case, Evidence
 from eyetest.screens.difficulty import BAND
-from eyetest.tables import write_records
+from eyetest.store.replacing import replacing_file
+from eyetest.tabular.record_files import write_records
 from eyetest.version import __version__
 
 VERDICTS, FUNNEL, ABOUT, REPORT = "verdicts.parquet", "funnel.csv", "refine.json", "report.html"

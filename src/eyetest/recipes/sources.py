@@ -14,10 +14,10 @@ from eyetest.measures import Results
 from eyetest.models import Surroundings
 from eyetest.recipes.panels import Seated, recorded
 from eyetest.records import Asked, Condition, Item, ModelEntry, Prompt, Response, Score, Stage, StoppingRule, columns
+from eyetest.results.mended import Mend, MendedBenchmark, about_the_wording, read_mends, wording, write_mends
+from eyetest.results.scores import answers_of, benchmark_of
 from eyetest.running import Asking, Budget, Estimate, Hit, Limits, Progress, Session
-from eyetest.running.mended import Mend, MendedBenchmark, about_the_wording, read_mends, wording, write_mends
 from eyetest.running.questions import Questions
-from eyetest.running.scored import answers_of, benchmark_of
 from eyetest.running.session import Watch
 from eyetest.runs import Run, is_run
 from eyetest.runs.frames import answers_frame, one_line_if_damaged

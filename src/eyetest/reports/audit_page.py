@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks import Benchmark
+from eyetest.pages.album import Album
+from eyetest.pages.item_view import Shown, show_item
+from eyetest.pages.page import write_page
+from eyetest.pages.texts import clip
 from eyetest.probes import PROBES
 from eyetest.probes.audit import ORDER, Audit, gravest_first
 from eyetest.records import Finding, Item, Severity
-from eyetest.reports.album import Album
-from eyetest.reports.cards import Shown, show_item
 from eyetest.reports.finding_figures import Figures, figures
-from eyetest.reports.pages import write_page
-from eyetest.reports.wording import clip
 from eyetest.version import __version__
 from eyetest.wording import counted
 

@@ -16,8 +16,8 @@ from eyetest.reports.material import Material, unanswered
 from eyetest.reports.method import settings, steps
 from eyetest.reports.report_page import About
 from eyetest.reports.telling import Report, tell
-from eyetest.running.measured import items_table, results_of
-from eyetest.running.scored import benchmark_of
+from eyetest.results.gather import items_table, results_of
+from eyetest.results.scores import benchmark_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.wording import listed

@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 
 from eyetest.measures.printed import as_latex, as_markdown, csv_text
-from eyetest.replacing import refuse_to_lose, replacing_folder
-from eyetest.reports.drawing import as_png
+from eyetest.pages.charts import as_png
 from eyetest.reports.figures import FIGURES
 from eyetest.reports.telling import Report
+from eyetest.store.replacing import refuse_to_lose, replacing_folder
 
 HEADLINE = "headline"
 _LONGEST_TABLE = 200

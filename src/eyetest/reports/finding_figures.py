@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from eyetest.pages.texts import clip, plain
 from eyetest.records import letter
-from eyetest.reports.wording import clip, plain
 
 _COUNTS = ("positions", "counts", "observed")
 _RATES = ("accuracy", "share", "rate")

@@ -7,11 +7,11 @@ import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
+from eyetest.pages.album import Album
+from eyetest.pages.item_view import Shown, lot, show_item
+from eyetest.pages.texts import clip
 from eyetest.records import Item, Verdict
-from eyetest.reports.album import Album
-from eyetest.reports.cards import Shown, lot, show_item
 from eyetest.reports.reasons import Kind, kind_of, together
-from eyetest.reports.wording import clip
 from eyetest.runs import Run
 from eyetest.runs.frames import answers_frame
 

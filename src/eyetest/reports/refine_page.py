@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks import Benchmark
+from eyetest.pages.album import Album
+from eyetest.pages.item_view import Shown, lot, show_item
+from eyetest.pages.page import write_page
+from eyetest.pages.texts import clip
 from eyetest.records import Item, Verdict
-from eyetest.reports.album import Album
-from eyetest.reports.cards import Shown, lot, show_item
-from eyetest.reports.pages import write_page
-from eyetest.reports.wording import clip
 from eyetest.version import __version__
 from eyetest.wording import counted
 

@@ -11,15 +11,15 @@ from markupsafe import Markup
 
 from eyetest.benchmarks import Benchmark
 from eyetest.measures.printed import csv_text, is_text, told
+from eyetest.pages import palette
+from eyetest.pages.album import Album
+from eyetest.pages.charts import for_page
+from eyetest.pages.page import write_page
+from eyetest.pages.texts import clip
 from eyetest.records import ModelEntry
-from eyetest.reports import palette
-from eyetest.reports.album import Album
-from eyetest.reports.drawing import for_page
 from eyetest.reports.gallery import Reason
 from eyetest.reports.headlines import cautions, scored_by_others, tiles, usual, verdict
-from eyetest.reports.pages import write_page
 from eyetest.reports.telling import Drawn, Report
-from eyetest.reports.wording import clip
 from eyetest.version import __version__
 from eyetest.wording import listed
 

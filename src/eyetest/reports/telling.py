@@ -8,10 +8,10 @@ from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
 from eyetest.measures.results import PROTOCOL
-from eyetest.reports.drawing import as_svg
+from eyetest.pages.charts import as_svg
+from eyetest.pages.plots import dressed, named
 from eyetest.reports.figures import Figure, in_order
 from eyetest.reports.material import Material
-from eyetest.reports.plotting import dressed, named
 
 _BOUNDS = ("", "_low", "_high")
 ALL_OPTIONS = "options_n"

@@ -11,7 +11,7 @@ import msgspec
 
 from eyetest.errors import InputError, short
 from eyetest.records import Decision, Item, VerdictKind, columns, letter
-from eyetest.sheets import restored
+from eyetest.tabular.sheets import restored
 
 _NEEDED = ("item", "decision")
 _KINDS = get_args(VerdictKind)

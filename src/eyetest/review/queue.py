@@ -8,8 +8,8 @@ from pathlib import Path
 
 from eyetest.benchmarks import Benchmark
 from eyetest.records import Item, Verdict, letter
-from eyetest.replacing import replacing_file
-from eyetest.sheets import SheetWriter
+from eyetest.store.replacing import replacing_file
+from eyetest.tabular.sheets import SheetWriter
 
 QUEUE = "queue.csv"
 DECISIONS = "decisions.csv"

@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 
 from eyetest.errors import InputError, nearest
 from eyetest.records import Answer, Asked, columns
-from eyetest.replacing import refuse_to_lose, replacing_file
 from eyetest.runs.folder import is_run
-from eyetest.runs.importing.files import is_sheet, read_rows
 from eyetest.runs.importing.values import convert
 from eyetest.runs.plan import plan_table
 from eyetest.runs.stored import refuse_if_all_is_damaged, stored_tables
-from eyetest.sheets import SheetWriter
-from eyetest.tables import schema
+from eyetest.store.replacing import refuse_to_lose, replacing_file
+from eyetest.tabular.files import is_sheet, read_rows
+from eyetest.tabular.record_files import schema
+from eyetest.tabular.sheets import SheetWriter
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
 _SCHEMA = schema(Answer).with_metadata({"version": str(Answer.table_version)})

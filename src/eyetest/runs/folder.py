@@ -18,12 +18,12 @@ import pyarrow as pa
 
 from eyetest.errors import EyetestError, InputError, name_file, system_words
 from eyetest.records import RUN_VERSION, ModelEntry, RunBenchmark, RunManifest, RunStep
-from eyetest.regular_files import read_regular
-from eyetest.replacing import replacing_file
 from eyetest.runs.journal import JOURNAL, RESPONSES, Journal
 from eyetest.runs.parts import count_rows
 from eyetest.runs.plan import PLAN, PlanWriter, plan_table, read_plan
 from eyetest.runs.stored import damaged_parts, responses_table, stored_outcomes, torn_lines
+from eyetest.store.regular_files import read_regular
+from eyetest.store.replacing import replacing_file
 from eyetest.version import __version__
 
 MANIFEST = "run.json"

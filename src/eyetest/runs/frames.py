@@ -8,14 +8,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eyetest.checksums import has_checksum
 from eyetest.errors import InputError, damaged
-from eyetest.regular_files import inside
 from eyetest.runs import responsetable
 from eyetest.runs.journal import sealed, segment_numbers
 from eyetest.runs.plan import PLAN, plan_table
 from eyetest.runs.stored import read_part, refuse_if_all_is_damaged, tell_damage
-from eyetest.tables import damage_in_one_line
+from eyetest.store.checksums import has_checksum
+from eyetest.store.regular_files import inside
+from eyetest.tabular.record_files import damage_in_one_line
 
 _FEW = ("model", "sight", "ask", "shots", "marks", "method")
 """Columns of few different values; as categories, ten million rows of them fit into memory."""

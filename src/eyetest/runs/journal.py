@@ -22,10 +22,10 @@ import pyarrow as pa
 
 from eyetest.errors import EyetestError, InputError, system_words
 from eyetest.records import Response
-from eyetest.regular_files import inside, read_regular
-from eyetest.replacing import replacing_file, sweep
 from eyetest.runs import responsetable
-from eyetest.tables import read_parquet, write_parquet
+from eyetest.store.regular_files import inside, read_regular
+from eyetest.store.replacing import replacing_file, sweep
+from eyetest.tabular.record_files import read_parquet, write_parquet
 
 JOURNAL = "journal"
 RESPONSES = "responses"

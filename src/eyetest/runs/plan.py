@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from eyetest.checksums import add_checksum
 from eyetest.errors import InputError
 from eyetest.records import Asked, Planned, columns
-from eyetest.regular_files import inside
-from eyetest.replacing import replacing_file
-from eyetest.tables import from_columns, read_parquet, schema, write_parquet
+from eyetest.store.checksums import add_checksum
+from eyetest.store.regular_files import inside
+from eyetest.store.replacing import replacing_file
+from eyetest.tabular.record_files import from_columns, read_parquet, schema, write_parquet
 
 PLAN = "plan.parquet"
 _SCHEMA = schema(Planned).with_metadata({"version": str(Planned.table_version)})

@@ -7,7 +7,7 @@ import msgspec
 import pyarrow as pa
 
 from eyetest.records import Response
-from eyetest.tables import from_columns
+from eyetest.tabular.record_files import from_columns
 
 SCHEMA = pa.schema(
     [

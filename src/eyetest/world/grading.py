@@ -15,7 +15,7 @@ import msgspec
 from eyetest.errors import InputError, short
 from eyetest.measures.stats.intervals import Estimate, wilson
 from eyetest.records import Verdict
-from eyetest.tables import read_parquet
+from eyetest.tabular.record_files import read_parquet
 from eyetest.world.flaws import FLAWS
 from eyetest.world.truth import Truth
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import msgspec
 
 from eyetest.errors import InputError
-from eyetest.tables import read_parquet
+from eyetest.tabular.record_files import read_parquet
 
 TRUTH = "truth.parquet"
 

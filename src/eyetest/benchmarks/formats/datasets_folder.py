@@ -10,16 +10,16 @@ from typing import Any, TypeVar
 import msgspec
 import pyarrow as pa
 
-from eyetest.arrow_messages import check_stream
 from eyetest.benchmarks.folder import Benchmark
 from eyetest.benchmarks.formats.parquet import with_note
 from eyetest.benchmarks.formats.support.arrow_tables import ArrowTables
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, RowReader
 from eyetest.benchmarks.rows.arrow import ArrowRows, Part
-from eyetest.bounded_parquet import Unfolder, refuse_damaged
 from eyetest.errors import InputError, short
-from eyetest.regular_files import inside, open_regular, read_regular
+from eyetest.store.regular_files import inside, open_regular, read_regular
+from eyetest.tabular.arrow_messages import check_stream
+from eyetest.tabular.bounded_parquet import Unfolder, refuse_damaged
 
 _STATE = "state.json"
 _INFO = "dataset_info.json"

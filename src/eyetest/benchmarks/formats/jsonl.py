@@ -10,7 +10,7 @@ from eyetest.benchmarks.folder import Benchmark, distinct_images
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, Row, RowReader, plain_row
 from eyetest.errors import InputError, short
-from eyetest.regular_files import inside
+from eyetest.store.regular_files import inside
 
 _MAX_LINE = 256 * 2**20
 _MAX_ARRAY = 2**30

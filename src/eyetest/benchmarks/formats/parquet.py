@@ -15,9 +15,9 @@ from eyetest.benchmarks.formats.support.arrow_tables import ArrowTables, Shape
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, RowReader
 from eyetest.benchmarks.rows.arrow import ArrowRows, Part
-from eyetest.bounded_parquet import open_bounded
 from eyetest.errors import InputError
-from eyetest.regular_files import inside, open_regular
+from eyetest.store.regular_files import inside, open_regular
+from eyetest.tabular.bounded_parquet import open_bounded
 
 _SHARD = re.compile(r"(?P<split>[A-Za-z][\w.]*?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet")
 _ROWS = 64

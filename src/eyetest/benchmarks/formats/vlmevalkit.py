@@ -33,9 +33,9 @@ from eyetest.benchmarks.formats.support.vlmevalkit_cells import (
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, Row, RowReader
 from eyetest.benchmarks.rows.pictures import decode_base64
-from eyetest.benchmarks.rows.tsv import MAX_CELL, TsvFile, write_row
 from eyetest.errors import ImageError, InputError, ItemError, MissingImage, short
 from eyetest.records import ImageRef, Item, Spelling
+from eyetest.tabular.tsv import MAX_CELL, TsvFile, write_row
 
 _QUOTE = re.compile("(['\"])")
 _EXPECTED_IMAGE = "base64 of a picture, a list of them, or the index of a row that has one"

@@ -11,10 +11,10 @@ from eyetest.benchmarks.rows.cells import Row, as_text, text_of
 from eyetest.benchmarks.rows.gold import find_gold, is_missing
 from eyetest.benchmarks.rows.inline import named_letters, split_options
 from eyetest.benchmarks.rows.layout import Layout
-from eyetest.benchmarks.rows.literals import parse_list
 from eyetest.benchmarks.rows.marks import without_marks
 from eyetest.errors import ItemError, short
 from eyetest.records import MAX_CHOICES, letter
+from eyetest.tabular.literals import parse_list
 
 _MOST_OPTIONS = 1_000
 """There are letters for so many; `check` refuses items with fewer that are still too many."""

@@ -11,10 +11,10 @@ from typing import Any
 import pybase64
 
 from eyetest.benchmarks.images import MAX_BYTES, ImageStore
-from eyetest.benchmarks.rows.literals import looks_like_list, parse_list
 from eyetest.errors import ImageError, InputError, MissingImage, short
 from eyetest.records import ImageRef
-from eyetest.regular_files import inside, open_regular
+from eyetest.store.regular_files import inside, open_regular
+from eyetest.tabular.literals import looks_like_list, parse_list
 
 _LONGEST_PATH = 1024
 _SHORTEST_BASE64 = 32

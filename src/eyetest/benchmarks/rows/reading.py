@@ -16,7 +16,6 @@ from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows.cells import Row, as_text, text_of
 from eyetest.benchmarks.rows.gold import ANSWER_STYLES, choose_style, find_gold, is_missing
 from eyetest.benchmarks.rows.layout import Layout, ReadOptions, find_columns, is_picture_column
-from eyetest.benchmarks.rows.literals import parse_list
 from eyetest.benchmarks.rows.offering import (
     Offered,
     by_own_mark,
@@ -29,6 +28,7 @@ from eyetest.benchmarks.rows.offering import (
 from eyetest.benchmarks.rows.pictures import PictureLoader, holds_pictures
 from eyetest.errors import ImageError, InputError, ItemError, MissingImage, short
 from eyetest.records import Choice, ImageRef, Item, Lineage, Turn, letter
+from eyetest.tabular.literals import parse_list
 
 __all__ = ["Row", "RowReader", "Rows", "plan"]
 _SAMPLE = 500

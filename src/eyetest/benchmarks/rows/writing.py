@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks.rows.layout import RESERVED
-from eyetest.benchmarks.rows.literals import looks_like_list
 from eyetest.records import Item, letter
+from eyetest.tabular.literals import looks_like_list
 
 
 def unreserved(name: str, _value: Any = None) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 import yaml
 
 from eyetest.errors import InputError, nearest
-from eyetest.handwritten import parse_yaml
+from eyetest.store.handwritten import parse_yaml
 
 _FILES = resources.files(__name__.rpartition(".")[0]) / "zoo"
 

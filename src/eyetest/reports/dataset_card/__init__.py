@@ -12,7 +12,6 @@ from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import CROISSANT, ITEMS, README, SAID
 from eyetest.benchmarks.signing import is_as_written, signed
 from eyetest.errors import InputError
-from eyetest.replacing import replacing_file
 from eyetest.reports.dataset_card.croissant import croissant
 from eyetest.reports.dataset_card.front_matter import front_matter
 from eyetest.reports.dataset_card.known import Known, survey
@@ -22,6 +21,7 @@ from eyetest.reports.dataset_card.markdown import Verbatim, fill
 from eyetest.reports.dataset_card.refinement import Records, read_refinement
 from eyetest.reports.dataset_card.said import Said, read_said, with_settings, write_said
 from eyetest.reports.dataset_card.self_score import SelfScore, self_score
+from eyetest.store.replacing import replacing_file
 from eyetest.version import __version__
 
 __all__ = [

@@ -4,8 +4,8 @@ from typing import Any
 
 import yaml
 
+from eyetest.pages.texts import clip
 from eyetest.reports.dataset_card.known import Known
-from eyetest.reports.wording import clip
 
 _SIZES = {
     1_000: "n<1K",

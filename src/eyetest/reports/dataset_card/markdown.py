@@ -6,8 +6,8 @@ from typing import Any
 
 import jinja2
 
+from eyetest.pages.texts import clip
 from eyetest.probes.subject import percent
-from eyetest.reports.wording import clip
 
 _LONGEST = 2_000
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}

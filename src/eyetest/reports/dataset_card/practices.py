@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from eyetest.errors import InputError, nearest
-from eyetest.handwritten import convert, parse_yaml
+from eyetest.store.handwritten import convert, parse_yaml
 
 Answer = Literal["yes", "no", "ask"]
 

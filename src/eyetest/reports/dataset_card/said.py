@@ -12,9 +12,9 @@ import msgspec
 import yaml
 
 from eyetest.errors import InputError, nearest, short
-from eyetest.handwritten import convert, read_yaml
-from eyetest.replacing import replacing_file
 from eyetest.reports.dataset_card.practices import check_practices
+from eyetest.store.handwritten import convert, read_yaml
+from eyetest.store.replacing import replacing_file
 
 _ANSWERS = {"yes": True, "no": False}
 

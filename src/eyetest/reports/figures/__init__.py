@@ -47,7 +47,7 @@ def in_order() -> list[Figure]:
 
 def chart(name: str, results: Results) -> "ChartType":
     """A figure of some results, for a notebook."""
-    from eyetest.reports.plotting import dressed  # noqa: PLC0415 (loads altair, which a page without figures spares)
+    from eyetest.pages.plots import dressed  # noqa: PLC0415 (loads altair, which a page without figures spares)
 
     figure = FIGURES[name]
     return dressed(figure.draw(figure.numbers(Material(results))))

@@ -5,9 +5,9 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
-from eyetest.reports import palette
+from eyetest.pages import palette
+from eyetest.pages.plots import across, dashed, intervals, layered, named, one_each, rows, step, values
 from eyetest.reports.material import Material
-from eyetest.reports.plotting import across, dashed, intervals, layered, named, one_each, rows, step, values
 
 _SIGHTS = ("image", "blind", "screenshot", "caption", "blind-guess", "grey", "no-question", "nothing")
 _COLOURS = dict(zip(_SIGHTS, (*palette.CATEGORIES, palette.BASE, palette.QUIET), strict=True))

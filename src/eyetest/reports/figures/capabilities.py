@@ -6,9 +6,9 @@ from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
 from eyetest.measures.results import TAG
-from eyetest.reports import palette
+from eyetest.pages import palette
+from eyetest.pages.plots import across, intervals, named, one_each, rows, values
 from eyetest.reports.material import MOST_VALUES, NEARLY_ALL, Material
-from eyetest.reports.plotting import across, intervals, named, one_each, rows, values
 
 _FEW = len(palette.CATEGORIES)
 _MOST_LINES = 72

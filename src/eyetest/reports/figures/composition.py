@@ -6,9 +6,9 @@ from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
 from eyetest.measures.results import TAG
-from eyetest.reports import palette
+from eyetest.pages import palette
+from eyetest.pages.plots import one_each, rows, step, values
 from eyetest.reports.material import MOST_VALUES, Material
-from eyetest.reports.plotting import one_each, rows, step, values
 
 
 class Composition:

@@ -7,9 +7,9 @@ from altair.typing import ChartType
 from eyetest.measures import NotMeasurable
 from eyetest.measures.own import EXTERNAL
 from eyetest.measures.together import ADJUSTED
-from eyetest.reports import palette
+from eyetest.pages import palette
+from eyetest.pages.plots import one_each, values
 from eyetest.reports.material import Material
-from eyetest.reports.plotting import one_each, values
 
 _METHOD = "spearman"
 _MOST_CELLS_WITH_NUMBERS = 12

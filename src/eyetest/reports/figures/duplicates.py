@@ -5,9 +5,9 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
-from eyetest.reports import palette
+from eyetest.pages import palette
+from eyetest.pages.plots import rows, step, values
 from eyetest.reports.material import Material
-from eyetest.reports.plotting import rows, step, values
 
 _ALWAYS = ("duplicate-items", "identical-images")
 """What is told even where there is none of it."""

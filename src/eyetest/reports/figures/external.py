@@ -7,8 +7,8 @@ from altair.typing import ChartType
 from eyetest.measures import NotMeasurable
 from eyetest.measures.own import EXTERNAL
 from eyetest.measures.together import ADJUSTED
+from eyetest.pages.plots import across, dashed, intervals, layered, rows, step, values
 from eyetest.reports.material import Material
-from eyetest.reports.plotting import across, dashed, intervals, layered, rows, step, values
 
 _METHOD = "spearman"
 

@@ -5,9 +5,9 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
-from eyetest.reports import palette
+from eyetest.pages import palette
+from eyetest.pages.plots import named, one_each, rows, step, values
 from eyetest.reports.material import Material
-from eyetest.reports.plotting import named, one_each, rows, step, values
 from eyetest.wording import counted
 
 ABOVE = "scored above 0"

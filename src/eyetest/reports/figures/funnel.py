@@ -5,9 +5,9 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
-from eyetest.reports import palette
+from eyetest.pages import palette
+from eyetest.pages.plots import rows, values
 from eyetest.reports.material import Material
-from eyetest.reports.plotting import rows, values
 
 _KINDS = ("keep", "fix", "review", "drop")
 _INKS = {"keep": palette.INK, "fix": palette.ON_BRIGHT, "review": palette.ON_BRIGHT, "drop": palette.ON_STRONG}

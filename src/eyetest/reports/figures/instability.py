@@ -5,9 +5,9 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.measures.repeats import SOURCES
-from eyetest.reports import palette
+from eyetest.pages import palette
+from eyetest.pages.plots import across, intervals, named, one_each, rows, step, values
 from eyetest.reports.material import Material
-from eyetest.reports.plotting import across, intervals, named, one_each, rows, step, values
 
 _SOURCES = ("all", *SOURCES)
 _WORDS = {

@@ -5,9 +5,9 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
-from eyetest.reports import palette
+from eyetest.pages import palette
+from eyetest.pages.plots import PERCENT, dashed, layered, one_each, values
 from eyetest.reports.material import Material
-from eyetest.reports.plotting import PERCENT, dashed, layered, one_each, values
 
 _WIDE, _HIGH = 0.05, 0.1
 _ENOUGH = 3

@@ -5,9 +5,9 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.measures.together import ADJUSTED
-from eyetest.reports import palette
+from eyetest.pages import palette
+from eyetest.pages.plots import POINTS, across, dashed, intervals, layered, named, one_each, rows, step, values
 from eyetest.reports.material import Material
-from eyetest.reports.plotting import POINTS, across, dashed, intervals, layered, named, one_each, rows, step, values
 
 _MOST_PLACES = 10
 _RARE = 0.02

@@ -4,9 +4,9 @@ import altair as alt
 import polars as pl
 from altair.typing import ChartType
 
-from eyetest.reports import palette
+from eyetest.pages import palette
+from eyetest.pages.plots import POINTS, across, dashed, intervals, layered, one_each, rows, step, values
 from eyetest.reports.material import Material
-from eyetest.reports.plotting import POINTS, across, dashed, intervals, layered, one_each, rows, step, values
 
 _DOTS = {"sighted": palette.SIGHTED, "blind": palette.BLIND, "language model": palette.BASE}
 _WIDTH, _SIDE = 300, 150

@@ -17,13 +17,13 @@ from eyetest.errors import InputError, short
 from eyetest.records import Answer, Asked, ModelEntry, RunBenchmark, RunStep, columns
 from eyetest.runs.folder import RunWriter
 from eyetest.runs.importing.conditions import Unmapped, suggestion, told
-from eyetest.runs.importing.files import is_excel, is_sheet, read_rows
 from eyetest.runs.importing.layouts import TOOL_COLUMNS, ItemAt, Place, Placed, as_rows, at, unfold
 from eyetest.runs.importing.mapping import Options, RowReader
 from eyetest.runs.importing.merging import Merge, answer_id, compare, write
 from eyetest.runs.importing.source import Source
 from eyetest.runs.importing.staging import Staging
 from eyetest.runs.importing.values import FIELDS
+from eyetest.tabular.files import is_excel, is_sheet, read_rows
 from eyetest.wording import listed
 
 _key: Callable[[Answer], tuple[object, ...]] = attrgetter(*columns(Asked))

@@ -11,8 +11,8 @@ from shlex import quote
 from typing import Any
 
 from eyetest.errors import InputError, short
-from eyetest.runs.importing.files import Row
 from eyetest.runs.importing.values import WORDS, plain
+from eyetest.tabular.files import Row
 from eyetest.wording import listed
 
 FEW_VALUES = 50

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from eyetest.errors import InputError, nearest, short
-from eyetest.runs.importing.files import Numbered, Row
 from eyetest.runs.importing.source import Source
 from eyetest.runs.importing.values import plain, score
+from eyetest.tabular.files import Numbered, Row
 
 ItemAt = Callable[[int], str]
 """The id of the item at a position of the benchmark."""

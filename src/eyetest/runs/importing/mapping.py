@@ -12,9 +12,9 @@ import msgspec
 
 from eyetest.errors import InputError, nearest, short
 from eyetest.records import Answer
-from eyetest.runs.importing.files import Row
 from eyetest.runs.importing.orders import read_shown
 from eyetest.runs.importing.values import FIELDS, WORDS, assemble, is_absent, own_order, plain, typed
+from eyetest.tabular.files import Row
 
 Options = Mapping[str, Sequence[str]]
 """The texts of each item's options, as written."""

@@ -16,16 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from eyetest.checksums import add_checksum
 from eyetest.errors import InputError
 from eyetest.records import Asked, Response, columns
-from eyetest.replacing import replacing_file
 from eyetest.runs import responsetable
 from eyetest.runs.folder import RECORDED
 from eyetest.runs.importing.staging import Staging
 from eyetest.runs.journal import sealed, segment_numbers
 from eyetest.runs.plan import PlanWriter, plan_table
 from eyetest.runs.stored import stored_tables
+from eyetest.store.checksums import add_checksum
+from eyetest.store.replacing import replacing_file
 
 _KEY = columns(Asked)
 _SAID = ("outcome", "text", "given")

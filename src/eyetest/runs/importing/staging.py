@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from eyetest.errors import InputError, name_file, system_words
 from eyetest.records import Answer, columns
-from eyetest.tables import from_columns, schema
+from eyetest.tabular.record_files import from_columns, schema
 
 _values: Callable[[Answer], tuple[Any, ...]] = attrgetter(*columns(Answer))
 SCHEMA = schema(Answer).append(pa.field("request", pa.string()))

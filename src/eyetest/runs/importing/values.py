@@ -7,9 +7,9 @@ import msgspec
 
 from eyetest.errors import InputError, short
 from eyetest.records import Answer, columns
-from eyetest.runs.importing.excel import was_cut
 from eyetest.runs.importing.failures import is_failure_notice
 from eyetest.runs.importing.orders import read_shown
+from eyetest.tabular.excel import was_cut
 
 FIELDS = columns(Answer)
 WORDS = {

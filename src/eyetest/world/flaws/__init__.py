@@ -7,7 +7,7 @@ import msgspec
 
 from eyetest.curate.quotas import largest_remainder
 from eyetest.errors import InputError, nearest
-from eyetest.handwritten import convert, parse_yaml, read_yaml
+from eyetest.store.handwritten import convert, parse_yaml, read_yaml
 
 FLAWS = {
     "answer-in-question": "the question says its answer",

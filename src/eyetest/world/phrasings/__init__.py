@@ -4,7 +4,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from eyetest.handwritten import parse_yaml
+from eyetest.store.handwritten import parse_yaml
 
 _OTHERS = ("words", "leads", "facts")
 

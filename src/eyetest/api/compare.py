@@ -1,0 +1,105 @@
+"""Who is better, by how much, and whether the benchmark can tell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from eyetest.api.measure import Where, wanted
+from eyetest.api.measured import words_of
+from eyetest.api.open_ import several
+from eyetest.api.results import Measurable, as_results, settings
+from eyetest.api.speaking import in_python, speaks_python
+from eyetest.api.views import card
+from eyetest.measures import Results, Settings
+from eyetest.measures.caveats import caveats
+from eyetest.measures.contest import Contest, contest, flips_of
+from eyetest.measures.narrowing import narrowed, under_one_sight
+from eyetest.measures.printed import plain
+
+_MOST_SENTENCES = 40
+
+
+@dataclass(frozen=True, repr=False)
+class Compared:
+    """Models held against each other, on the items that both of a pair answered.
+
+    >>> found = et.compare("run")
+    >>> found.ranking["model"][0]
+    'seer'
+    >>> {"a", "b", "difference", "verdict"} <= {*found.frame.columns}
+    True
+    """
+
+    results: Results
+    contest: Contest
+    settings: Settings
+    notes: tuple[str, ...]
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """One row a pair: the difference, its interval, the test, and the verdict in one sentence."""
+        return plain(self.contest.pairs)
+
+    @cached_property
+    def ranking(self) -> pl.DataFrame:
+        """The models in order; those that cannot be told apart share a rank."""
+        return plain(self.contest.ranking)
+
+    @cached_property
+    def flips(self) -> pl.DataFrame:
+        """The items that only one model of a pair has right, to read.
+
+        >>> et.compare("run", ["seer", "language"]).flips.columns[:2]
+        ['a', 'b']
+        """
+        return plain(flips_of(self.results, self.contest))
+
+    @property
+    def sentences(self) -> list[str]:
+        """What may be said of each pair.
+
+        >>> len(et.compare("run", ["seer", "language"]).sentences)
+        1
+        """
+        return self.frame["verdict"].to_list()
+
+    def __repr__(self) -> str:
+        return "\n".join([*self.sentences, *(f"note: {line}" for line in self.notes)])
+
+    def _repr_html_(self) -> str:
+        columns: list[dict[str, Any]] = words_of(self.ranking)
+        left_out = max(0, len(self.sentences) - _MOST_SENTENCES)
+        more = [f"and {left_out:,} more pairs in .frame"] if left_out else []
+        return card("comparison", columns, [*more, *self.notes], sentences=self.sentences[:_MOST_SENTENCES])
+
+
+@speaks_python
+def compare(
+    runs: Measurable,
+    models: str | Sequence[str] = (),
+    *,
+    sight: str | None = None,
+    where: Where = (),
+    all_pairs: bool = False,
+    level: float = 0.95,
+    power: float = 0.8,
+    bootstrap: bool = False,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> Compared:
+    """Say who leads, by how much, and whether that is more than chance.
+
+    With ``models``, all pairs of those; without, all are ranked and neighbours in the ranking are compared, or with
+    ``all_pairs`` everybody. Where there are several sights it is under ``image``, unless ``sight`` names others
+    (``"image,blind"``). Adjustments are for all pairs that were tested together.
+
+    >>> print(et.compare("run", ["seer", "language"]))
+    seer leads language ...
+    """
+    kept, said = under_one_sight(narrowed(as_results(runs), wanted(where)), sight)
+    how = settings((), level, seed, resamples, {"power": power, "bootstrap": bootstrap})
+    found = contest(kept, several(models), how, all_pairs)
+    return Compared(kept, found, how, tuple(map(in_python, (*said, *found.notes, *caveats(kept)))))

@@ -1,0 +1,152 @@
+"""A benchmark through a recipe, into a better one; what every stage did, as tables."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from eyetest.api.open_ import AnyRun, Bench, Place, opened, several
+from eyetest.api.results import Models, entries, runs_of
+from eyetest.api.run import watching
+from eyetest.api.speaking import speaks_python
+from eyetest.api.views import card
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError
+from eyetest.recipes import Refined as Outcome
+from eyetest.recipes import Refining, check_recipe, load_recipe
+from eyetest.recipes.panels import seat, seated_on_answers
+from eyetest.recipes.refining import BENCHMARK, REPORT, RUN, VERDICTS, refuse_foreign
+from eyetest.recipes.sources import Live, Recorded, StoppedEarly
+from eyetest.records import Recipe
+from eyetest.results.gather import results_of
+from eyetest.running import Limits
+from eyetest.running.session import INTERRUPTED
+from eyetest.scoring import Scorer
+from eyetest.wording import counted
+
+
+@dataclass(frozen=True, repr=False)
+class Refined:
+    """What a refinement came to; everything is also in its folder, the page with the pictures included.
+
+    >>> found = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
+    >>> found.frame["stage"].to_list()
+    ['chance-aware']
+    >>> found.page.name
+    'report.html'
+    """
+
+    path: Path
+    outcome: Outcome
+    frame: pl.DataFrame
+    """The funnel: how many items reached each stage, and what became of them."""
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The better benchmark.
+
+        >>> found = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
+        >>> len(found.benchmark) == found.frame["keep"][-1]
+        True
+        """
+        if self.outcome.paused:
+            raise InputError(f"{self.path}: {self.outcome.paused} waits for people; there is no benchmark yet")
+        if not self.outcome.kept:
+            raise InputError(f"{self.path}: no item is left, so no benchmark was written")
+        return Benchmark(self.path / BENCHMARK)
+
+    @cached_property
+    def verdicts(self) -> pl.DataFrame:
+        """A verdict on every item at every stage that it reached, with what it rests on."""
+        return pl.read_parquet(self.path / VERDICTS, glob=False)
+
+    @cached_property
+    def blind(self) -> pl.DataFrame:
+        """What is still answered blind, by the panel and by models that had no say, before and after."""
+        rows = [
+            {"panel": one.panel, "who": one.who, "when": one.when, "models": one.models}
+            | {"answers": one.answers, "asked": one.asked, **one.accuracy._asdict()}
+            for one in self.outcome.residuals
+        ]
+        return pl.DataFrame(rows)
+
+    @property
+    def page(self) -> Path:
+        """The page that shows all of it."""
+        return self.path / REPORT
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What has to be said beside the tables."""
+        waiting = len(self.outcome.waiting)
+        told = [f"{counted(waiting, 'item')} for people, in {self.path / 'review'}"] if waiting else []
+        if self.outcome.paused:
+            told.append(f"nothing after {self.outcome.paused} was done yet; skip_review=True goes on without people")
+        return (*self.outcome.notes, *told)
+
+    def __repr__(self) -> str:
+        lines = [f"{row['stage']}: {row['into']:,} in, {row['keep']:,} kept" for row in self.frame.to_dicts()]
+        return "\n".join(
+            [f"<Refined: {counted(len(self.outcome.kept), 'item')} in {self.path}>", *lines, *self.notes]
+        )
+
+    def _repr_html_(self) -> str:
+        columns = [
+            {"name": "in" if name == "into" else name, "cells": [f"{value:,}" for value in cells], "kind": "number"}
+            for name, cells in self.frame.drop("stage").to_dict(as_series=False).items()
+        ]
+        stages = {"name": "stage", "cells": self.frame["stage"].to_list(), "kind": "text"}
+        return card(f"{counted(len(self.outcome.kept), 'item')} left", [stages, *columns], self.notes)
+
+
+@speaks_python
+def refine(
+    bench: Bench,
+    recipe: Place | Recipe,
+    models: Models | None = None,
+    *,
+    to: Place,
+    answers: AnyRun | Sequence[AnyRun] = (),
+    panels: Mapping[str, Sequence[str]] | None = None,
+    hold_out: str | Sequence[str] = (),
+    rules: str = "eyetest",
+    skip_review: bool = False,
+    retry_failed: bool = False,
+    limits: Limits | None = None,
+) -> Refined:
+    """Take a benchmark through a recipe: panels screen it, people review it, a better one comes out.
+
+    ``models`` are asked, or ``answers`` that were recorded are heard instead. ``panels`` says who sits where,
+    ``hold_out`` who answers but has no say. Interrupt it and call it again: it goes on where it stopped.
+
+    >>> found = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
+    >>> found.verdicts["item"].n_unique()
+    60
+    """
+    chosen = recipe if isinstance(recipe, Recipe) else load_recipe(str(recipe))
+    check_recipe(chosen, "recipe")
+    place, scorer = Path(to), Scorer(rules)
+    refuse_foreign(place)
+    benchmark = opened(bench, gold_required=True)
+    known = None if models is None else entries(models)
+    if recorded := runs_of(answers):
+        found = results_of(recorded, scorer, models=known)
+        seated = seated_on_answers(chosen, found, panels or {}, several(hold_out))
+        source: Live | Recorded = Recorded(found, recorded, scorer)
+    elif known is not None:
+        seated = seat(chosen, known, panels or {}, several(hold_out))
+        source = Live(benchmark, known, place / RUN, scorer, limits or Limits(), seed=chosen.seed)
+        source.watch, source.retry_failed = watching, retry_failed
+    else:
+        raise InputError("who answers? models=… to ask them, or answers=[run] for what was recorded")
+    refining = Refining(benchmark, chosen, seated, source, place, skip_review)
+    try:
+        outcome = refining.run()
+    except StoppedEarly as stop:
+        if stop.progress.stopped == INTERRUPTED:
+            raise KeyboardInterrupt(f"{counted(stop.progress.left, 'call')} left") from None
+        raise
+    steps = [step for step in refining.funnel(outcome) if not step.tag]
+    return Refined(place, outcome, pl.DataFrame(steps).drop("tag", "value"))

@@ -1,0 +1,115 @@
+"""A benchmark is put to models: one call that waits until every answer is on disk."""
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyetest.api.open_ import Bench, Place, opened, several
+from eyetest.api.results import Models, entries
+from eyetest.api.speaking import speaks_python
+from eyetest.records import Condition
+from eyetest.running import Asking, Limits, Progress, Session
+from eyetest.running.session import INTERRUPTED
+from eyetest.running.watching import every, line
+from eyetest.runs import Run
+from eyetest.scoring import is_hit, looks_refused
+from eyetest.store.handwritten import convert
+from eyetest.wording import counted
+
+_AS_WRITTEN = Condition()
+_SECONDS_BETWEEN_LOOKS = 2.0
+_WIDTH = 100
+"""Of a line, so that it covers the one before."""
+
+
+@speaks_python
+def run(
+    bench: Bench,
+    models: Models,
+    *,
+    to: Place,
+    sights: str | Sequence[str] | None = None,
+    conditions: Condition | Sequence[Condition] = _AS_WRITTEN,
+    trials: int = 1,
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    seed: int = 0,
+    limit: int | None = None,
+    items: str | Sequence[str] = (),
+    stop: str = "",
+    retry_failed: bool = False,
+    limits: Limits | None = None,
+) -> Run:
+    """Put a benchmark to models and keep every answer in the folder ``to``; waits until all are there.
+
+    Interrupt it whenever you like and call it again: nothing is lost, nothing is asked twice. ``sights`` says what is
+    seen (``"image,blind"``); every one of the ``conditions`` (how else a question is put) is asked with every sight.
+    ``limit`` keeps to the first items, ``items`` to some; ``stop`` is a stopping rule in words; ``limits`` bounds
+    calls, tokens and money. It works the same in a script and in a notebook, where an event loop is running already.
+
+    >>> found = et.run("world/benchmark", {"seer": "scripted:right=0.9,blind=0.3"}, sights="image,blind", to="asked")
+    >>> found.responses().num_rows
+    120
+    >>> found = et.run("world/benchmark", {"seer": "scripted:right=0.9,blind=0.3"}, sights="image,blind", to="asked")
+    >>> found.responses().num_rows  # everything was there already
+    120
+    """
+    sampling: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
+    asking = Asking(
+        conditions=_conditions(several(conditions), sights),
+        trials=trials,
+        sampling={name: value for name, value in sampling.items() if value is not None},
+        seed=seed,
+        limit=limit,
+        items=tuple(several(items)),
+        limits=limits or Limits(),
+        retry_failed=retry_failed,
+        stop=stop,
+    )
+    session = Session(opened(bench), entries(models), asking, hit=is_hit)
+    progress = session.run(Path(to), progress=Progress(looks_refused), watch=watching)
+    warn_of(progress)
+    return Run(Path(to))
+
+
+@contextmanager
+def watching(progress: Progress) -> Iterator[None]:
+    """One line that says how far it is, where it takes long enough for somebody to wonder."""
+    shown = False
+
+    def look() -> None:
+        nonlocal shown
+        shown = True
+        print(f"\r{line(progress):<{_WIDTH}}", end="", file=sys.stderr, flush=True)
+
+    with every(_SECONDS_BETWEEN_LOOKS, look):
+        yield
+    if shown:
+        print(f"\r{line(progress, over=True):<{_WIDTH}}", file=sys.stderr, flush=True)
+
+
+def warn_of(progress: Progress) -> None:
+    """Say what is missing. Whoever interrupted it wanted the cells that follow to wait as well."""
+    if progress.stopped == INTERRUPTED:
+        raise KeyboardInterrupt(f"{counted(progress.left, 'call')} left; the same call goes on from here")
+    told = [f"{name} was given up: {why}" for name, why in progress.abandoned.items()]
+    if progress.left and progress.stopped and not told:
+        told.append(f"{progress.stopped}; {counted(progress.left, 'call')} left, the same call goes on from here")
+    if failed := progress.outcomes["failed"]:
+        told.append(f"{counted(failed, 'call')} failed; retry_failed=True asks them again")
+    for words in told:
+        warnings.warn(words, stacklevel=3)
+
+
+def _conditions(conditions: Sequence[Condition], sights: str | Sequence[str] | None) -> tuple[Condition, ...]:
+    """Every condition with every sight; without sights, the conditions as they are."""
+    named = [word.strip() for word in sights.split(",")] if isinstance(sights, str) else sights
+    ways = [msgspec.to_builtins(condition) for condition in conditions]
+    if named is not None:
+        ways = [way | {"sight": sight} for way in ways for sight in named]
+    return tuple(dict.fromkeys(convert(way, Condition, "conditions") for way in ways))

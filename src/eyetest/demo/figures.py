@@ -1,0 +1,143 @@
+"""The figures of the world's page: found and missed, leakage beside the truth, gain beside skill, rankings."""
+
+import altair as alt
+import polars as pl
+from altair.typing import ChartType
+
+from eyetest.pages import palette
+from eyetest.pages.plots import POINTS, across, dashed, intervals, layered, rows, step, values
+from eyetest.demo.story import WorldStory
+
+_WIDTH, _HALF, _HIGH = 620, 290, 270
+_FOUND = {"found": palette.SIGHTED, "missed": palette.VERDICTS["drop"]}
+_TRUE = "#b0457f"
+"""What is known, in a colour of its own beside what was measured."""
+_MEASURED, _LEAKED = "measured leakage", "truly leaked"
+_NEAR_X, _NEAR_Y = 0.2, 0.06
+"""How near dots get into the way of names, as shares of the axes."""
+_SHARE = ("share", "share_low", "share_high")
+
+
+def planted(story: WorldStory) -> ChartType:
+    """A bar for each kind of flaw, split into what the whole refinement found and what it missed."""
+    table = pl.DataFrame(
+        [
+            {"flaw": one.flaw, "what": what, "items": number, "turn": turn}
+            for one in story.graded.flaws
+            for turn, (what, number) in enumerate((("found", one.found), ("missed", one.planted - one.found)))
+        ]
+    )
+    y = rows([one.flaw for one in story.graded.flaws], "flaw")
+    counts = alt.Axis(format="d", tickCount=6)
+    x = alt.X("items", type="quantitative", title="items", axis=counts)
+    colour = alt.Color("what", type="nominal").scale(domain=list(_FOUND), range=list(_FOUND.values()))
+    bars = alt.Chart(values(table)).mark_bar(size=13).encode(y=y, x=x, color=colour, order="turn:O")
+    known = [
+        {"flaw": one.flaw, "at": one.planted, "said": f"{one.found} of {one.planted}"} for one in story.graded.flaws
+    ]
+    words = alt.Chart(values(known)).mark_text(align="left", dx=5, color=palette.SOFT)
+    said = words.encode(y=y, x=alt.X("at", type="quantitative", axis=counts), text="said:N")
+    return layered(bars, said).properties(width=_WIDTH, height=step(len(known)))
+
+
+def leakage(story: WorldStory) -> ChartType:
+    """Measured leakage with its interval, and the share that truly leaked, for each vision model."""
+    table = story.birds.sort("told", "unclipped", descending=True)
+    bounds = ("unclipped", "unclipped_low", "unclipped_high")
+    marks = {_MEASURED: bounds, _LEAKED: ("told", "told", "told")}
+    long = [
+        {"model": row["model"], "what": what, **dict(zip(_SHARE, (row[name] for name in names), strict=True))}
+        for row in table.iter_rows(named=True)
+        for what, names in marks.items()
+    ]
+    colour = alt.Color("what", type="nominal").scale(domain=list(marks), range=[palette.SIGHTED, _TRUE])
+    shape = alt.Shape("what", type="nominal").scale(domain=list(marks), range=["circle", "diamond"])
+    y = rows(table.get_column("model").to_list(), "model")
+    dots = intervals(
+        alt.Chart(values(long)), "share", across("share of items", ticks=6), y=y, color=colour, shape=shape
+    )
+    return layered(dashed(), dots).properties(width=_WIDTH, height=step(len(table)))
+
+
+def eyes(story: WorldStory) -> ChartType:
+    """Blind, sighted, the language model and true skill of each vision model."""
+    table = story.birds.sort("skill", descending=True)
+    y = rows(table.get_column("model").to_list(), "model")
+    x = across("accuracy", ticks=6)
+    known = {"base": "language model", "blind": "blind", "sighted": "sighted", "skill": "true skill"}
+    colours = [palette.BASE, palette.BLIND, palette.SIGHTED, _TRUE]
+    long = table.select("model", *known).rename(known).unpivot(list(known.values()), index="model")
+    bar = alt.Chart(values(table)).mark_rule(strokeWidth=4, color=palette.LINE)
+    dots = alt.Chart(values(long)).mark_point(filled=True, size=58, opacity=1)
+    colour = alt.Color("variable", type="nominal").scale(domain=list(known.values()), range=colours)
+    shape = alt.Shape("variable", type="nominal").scale(
+        domain=list(known.values()), range=["square", "circle", "circle", "diamond"]
+    )
+    return layered(
+        bar.encode(x=x("blind"), x2="sighted", y=y),
+        dots.encode(x=x("value"), y=y, color=colour, shape=shape),
+    ).properties(width=_WIDTH, height=step(len(table)))
+
+
+def gains(story: WorldStory) -> ChartType:
+    """Gain against true skill, before and after the refinement."""
+    parts = {"all items": story.birds, "refined items": story.refined_birds}
+    both = pl.concat([table.select("gain", "skill") for table in parts.values()])
+    x, y = _span(both, "skill"), _span(both, "gain")
+    return alt.hconcat(*(_scatter(table, x, y).properties(title=name) for name, table in parts.items()), spacing=28)
+
+
+def _scatter(table: pl.DataFrame, x_span: list[float], y_span: list[float]) -> alt.LayerChart:
+    shown = _placed(table.select("model", "gain", "gain_low", "gain_high", "skill"), x_span, y_span)
+    x = alt.X("skill", type="quantitative", title="true skill", axis=alt.Axis(format=".0%", tickCount=5))
+    x = x.scale(domain=x_span, nice=False)
+    side = alt.Axis(format=POINTS, tickCount=5, labelColor=palette.SOFT, title="gain", grid=True)
+    scale = alt.Scale(domain=y_span, nice=False)
+    y, low = (alt.Y(name, type="quantitative", axis=side, scale=scale) for name in ("gain", "gain_low"))
+    chart = alt.Chart(values(shown))
+    bar = chart.mark_rule(strokeWidth=1.6, opacity=0.5, color=palette.SIGHTED).encode(x=x, y=low, y2="gain_high")
+    dot = chart.mark_point(filled=True, size=44, opacity=1, color=palette.SIGHTED).encode(x=x, y=y)
+    names = [
+        alt.Chart(values(part))
+        .mark_text(align=align, dx=7 if align == "left" else -7, dy=lift, fontSize=10, color=palette.SOFT)
+        .encode(x=x, y=y, text="model:N")
+        for (align, lift), part in shown.partition_by("align", "lift", as_dict=True).items()
+    ]
+    return layered(bar, dot, *names).properties(width=_HALF, height=_HIGH)
+
+
+def _placed(table: pl.DataFrame, x_span: list[float], y_span: list[float]) -> pl.DataFrame:
+    """Where each name stands beside its dot: out of the way of others that are near."""
+    wide, high = (span[1] - span[0] for span in (x_span, y_span))
+    spots = [(row["skill"] / wide, row["gain"] / high) for row in table.iter_rows(named=True)]
+    near = [
+        [(x - a, y - b) for x, y in spots if (x, y) != (a, b) and abs(x - a) < _NEAR_X and abs(y - b) < _NEAR_Y]
+        for a, b in spots
+    ]
+    return table.with_columns(
+        pl.Series("align", ["right" if any(x > 0 for x, _ in others) else "left" for others in near]),
+        pl.Series("lift", [8 if any(y > 0 for _, y in others) else -5 for others in near]),
+    )
+
+
+def ranking(story: WorldStory) -> ChartType:
+    """Kendall's τ with true skill: of the spoilt benchmark, of random subsets, of the refined one."""
+    found = story.rankings
+    known = {"spoilt, all items": found.spoilt, "random, as few items": found.random, "refined": found.refined}
+    table = [
+        {"which": name, "tau": one.value, "tau_low": one.low, "tau_high": one.high} for name, one in known.items()
+    ]
+    colour = alt.Color("which", type="nominal", legend=None).scale(
+        domain=list(known), range=[palette.BLIND, palette.SOFT, palette.SIGHTED]
+    )
+    x = across("Kendall's τ with true skill", form=".1f", ticks=6)
+    dots = intervals(alt.Chart(values(table)), "tau", x, y=rows(list(known), "which"), color=colour)
+    return dots.properties(width=_WIDTH, height=step(len(table)))
+
+
+def _span(table: pl.DataFrame, column: str) -> list[float]:
+    """An axis that leaves room for the names beside the dots."""
+    known = table.get_column(column).drop_nulls()
+    low, high = float(known.min() or 0.0), float(known.max() or 1.0)  # type: ignore[arg-type]
+    room = 0.18 * ((high - low) or 1.0)
+    return [low - 1.2 * room, high + 1.4 * room]

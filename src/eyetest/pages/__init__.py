@@ -1,0 +1,1 @@
+"""How any page is made: layout, colours, plots, items with their pictures."""

@@ -1,0 +1,83 @@
+"""Charts become pictures: as a file for a paper, and as part of a page that needs no script.
+
+Drawing is done here and offline; nothing in a chart may fetch anything. For a page the drawing is taken apart and put
+together again from the few elements that figures are made of, so that whatever a dataset is called stays text.
+"""
+
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import vl_convert
+from altair.typing import ChartType
+from markupsafe import Markup
+
+from eyetest.pages.texts import printable
+
+_SVG = "http://www.w3.org/2000/svg"
+_ELEMENTS = {"svg", "g", "path", "rect", "line", "circle", "text", "tspan"}
+_ATTRIBUTES = {
+    *("d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "width", "height", "viewBox", "transform"),
+    *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-miterlimit"),
+    *("opacity", "text-anchor", "dominant-baseline", "font-size", "font-weight"),
+}
+_LONG_NUMBER = re.compile(r"-?\d*\.\d{3,}(e-\d+)?")
+_PAPER_DPI_SCALE = 3.0
+_ON_PAGE = 1.15
+"""How much larger a figure is on a page than in a paper, as the page's own type is."""
+ElementTree.register_namespace("", _SVG)
+
+
+def as_svg(chart: ChartType) -> str:
+    """The chart as an SVG file."""
+    return str(vl_convert.vegalite_to_svg(_spec(chart), allowed_base_urls=[]))
+
+
+def as_png(chart: ChartType) -> bytes:
+    """The chart as a PNG file, sharp enough for print."""
+    return bytes(vl_convert.vegalite_to_png(_spec(chart), scale=_PAPER_DPI_SCALE, allowed_base_urls=[]))
+
+
+def for_page(svg: str, label: str) -> Markup:
+    """A drawn SVG as an element of a page: no paper behind it, and nothing in it but shapes and words."""
+    root = ElementTree.fromstring(svg)  # noqa: S314 (drawn by us a moment ago)
+    paper = root.find(f"{{{_SVG}}}rect")
+    if paper is not None:
+        root.remove(paper)
+    _strip(root)
+    for side in ("width", "height"):
+        root.set(side, f"{float(root.attrib[side]) * _ON_PAGE:g}")
+    root.set("role", "img")
+    root.set("aria-label", label)
+    return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 (escaped in the writing of it)
+
+
+def _spec(chart: ChartType) -> Any:
+    """The chart as the renderer takes it, which dies of a character that XML does not know."""
+    return _printable(chart.to_dict())
+
+
+def _printable(part: Any) -> Any:
+    if isinstance(part, str):
+        return printable(part)
+    if isinstance(part, dict):
+        return {name: _printable(value) for name, value in part.items()}
+    return [_printable(value) for value in part] if isinstance(part, list | tuple) else part
+
+
+def _strip(element: ElementTree.Element) -> None:
+    for name in list(element.attrib):
+        value = element.attrib[name]
+        if name not in _ATTRIBUTES or (name == "opacity" and value == "1"):
+            del element.attrib[name]
+        else:
+            element.attrib[name] = _LONG_NUMBER.sub(lambda match: f"{round(float(match[0]), 2):g}", value)
+    for child in list(element):
+        kind = child.tag.removeprefix(f"{{{_SVG}}}")
+        unseen = kind == "path" and not {"fill", "stroke"} & child.attrib.keys()
+        if kind not in _ELEMENTS or unseen:
+            element.remove(child)
+            continue
+        _strip(child)
+        if kind == "g" and not len(child):
+            element.remove(child)

@@ -1,0 +1,103 @@
+"""What figures share: dots on intervals, names of series, charts one below the other, and how all are dressed."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+from altair.typing import ChartType
+
+from eyetest.measures.results import PROTOCOL
+from eyetest.pages import palette
+from eyetest.pages.texts import clip
+from eyetest.records import Condition
+
+ROOMY, TIGHT = 22, 17
+"""Heights of a row, in pixels."""
+_MANY_ROWS = 14
+_LONGEST_TITLE = 120
+PERCENT, POINTS = ".0%", "+.0%"
+Across = Callable[[str], alt.X]
+
+
+def dressed(chart: ChartType) -> ChartType:
+    """The chart in the colours and type of all figures."""
+    chart.config = palette.config()
+    return chart
+
+
+def values(rows: pl.DataFrame | Iterable[Mapping[str, Any]]) -> alt.InlineData:
+    """Rows for a chart."""
+    return alt.InlineData(values=rows.to_dicts() if isinstance(rows, pl.DataFrame) else [dict(row) for row in rows])
+
+
+def named(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with a column ``series``: the model, and what is unusual about how it was asked."""
+    usual = Condition()
+    axes = [axis for axis in PROTOCOL[1:] if axis in frame.columns]
+    parts = [
+        pl.when(pl.col(axis).cast(pl.String) != getattr(usual, axis)).then(pl.col(axis).cast(pl.String))
+        for axis in axes
+    ]
+    how = pl.concat_str(parts, separator=" ", ignore_nulls=True) if parts else pl.lit("")
+    model = pl.col("model").cast(pl.String)
+    return frame.with_columns(pl.when(how == "").then(model).otherwise(model + " · " + how).alias("series"))
+
+
+def step(rows: int) -> alt.Step:
+    """How high a row is: many rows stand closer."""
+    return alt.Step(ROOMY if rows <= _MANY_ROWS else TIGHT)
+
+
+def rows(names: Sequence[str], field: str = "series") -> alt.Y:
+    """An axis of names from top to bottom."""
+    return alt.Y(field, type="nominal", sort=list(names), title=None).scale(domain=list(names))
+
+
+def across(
+    title: str,
+    *,
+    form: str = PERCENT,
+    domain: Sequence[float] | None = None,
+    ticks: int = 5,
+    at: Sequence[float] | None = None,
+) -> Across:
+    """A quantitative axis, to be laid below several fields of one chart."""
+    scale = alt.Scale(domain=list(domain), nice=False) if domain else alt.Scale(zero=False, nice=True, padding=6)
+    axis = alt.Axis(format=form, tickCount=ticks, labelExpr="datum.value === 0 ? '0' : datum.label")
+    if at is not None:
+        axis.values = list(at)
+    return lambda field: alt.X(field, type="quantitative", title=title, scale=scale, axis=axis)
+
+
+def intervals(chart: alt.Chart, value: str, x: Across, **encoded: Any) -> alt.LayerChart:
+    """Dots on their intervals: ``value`` between ``value_low`` and ``value_high``."""
+    encoded = {"color": alt.value(palette.SIGHTED)} | encoded
+    shape = encoded.pop("shape", alt.value("circle"))
+    line = chart.mark_rule(strokeWidth=1.6, opacity=0.5).encode(x=x(f"{value}_low"), x2=f"{value}_high", **encoded)
+    dot = chart.mark_point(filled=True, size=44, opacity=1).encode(x=x(value), shape=shape, **encoded)
+    return layered(line, dot)
+
+
+def layered(*charts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
+    """Charts one over the other."""
+    found = alt.layer(*charts)
+    assert isinstance(found, alt.LayerChart)
+    return found
+
+
+def dashed(at: float = 0.0, axis: str = "x") -> alt.Chart:
+    """A line across, where nothing differs or where guessing is."""
+    rule = alt.Chart(values([{"at": at}])).mark_rule(color=palette.SOFT, strokeDash=[3, 3])
+    place = alt.X("at", type="quantitative") if axis == "x" else alt.Y("at", type="quantitative")
+    drawn: alt.Chart = rule.encode(place)
+    return drawn
+
+
+def one_each(frame: pl.DataFrame, column: str, draw: Callable[[pl.DataFrame], ChartType]) -> ChartType:
+    """One chart, or one below the other for each value of a column that has several."""
+    if column not in frame.columns or frame.get_column(column).n_unique() < 2:
+        return draw(frame)
+    parts = frame.partition_by(column, maintain_order=True, as_dict=True)
+    charts = [draw(part).properties(title=clip(str(value), _LONGEST_TITLE)) for (value,), part in parts.items()]
+    return alt.vconcat(*charts)

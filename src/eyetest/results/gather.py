@@ -1,0 +1,213 @@
+"""Runs become what measures are made of: scores, what is known of the items, what is known of the models.
+
+A run that was not scored yet, or whose scores are of something else than it holds now, is scored on the way.
+Verdicts that were brought in without a benchmark are measured as they are.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError, nearest, short
+from eyetest.measures import Results
+from eyetest.measures.results import ITEM_TYPES, TAG
+from eyetest.measures.stats.consensus import recurring
+from eyetest.records import GIVEN, Asked, Item, ModelEntry, Score, columns, letter, tag_word
+from eyetest.results.provenance import Provenance
+from eyetest.results.scores import benchmark_of, refuse_gaps, scores_of
+from eyetest.runs import Run
+from eyetest.runs.frames import answers_frame, one_line_if_damaged
+from eyetest.scoring import Scorer
+from eyetest.wording import counted, listed, typed
+
+CLUSTERS = ("auto", "image", "group", "passage", "none")
+"""What makes items depend on each other; the name of a tag will do as well. ``auto`` is pictures and groups."""
+
+
+_FEW_OPTIONS, _SHORT = 5, 100
+"""Sets of answers that recur, such as yes and no, have at most so many options and characters."""
+_NEED_NO_ITEMS = ("auto", "none")
+
+
+def results_of(
+    runs: Sequence[Run],
+    scorer: Scorer,
+    cluster: str = "auto",
+    bench: Benchmark | None = None,
+    models: Mapping[str, ModelEntry] | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Results:
+    """What some runs found, together. Runs about the same benchmark complete each other.
+
+    ``tell`` hears of work that takes a while.
+    """
+    names = _names(runs)
+    tables, items, notes = [], {}, list[str]()
+    for run, name in zip(runs, names, strict=True):
+        about = _benchmark(run, bench, rescore=scorer.rescore_given)
+        found, said = _scores(run, about, scorer, tell)
+        tables.append(found.with_columns(pl.lit(name).alias("benchmark")))
+        notes += said
+        if about is not None and name not in items:
+            items[name] = items_table(name, about, cluster)
+    if not items and cluster not in _NEED_NO_ITEMS:
+        raise InputError(f"--cluster {cluster}: nothing is known of the items; name the benchmark with --bench")
+    scores = pl.concat(tables)
+    if len(set(names)) < len(names):
+        _refuse_twice(scores)
+    known = {name: entry for run in runs for name, entry in run.manifest.models.items()}
+    table = pl.concat(items.values(), how="diagonal") if items else pl.DataFrame(schema=ITEM_TYPES)
+    return Results(scores.select("benchmark", *columns(Score)), table, known | dict(models or {}), tuple(notes))
+
+
+def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.DataFrame:
+    """What measures know of a benchmark's items: the columns that `Results` names."""
+    joined = _Joined()
+    kind = _cluster_kind(cluster)
+    rows: list[dict[str, Any]] = []
+    answers: list[list[str]] = []
+    for item in items:
+        gold = item.gold[0] if item.gold else None
+        words = {tag: tag_word(value) for tag, value in item.tags.items()}
+        tags = {TAG + tag: word for tag, word in words.items() if word is not None}
+        own = {"benchmark": name, "item": item.id, "group": item.group or None}
+        joined.add(item.id, kind(item))
+        texts = [choice.text for choice in item.choices]
+        answers.append(texts if len(texts) <= _FEW_OPTIONS and len("".join(texts)) <= _SHORT else [])
+        rows.append(
+            own
+            | {"options": len(item.choices) or None, "position": gold, "gold": None if gold is None else letter(gold)}
+            | tags
+        )
+    if cluster not in CLUSTERS and not any(TAG + cluster in row for row in rows):
+        raise InputError(f"--cluster: no tag {short(cluster)}; {nearest(cluster, CLUSTERS)}")
+    heads = {row["group"] for row in rows} - {None}
+    for row, own in zip(rows, recurring(answers).tolist(), strict=True):
+        row["kinds"] = own[: row["options"]] if any(own) else None
+        row["cluster"] = joined.root(row["item"])
+        if row["group"] is None and row["item"] in heads:
+            row["group"] = row["item"]
+    found = dict.fromkeys(key for row in rows for key in row if key.startswith(TAG))
+    return pl.DataFrame(rows, schema=ITEM_TYPES | dict.fromkeys(found, pl.String))
+
+
+class _Joined:
+    """Items that share a picture, or anything else, end under one name (union-find)."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}
+
+    def root(self, name: str) -> str:
+        while (above := self._above.get(name, name)) != name:
+            self._above[name] = self._above.get(above, above)
+            name = above
+        return name
+
+    def add(self, item: str, shared: Iterable[str]) -> None:
+        for other in shared:
+            self._above[self.root("\0" + other)] = self.root(item)
+
+
+def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:
+    kinds: dict[str, Callable[[Item], list[str]]] = {
+        "none": lambda item: [],
+        "image": lambda item: [image.sha256 for image in item.images],
+        "group": lambda item: [item.group or item.id],
+        "passage": lambda item: [item.hint] if item.hint else [],
+        "auto": lambda item: [*(image.sha256 for image in item.images), item.group or item.id],
+    }
+    return kinds.get(cluster, lambda item: [str(item.tags[cluster])] if cluster in item.tags else [])
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """What each run is about. Two versions of a benchmark are told apart by the folder of the run."""
+    if not runs:
+        raise InputError("no run to measure")
+    about = [run.manifest.benchmark for run in runs]
+    names = [found.name if found else run.path.resolve().name for run, found in zip(runs, about, strict=True)]
+    versions = {name: {found.fingerprint for found in about if found and found.name == name} for name in names}
+    return [
+        name if len(versions[name]) < 2 else f"{name} ({run.path.resolve().name})"
+        for run, name in zip(runs, names, strict=True)
+    ]
+
+
+def _benchmark(run: Run, named: Benchmark | None, *, rescore: bool) -> Benchmark | None:
+    """The benchmark, or None where nobody needs one: every answer is a verdict, and is to stay one."""
+    if named is not None or run.manifest.benchmark is not None or rescore:
+        return benchmark_of(run, named)
+    refuse_gaps(run)
+    with one_line_if_damaged(run.path):
+        unread = answers_frame(run.path).filter(pl.col("given").is_null() & (pl.col("outcome") != "failed"))
+        some = unread.select(pl.len()).collect().item()
+    return benchmark_of(run) if some else None
+
+
+def _scores(
+    run: Run, benchmark: Benchmark | None, scorer: Scorer, tell: Callable[[str], None]
+) -> tuple[pl.LazyFrame, list[str]]:
+    """A run's scores, and what has to be said of them."""
+    if benchmark is None:
+        frame = _verdicts(run)
+        answered = frame.select(pl.len()).collect(engine="streaming").item()
+        return frame, _incomplete(run, len(run.plan()), answered)
+    frame, made = scores_of(run, benchmark, scorer, tell)
+    return frame, [*_incomplete(run, made.planned, made.answered), *_about(run, frame, made)]
+
+
+def _incomplete(run: Run, planned: int, answered: int) -> list[str]:
+    """Planned calls without an answer: of a run that is going on, was stopped, or needed no more of them."""
+    if answered >= planned:
+        return []
+    spared = any(step.saved for step in run.manifest.steps)
+    early = "; a stopping rule spared some of them, so what is measured on the others is biased" if spared else ""
+    why = f"; process {run.writer} is at it" if run.writer else early
+    return [f"{run.path}: {planned - answered:,} of {planned:,} planned calls have no answer{why}"]
+
+
+def _about(run: Run, frame: pl.LazyFrame, made: Provenance) -> list[str]:
+    """Who else had a say in the scores, and which answers have none."""
+    notes = []
+    if made.reworded:
+        notes.append(
+            f"{run.path}: {counted(made.reworded, 'answer')} to a wording that people have changed since left out"
+        )
+    if made.judge:
+        notes.append(f"{run.path}: {made.judge} read what the rules could not")
+    if made.dropped_judge:
+        again = f"{typed('eyetest', 'score', run.path)} --judge … has it read again, and asks nothing twice"
+        notes.append(
+            f"{run.path}: without the readings of {made.dropped_judge}, made before the run changed; {again}"
+        )
+    if made.rescored:
+        kept = frame.filter(pl.col("rule") == GIVEN).select(pl.len()).collect(engine="streaming").item()
+        if kept:
+            notes.append(
+                f"{run.path}: {counted(kept, 'answer')} with the score that others gave: no words or no gold"
+            )
+    return notes
+
+
+def _verdicts(run: Run) -> pl.LazyFrame:
+    """Scores that were given, of items of which nothing is known."""
+    frame = answers_frame(run.path).with_columns(pl.col(pl.Categorical).cast(pl.String))
+    return frame.with_columns(
+        pl.lit(None, pl.String).alias("reading"),
+        pl.lit(None, pl.String).alias("choice"),
+        pl.lit(GIVEN).alias("rule"),
+        pl.lit(GIVEN).alias("metric"),
+        pl.when(pl.col("outcome") != "failed").then("given").alias("score"),
+        pl.lit(None, pl.Boolean).alias("marked"),
+    ).select(columns(Score))
+
+
+def _refuse_twice(scores: pl.LazyFrame) -> None:
+    """Two runs may complete each other, but an answer that both hold would count twice."""
+    key = ["benchmark", *columns(Asked)]
+    twice = scores.group_by(key).len().filter(pl.col("len") > 1).head(1).collect(engine="streaming")
+    if len(twice):
+        row = twice.row(0, named=True)
+        what = listed([f"{row['model']} on {row['item']}", f"sight {row['sight']}", f"ask {row['ask']}"])
+        raise InputError(f"two runs hold an answer to the same question of {row['benchmark']}: {what}")

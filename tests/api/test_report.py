@@ -1,0 +1,62 @@
+"""The page that Python writes is the one that the command writes."""
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from polars.testing import assert_frame_equal
+
+import eyetest as et
+from eyetest.errors import InputError
+from eyetest.reports.report_page import About
+from eyetest.reports.telling import Report
+from tests.reports.pages import Tags
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
+
+api, cli = import_module("eyetest.api.report"), import_module("eyetest.cli.report")
+
+
+def words_of(page: str) -> str:
+    return " ".join(" ".join(Tags(Path(page).read_text()).words).split())
+
+
+def test_it_tells_what_the_command_tells(here: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages: list[tuple[Report, About]] = []
+    for module in (api, cli):
+        monkeypatch.setattr(module, "write_report_page", lambda told, about, *_, **__: pages.append((told, about)))
+    better = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
+    Path("elo.csv").write_text("seer,1200\nsquinter,1100\nlanguage,900\n")
+    et.report(["run", better], to="page.html", tables="tables", external="elo.csv", resamples=100)
+    eyetest("report", "run", "better", "--to", "page.html", "--with", "elo.csv", "--resamples", 100).fine()
+    (told, about), (told_too, about_too) = pages
+    assert {"duplicates", "external", "funnel"} <= {one.figure.name for one in told.drawn}
+    assert [one.figure.name for one in told.drawn] == [one.figure.name for one in told_too.drawn]
+    for one, other in zip(told.drawn, told_too.drawn, strict=True):
+        assert_frame_equal(one.numbers, other.numbers)
+    assert about.fallen
+    assert (about.title, about.fallen, about.steps, about.method) == (
+        about_too.title, about_too.fallen, about_too.steps, about_too.method
+    )  # fmt: skip
+    assert about_too.command.startswith("eyetest report run better")
+    assert Path("tables/headline.tex").is_file()
+
+
+def test_results_and_benchmarks_have_pages_too(here: Path) -> None:
+    et.report(et.results("run"), to="results.html", resamples=100)
+    assert "3 models on 60 items" in words_of("results.html")
+    et.report(et.open("world/benchmark"), to="items.html", figures="figures", gallery=0)
+    assert "60 items; nobody was asked yet." in words_of("items.html")
+    assert {"composition.svg", "composition.png"} <= {file.name for file in Path("figures").iterdir()}
+
+
+def test_what_it_refuses(here: Path) -> None:
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("somebody's")
+    with pytest.raises(InputError, match=r"notes\.txt"):
+        et.report("run", to="page.html", figures="mine", overwrite=True)
+    with pytest.raises(InputError, match="no run, no refinement, and no benchmark"):
+        et.report("mine", to="page.html")
+    with pytest.raises(InputError, match="gallery: found -1"):
+        et.report("run", to="page.html", gallery=-1)
+    assert not Path("page.html").exists()

@@ -1,0 +1,332 @@
+"""Scores belong to what they were made from: whatever changes of it, the next measure sees it, by no clock."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from eyetest.benchmarks import Benchmark, copy_without_pictures
+from eyetest.errors import InputError
+from eyetest.measures import Results
+from eyetest.models import parse_models
+from eyetest.records import Asked, Item, Response
+from eyetest.results import scores as scored
+from eyetest.results.gather import results_of
+from eyetest.results.judge import judge_run
+from eyetest.results.provenance import read_provenance
+from eyetest.results.scores import score_run, scores_path
+from eyetest.runs import BENCHMARK, Run, RunWriter
+from eyetest.scoring import Scorer
+from eyetest.scoring.table import score_table
+from tests.scoring.test_table import animals, make_bench, make_run, request
+
+ITEMS = 10
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Benchmark:
+    texts = [Item(id=f"t{n}", question=f"What is {n}?", references=("a dog",)) for n in range(2)]
+    return make_bench(
+        tmp_path / "b", [*(animals(f"q{n}", 1, question=f"Which is {n}?") for n in range(ITEMS)), *texts]
+    )
+
+
+def said(number: int, text: str, **more: Any) -> Response:
+    return Response(request=request(number), outcome="answered", text=text, **more)
+
+
+@pytest.fixture
+def run(tmp_path: Path, bench: Benchmark) -> Run:
+    """All right, by the usual metric."""
+    names = [item.id for item in bench]
+    plan = [(Asked(item=name, model="m"), request(n)) for n, name in enumerate(names)]
+    replies = [said(n, "B" if name.startswith("q") else "It is a dog.") for n, name in enumerate(names)]
+    run = make_run(tmp_path / "r", plan, replies, bench)
+    copy_without_pictures(bench, run.path / BENCHMARK)
+    return run
+
+
+def add(run: Run, *answers: tuple[Asked, Response], planned: bool = True) -> None:
+    with RunWriter(run.path) as writer:
+        if planned:
+            with writer.planning() as plan:
+                for asked, response in answers:
+                    plan.add(asked, response.request)
+        for _, response in answers:
+            writer.journal.append(response)
+
+
+def results(run: Run, bench: Benchmark | None = None, **scorer: Any) -> Results:
+    return results_of([Run(run.path)], Scorer(**scorer), bench=bench)
+
+
+def accuracy(run: Run, bench: Benchmark | None = None, **scorer: Any) -> tuple[Any, int]:
+    found = results(run, bench, **scorer).scores.select(pl.col("score").mean(), pl.len().alias("n")).collect()
+    return found.item(0, "score"), found.item(0, "n")
+
+
+def age(place: Path, seconds: float) -> None:
+    """Set the clock of every file below a place."""
+    for path in (place, *place.rglob("*")):
+        os.utime(path, (seconds, seconds))
+
+
+# Other things stand beside.
+
+
+def test_another_metric_does_not_become_the_score_of_the_run(run: Run, bench: Benchmark) -> None:
+    usual = score_run(run, bench, Scorer())
+    other = score_run(run, bench, Scorer(metric="exact"))
+    assert usual != other
+    assert "exact" in other.name
+    assert accuracy(run) == (1.0, ITEMS + 2)
+    assert accuracy(run, metric="exact") == (pytest.approx(ITEMS / (ITEMS + 2)), ITEMS + 2)
+
+
+def test_another_benchmark_does_not_become_the_score_of_the_run(run: Run, bench: Benchmark, tmp_path: Path) -> None:
+    again = [animals(f"q{n}", 2, question=f"Which is {n}?") for n in range(ITEMS)]
+    other = make_bench(tmp_path / "other golds", again)
+    place = score_run(run, other, Scorer())
+    assert place.name.startswith("eyetest.bench-")
+    assert accuracy(run) == (1.0, ITEMS + 2)
+    assert accuracy(run, other) == (0.0, ITEMS)
+    assert score_run(run, Benchmark(bench.path), Scorer()) == scores_path(run, "eyetest"), "its own, named"
+
+
+def test_golds_that_change_in_the_same_place_are_seen(run: Run, bench: Benchmark) -> None:
+    """Where the folder does not say of itself that it has changed, it is refused."""
+    run.path.joinpath(BENCHMARK).rename(run.path / "gone")
+    assert accuracy(run)[0] == 1.0
+    manifest = (bench.path / "benchmark.json").read_bytes()
+    changed = [animals(item.id, 2, question=item.question) if item.choices else item for item in bench]
+    shutil.rmtree(bench.path)
+    make_bench(bench.path, changed)
+    (bench.path / "benchmark.json").write_bytes(manifest)
+    with pytest.raises(InputError, match=r"another benchmark than benchmark\.json speaks of"):
+        accuracy(run)
+
+
+def test_scores_of_an_older_version_are_made_again(run: Run, bench: Benchmark) -> None:
+    """Nobody knows what they were made from."""
+    place = score_run(run, bench, Scorer())
+    wrong = pl.read_parquet(place).with_columns(pl.lit(0.0).alias("score"))
+    wrong.write_parquet(place)
+    assert read_provenance(place) is None
+    assert accuracy(run)[0] == 1.0
+
+
+def test_rules_that_changed_are_used(run: Run, bench: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
+    score_run(run, bench, Scorer())
+    monkeypatch.setattr(Scorer().rules, "version", "eyetest/next")
+    rows = results(run).scores.filter(pl.col("rule").is_not_null()).select("rule").collect()
+    assert rows.get_column("rule").str.starts_with("eyetest/next").all()
+
+
+# What the answers are.
+
+
+@pytest.mark.parametrize("clock", [0.0, 2e9])
+def test_copies_whose_clocks_are_scrambled(run: Run, bench: Benchmark, tmp_path: Path, clock: float) -> None:
+    place = score_run(run, bench, Scorer())
+    kept = place.read_bytes()
+    add(run, (Asked(item="q0", model="late"), said(99, "A")))
+    stale = tmp_path / "stale"
+    shutil.copytree(run.path, stale)
+    age(stale, 1e9)
+    age(stale / "scores", clock)
+    assert accuracy(Run(stale)) == (pytest.approx((ITEMS + 2) / (ITEMS + 3)), ITEMS + 3), "a model is not missed"
+    fresh = tmp_path / "fresh"
+    shutil.copytree(stale, fresh)
+    place = fresh / "scores/eyetest.parquet"
+    whole = place.read_bytes()
+    assert whole != kept
+    age(fresh, 1e9)
+    age(fresh / "scores", clock)
+    before = place.stat().st_ino
+    accuracy(Run(fresh))
+    assert place.stat().st_ino == before, "nothing has changed, so nothing is scored again"
+
+
+def test_a_run_that_grows_while_it_is_scored(run: Run, bench: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was answered meanwhile is not in the table, which is younger than all answers."""
+
+    def slow(*args: Any) -> pl.LazyFrame:
+        frame = score_table(*args).collect().lazy()
+        add(run, (Asked(item="q0", model="late"), said(99, "A")))
+        return frame
+
+    monkeypatch.setattr(scored, "score_table", slow)
+    score_run(run, bench, Scorer())
+    monkeypatch.setattr(scored, "score_table", score_table)
+    age(run.path, 1e9)
+    assert accuracy(run)[1] == ITEMS + 3
+
+
+def test_a_newer_answer_to_the_same_question(run: Run) -> None:
+    assert accuracy(run)[0] == 1.0
+    add(run, (Asked(item="q0", model="m"), said(0, "A")), planned=False)
+    age(run.path, 1e9)
+    assert accuracy(run) == (pytest.approx((ITEMS + 1) / (ITEMS + 2)), ITEMS + 2)
+
+
+def test_a_part_that_says_something_else_under_the_same_name(run: Run) -> None:
+    assert accuracy(run)[0] == 1.0
+    part = run.path / "responses/000001.parquet"
+    table = pq.read_table(part)
+    texts = pa.array(["A"] * len(table), table.schema.field("text").type)
+    pq.write_table(table.set_column(table.schema.get_field_index("text"), table.schema.field("text"), texts), part)
+    age(run.path, 1e9)
+    assert accuracy(run)[0] == 0.0
+
+
+def test_what_others_were_asked_makes_nothing_stale(run: Run, bench: Benchmark) -> None:
+    place = score_run(run, bench, Scorer())
+    add(run, (Asked(item="q0", model="describer"), said(500, "a lawn")), planned=False)
+    before = place.stat().st_ino
+    assert accuracy(run)[0] == 1.0
+    assert place.stat().st_ino == before
+
+
+def test_checking_reads_no_texts(run: Run, bench: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
+    score_run(run, bench, Scorer())
+    monkeypatch.setattr(scored, "score_table", lambda *args: pytest.fail("scored again"))
+    monkeypatch.setattr(pq.ParquetFile, "read", lambda *args, **more: pytest.fail("read"))
+    assert accuracy(run)[0] == 1.0
+
+
+# Judges.
+
+
+def test_a_judge_stays_until_the_run_changes_and_is_missed_then(tmp_path: Path, bench: Benchmark) -> None:
+    plan = [(Asked(item=f"q{n}", model="m"), request(n)) for n in range(2)]
+    run = make_run(tmp_path / "j", plan, [said(0, "Hm."), said(1, "B")], bench)
+    score_run(run, bench, Scorer())
+    (judge,) = parse_models(["wise=scripted:right=1"]).items()
+    judge_run(Run(run.path), bench, Scorer(), judge)
+    found = results(run)
+    assert accuracy(run) == (1.0, 2), "its own replies in the journal do not make its readings old"
+    assert any("wise read what the rules could not" in note for note in found.notes)
+    add(run, (Asked(item="q2", model="m"), said(2, "B")))
+    for _ in range(2):  # not only the first time
+        found = results(run)
+        assert accuracy(run) == (pytest.approx(2 / 3), 3)
+        assert any("without the readings of wise" in note for note in found.notes)
+    score_run(Run(run.path), bench, Scorer())
+    assert not results(run).notes, "nobody asked for a judge this time"
+
+
+# What is not there.
+
+
+def test_an_unfinished_run_says_so(run: Run) -> None:
+    assert not results(run).notes
+    with RunWriter(run.path) as writer:
+        with writer.planning() as plan:
+            for n in range(5):
+                plan.add(Asked(item=f"q{n}", model="late"), request(100 + n))
+        writer.journal.append(said(100, "B"))
+        (note,) = results(run).notes
+        assert f"4 of {ITEMS + 7} planned calls have no answer; process {os.getpid()} is at it" in note
+    (note,) = results(run).notes
+    assert note.endswith(f"4 of {ITEMS + 7} planned calls have no answer")
+
+
+def test_scores_are_not_taken_for_answers_that_are_gone(run: Run, bench: Benchmark) -> None:
+    score_run(run, bench, Scorer())
+    for part in ("responses/000001.parquet", "plan.parquet"):
+        shutil.move(run.path / part, run.path.parent / "aside")
+        for do in (lambda: results(run), lambda: score_run(Run(run.path), bench, Scorer())):
+            with pytest.raises(InputError, match=Path(part).name) as caught:
+                do()
+            assert "\n" not in str(caught.value)
+        shutil.move(run.path.parent / "aside", run.path / part)
+    assert accuracy(run)[0] == 1.0
+
+
+@pytest.mark.parametrize("gone", [1, 2, 3])
+def test_each_part_is_missed_also_in_a_run_that_was_never_scored(run: Run, bench: Benchmark, gone: int) -> None:
+    for n in (1, 2):
+        add(run, (Asked(item="q0", model="m", trial=n), said(100 + n, "B")))
+    (run.path / f"responses/00000{gone}.parquet").unlink()
+    rows = {1: f"{ITEMS + 2} answers", 2: "1 answer", 3: "1 answer"}[gone]
+    with pytest.raises(InputError, match=rf"has lost responses/00000{gone}.parquet, with {rows}"):
+        score_run(Run(run.path), bench, Scorer())
+    assert not (run.path / "scores").exists()
+    add(run, (Asked(item="q1", model="m", trial=9), said(200, "B")))
+    score_run(Run(run.path), bench, Scorer())
+    (note,) = results(run).notes
+    assert "planned calls have no answer" in note, "who goes on with what is left is told how much that is"
+
+
+def test_a_run_of_an_older_version_misses_what_lies_between(run: Run, bench: Benchmark) -> None:
+    for n in (1, 2):
+        add(run, (Asked(item="q0", model="m", trial=n), said(100 + n, "B")))
+    manifest = run.path / "run.json"
+    text = manifest.read_text()
+    manifest.write_text(text[: text.index('"parts"')] + '"run_version": 1\n}\n')
+    assert Run(run.path).manifest.parts == {}
+    assert score_run(Run(run.path), bench, Scorer()).exists()
+    shutil.rmtree(run.path / "scores")
+    (run.path / "responses/000002.parquet").unlink()
+    with pytest.raises(InputError, match=r"has lost responses/000002.parquet, and what was answered there"):
+        score_run(Run(run.path), bench, Scorer())
+
+
+def test_no_answer_at_all_is_no_empty_table(run: Run, bench: Benchmark, tmp_path: Path) -> None:
+    begun = make_run(tmp_path / "begun", [(Asked(item="q0", model="m"), request(1))], [], bench)
+    with pytest.raises(InputError, match="holds no answer to any of its 1 planned calls"):
+        score_run(begun, bench, Scorer())
+    assert not (begun.path / "scores").exists()
+
+
+def test_a_segment_that_was_begun_and_never_written_leaves_no_gap(run: Run, bench: Benchmark) -> None:
+    (run.path / "journal/000002.jsonl").touch()
+    add(run, (Asked(item="q0", model="m", trial=1), said(101, "B")))
+    assert score_run(Run(run.path), bench, Scorer()).exists()
+
+
+def test_a_run_that_cannot_be_written_to_is_measured_all_the_same(
+    run: Run, bench: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *args: False)
+    assert accuracy(run)[0] == 1.0
+    assert not (run.path / "scores").exists()
+
+
+# Scores that others gave.
+
+
+def test_what_others_scored_is_scored_again_where_there_are_words(tmp_path: Path, bench: Benchmark) -> None:
+    hidden = make_bench(tmp_path / "h", [*bench, animals("no gold")])
+    names = ["q0", "q1", "q2", "no gold"]
+    plan = [(Asked(item=name, model="m"), request(n)) for n, name in enumerate(names)]
+    replies = [
+        said(0, "A", given=1.0),
+        Response(request=request(1), outcome="answered", text=None, given=0.5),
+        said(2, "B"),
+        said(3, "B", given=0.25),
+    ]
+    run = make_run(tmp_path / "given", plan, replies, hidden)
+    kept = score_run(run, hidden, Scorer())
+    ours = score_run(run, hidden, Scorer(rescore_given=True))
+    assert pl.read_parquet(kept).get_column("score").to_list() == [1.0, 0.5, 1.0, 0.25]
+    rows = pl.read_parquet(ours).select("metric", "score").rows()
+    assert rows == [("accuracy", 0.0), ("given", 0.5), ("accuracy", 1.0), ("given", 0.25)]
+    assert kept != ours
+    assert [getattr(read_provenance(place), "rescored", None) for place in (kept, ours)] == [False, True]
+    (note,) = results(run, rescore_given=True).notes
+    assert "2 answers with the score that others gave: no words or no gold" in note
+    assert accuracy(run)[0] == pytest.approx(2.75 / 4), "the usual table is as it was"
+
+
+def test_verdicts_without_a_benchmark_cannot_be_scored_again(tmp_path: Path, bench: Benchmark) -> None:
+    run = make_run(tmp_path / "v", [(Asked(item="q0", model="m"), request(0))], [said(0, "A", given=1.0)])
+    assert accuracy(run) == (1.0, 1)
+    with pytest.raises(InputError, match="name it with --bench"):
+        results(run, rescore_given=True)
+    assert accuracy(run, bench, rescore_given=True) == (0.0, 1)

@@ -1,0 +1,216 @@
+"""A run is scored into a table of its own, and nothing else of it moves."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+import pytest
+
+from eyetest.benchmarks import Benchmark, copy_without_pictures
+from eyetest.errors import InputError
+from eyetest.models import parse_models
+from eyetest.records import Asked, Condition, Item, Response, RunBenchmark, Score, columns, shown_order
+from eyetest.results.gather import results_of
+from eyetest.results.scores import benchmark_of, read_scores, score_run, scores_path
+from eyetest.running import Asking, Session
+from eyetest.runs import BENCHMARK, Run, RunWriter
+from eyetest.scoring import Scorer
+from tests.running.benches import hashes
+from tests.scoring.test_table import animals, make_bench, make_run, request
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Benchmark:
+    return make_bench(tmp_path / "b", [animals(f"q{n}", n % 4, question=f"Which is {n}?") for n in range(12)])
+
+
+@pytest.fixture
+def run(tmp_path: Path, bench: Benchmark) -> Run:
+    plan = [(Asked(item=f"q{n}", model="m"), request(n)) for n in range(12)]
+    said = [
+        Response(request=request(n), outcome="answered", text=("A dog", "b", "The answer is C.", "?")[n % 4])
+        for n in range(12)
+    ]
+    return make_run(tmp_path / "r", plan, said, bench)
+
+
+# Scores.
+
+
+def test_other_rules_have_their_own_table_and_responses_stay_byte_for_byte(run: Run, bench: Benchmark) -> None:
+    before = hashes(run.path)
+    ours = score_run(run, bench, Scorer("eyetest"))
+    theirs = score_run(run, bench, Scorer("mmmu"))
+    after = hashes(run.path)
+    assert {name: after[name] for name in before} == before
+    assert after.keys() - before.keys() == {"scores/eyetest.parquet", "scores/mmmu.parquet"}
+    assert (ours, theirs) == (scores_path(run, "eyetest"), scores_path(run, "mmmu"))
+    by_us, by_them = read_scores(run), read_scores(run, "mmmu")
+    assert tuple(by_us.columns) == columns(Score)
+    assert by_us.get_column("choice").to_list()[:4] == ["B", "B", "C", None]
+    assert by_them.get_column("choice").to_list()[:4] == ["A", None, "C", None]
+    assert by_us.get_column("rule").str.starts_with("eyetest/").all()
+    assert by_them.get_column("rule").str.starts_with("mmmu/").all()
+    again = score_run(run, bench, Scorer("eyetest")).read_bytes()
+    assert hashes(run.path)["scores/mmmu.parquet"] == after["scores/mmmu.parquet"]
+    assert again == score_run(run, bench, Scorer("eyetest")).read_bytes(), "the same each time, byte for byte"
+
+
+@pytest.mark.parametrize("method", ["generate", "likelihood"])
+def test_from_asking_to_scores_in_every_order_and_under_all_marks(
+    tmp_path: Path, bench: Benchmark, method: Any
+) -> None:
+    """A scripted model that knows the gold scores 1 and says the gold's letter, however the options were shown."""
+    conditions = tuple(
+        Condition(order=order, marks=marks, method=method)
+        for order in (0, 1, -8)
+        for marks in ("upper", "lower", "digit")
+    )
+    asking = Asking(conditions=conditions)
+    Session(bench, parse_models(["knows=scripted:right=1", "errs=scripted:right=0"]), asking).run(tmp_path / "r")
+    run = Run(tmp_path / "r")
+    score_run(run, bench, Scorer())
+    found = read_scores(run)
+    assert len(found) == 2 * 9 * 12
+    assert set(found.get_column("reading")) == {"chosen"}
+    letters = pl.col("item").replace_strict({f"q{n}": "ABCD"[n % 4] for n in range(12)})
+    knows, errs = (found.filter(pl.col("model") == name) for name in ("knows", "errs"))
+    assert set(knows.get_column("score")) == {1.0}
+    assert set(errs.get_column("score")) == {0.0}
+    assert knows.filter(pl.col("choice") != letters).is_empty()
+    assert errs.filter(pl.col("choice") == letters).is_empty()
+    moved = [n for n in range(12) if shown_order(animals(f"q{n}"), Condition(order=1)) != (0, 1, 2, 3)]
+    assert len(moved) > 6, "orders do differ"
+
+
+def test_a_run_that_was_not_scored_says_how(run: Run) -> None:
+    with pytest.raises(InputError, match=r"has not been scored by mmmu; run eyetest score .* --rules mmmu"):
+        read_scores(run, "mmmu")
+
+
+def test_damaged_tables_are_one_line(run: Run, bench: Benchmark) -> None:
+    place = score_run(run, bench, Scorer())
+    whole = place.read_bytes()
+    for damage in (b"", b"PAR1", whole[: len(whole) // 2], b"\0" * len(whole)):
+        place.write_bytes(damage)
+        with pytest.raises(InputError, match="is damaged") as caught:
+            read_scores(run)
+        assert "\n" not in str(caught.value)
+    pl.DataFrame({"item": ["i"]}).write_parquet(place)
+    with pytest.raises(InputError, match="is damaged"):
+        read_scores(run)
+
+
+@pytest.mark.parametrize("part", ["plan.parquet", "responses/000001.parquet"])
+def test_a_damaged_run_leaves_its_old_scores_alone(run: Run, bench: Benchmark, part: str) -> None:
+    kept = score_run(run, bench, Scorer()).read_bytes()
+    data = (run.path / part).read_bytes()
+    for damage in (b"", data[: len(data) // 2], data[:-4] + b"xxxx"):
+        (run.path / part).write_bytes(damage)
+        with pytest.raises(InputError, match="is damaged") as caught:
+            score_run(run, bench, Scorer())
+        assert "\n" not in str(caught.value)
+        assert [path.name for path in (run.path / "scores").iterdir()] == ["eyetest.parquet"]
+        assert scores_path(run, "eyetest").read_bytes() == kept
+
+
+def test_scoring_while_another_process_asks(run: Run, bench: Benchmark) -> None:
+    with RunWriter(run.path) as writer:
+        with writer.planning() as plan:
+            plan.add(Asked(item="q1", model="late"), request(99))
+        writer.journal.append(Response(request=request(99), outcome="answered", text="B"))
+        score_run(run, bench, Scorer())
+    assert read_scores(run).filter(pl.col("model") == "late").get_column("score").to_list() == [1.0]
+
+
+# Which benchmark.
+
+
+def told(run: Run, **changes: Any) -> Run:
+    """The same run, saying something else about its benchmark."""
+    about = msgspec.structs.replace(run.manifest.benchmark or RunBenchmark(name="b"), **changes)
+    manifest = msgspec.structs.replace(run.manifest, benchmark=about)
+    (run.path / "run.json").write_bytes(msgspec.json.encode(manifest))
+    return Run(run.path)
+
+
+def test_the_benchmark_is_where_the_run_found_it(run: Run, bench: Benchmark) -> None:
+    assert benchmark_of(run).path == bench.path.resolve()
+    assert benchmark_of(run, bench) is bench
+
+
+def test_a_benchmark_that_moved_has_to_be_named(run: Run, bench: Benchmark, tmp_path: Path) -> None:
+    shutil.move(bench.path, tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=r'the benchmark "b" is not at .*; name it with --bench'):
+        benchmark_of(run)
+    moved = Benchmark(tmp_path / "elsewhere")
+    assert benchmark_of(run, moved) is moved
+
+
+def test_a_benchmark_that_changed_is_not_the_one(run: Run, bench: Benchmark, tmp_path: Path) -> None:
+    shutil.rmtree(bench.path)
+    changed = make_bench(bench.path, [animals("q0", 3), *(animals(f"q{n}", n % 4) for n in range(1, 12))])
+    with pytest.raises(InputError, match=r'the benchmark "b" is not at .*; name it with --bench'):
+        benchmark_of(run)
+    with pytest.raises(InputError, match="holds answers to another version than"):
+        benchmark_of(run, changed)
+
+
+def test_a_run_that_keeps_its_items_outlives_the_benchmark(run: Run, bench: Benchmark, tmp_path: Path) -> None:
+    copy_without_pictures(bench, run.path / BENCHMARK)
+    asked = list(bench)
+    shutil.rmtree(bench.path)
+    assert list(benchmark_of(run)) == asked
+    golds = (3, *(n % 4 for n in range(1, 12)))
+    again = [animals(f"q{n}", gold, question=f"Which is {n}?") for n, gold in enumerate(golds)]
+    mended = make_bench(tmp_path / "mended", again)
+    assert benchmark_of(run, mended) is mended, "other golds, the same questions"
+    other = msgspec.structs.replace(asked[0], question="Something else?")
+    with pytest.raises(InputError, match=r"asks something else than .*: item 'q0' has changed"):
+        benchmark_of(run, make_bench(tmp_path / "other", [other]))
+
+
+def test_a_run_that_does_not_say_what_it_is_about(tmp_path: Path, bench: Benchmark) -> None:
+    run = make_run(tmp_path / "brought", [(Asked(item="q1", model="m"), request(1))], [])
+    with pytest.raises(InputError, match="does not say what benchmark it is about; name it with --bench"):
+        benchmark_of(run)
+    assert benchmark_of(run, bench) is bench
+
+
+def test_a_run_that_knows_a_name_and_no_place(run: Run, bench: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty path is no place: in particular not the folder one happens to stand in."""
+    monkeypatch.chdir(bench.path)
+    with pytest.raises(InputError, match=r'the benchmark "b" is not at a known place; name it with --bench'):
+        benchmark_of(told(run, path=""))
+
+
+def test_without_a_fingerprint_the_place_is_enough(run: Run, bench: Benchmark) -> None:
+    bare = told(run, fingerprint="")
+    assert benchmark_of(bare).path == bench.path.resolve()
+    assert benchmark_of(bare, bench) is bench
+
+
+def test_items_without_golds_are_read(tmp_path: Path) -> None:
+    hidden = make_bench(tmp_path / "hidden", [animals("q0"), Item(id="t", question="What?")])
+    plan = [(Asked(item=name, model="m"), request(n)) for n, name in enumerate(("q0", "t"))]
+    said = [Response(request=request(n), outcome="answered", text="B") for n in range(2)]
+    run = make_run(tmp_path / "r", plan, said, hidden)
+    score_run(run, hidden, Scorer())
+    assert read_scores(run).select("reading", "choice", "score").rows() == [
+        ("chosen", "B", None),
+        ("text", None, None),
+    ]
+
+
+def test_a_table_of_an_older_version_is_read_and_made_anew(run: Run, bench: Benchmark) -> None:
+    """Before there was a column that says whether a choice was read by its mark."""
+    place = score_run(run, bench, Scorer())
+    new = pl.read_parquet(place)
+    new.drop("marked").write_parquet(place)
+    old = read_scores(run)
+    assert tuple(old.columns) == columns(Score)
+    assert old.get_column("marked").is_null().all()
+    results_of([run], Scorer())
+    assert pl.read_parquet(place).equals(new)

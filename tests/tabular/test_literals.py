@@ -1,0 +1,160 @@
+import json
+import subprocess
+import sys
+import time
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyetest.tabular.literals import looks_like_list, parse_list
+
+TEXTS = st.lists(st.text(st.characters(codec="utf-8")))
+
+
+@given(texts=TEXTS)
+def test_a_json_list_gives_its_texts(texts: list[str]) -> None:
+    assert parse_list(json.dumps(texts)) == texts
+
+
+@given(texts=TEXTS)
+def test_a_python_list_gives_its_texts(texts: list[str]) -> None:
+    assert parse_list(repr(texts)) == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[]", []),
+        (" [ ] ", []),
+        ("['cat', 'dog']", ["cat", "dog"]),
+        ('["cat", "dog"]', ["cat", "dog"]),
+        ("\n['cat',\n 'dog',]\n", ["cat", "dog"]),
+        ("""['it\\'s', "it's", 'say "it"']""", ["it's", "it's", 'say "it"']),
+        ("['None', 'nan', '']", ["None", "nan", ""]),
+        ("['a, b', '[c]']", ["a, b", "[c]"]),
+        ('["caf\\u00e9", "猫"]', ["café", "猫"]),
+        ("[1, -2, 2.5]", ["1", "-2", "2.5"]),
+        ("['one', 2]", ["one", "2"]),
+        ("[123456789012345678901234567890]", ["123456789012345678901234567890"]),
+    ],
+)
+def test_texts_and_numbers_of_a_list(text: str, expected: list[str]) -> None:
+    assert parse_list(text) == expected
+
+
+@pytest.mark.parametrize("number", ["1.50", "1e3", "100000000000000000000.0"])
+def test_a_number_keeps_its_spelling(number: str) -> None:
+    assert parse_list(f"[{number}]") == [number]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "cat",
+        "('cat', 'dog')",
+        "{'cat': 'dog'}",
+        "['cat', 'dog'",
+        "'cat', 'dog']",
+        "[cat, dog]",
+        "[A] and [B]",
+        "[1, 2] + [3]",
+        "[['cat'], 'dog']",
+        "[{'a': 1}]",
+        '[["cat"], ["dog"]]',
+        "[null, 1]",
+        "['cat', None]",
+        "[b'cat']",
+        "[1 + 2j]",
+        "[...]",
+        "['\0']",
+    ],
+)
+def test_what_is_no_flat_list_of_texts_and_numbers_is_refused(text: str) -> None:
+    assert parse_list(text) is None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "[__import__('os')]",
+        "[__import__('os').getpid()]",
+        "[open('/etc/passwd').read()]",
+        "[f'{1 + 1}']",
+        "['a' * 9]",
+        "[x for x in 'ab']",
+        "[print]",
+        "[(lambda: 1)()]",
+    ],
+)
+def test_code_is_refused(code: str) -> None:
+    assert parse_list(code) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "[" * 100_000 + "]" * 100_000,
+        "[" * 190 + "]" * 190,
+        "[" + "-" * 100_000 + "1]",
+        "[" + "1+" * 100_000 + "1]",
+        "[" + "(" * 100_000 + ")" * 100_000 + "]",
+        "[" + '{"a":' * 100_000 + "1" + "}" * 100_000 + "]",
+    ],
+)
+def test_deep_nesting_is_refused_without_a_crash(text: str) -> None:
+    code = "import sys; from eyetest.tabular.literals import parse_list; print(parse_list(sys.stdin.read()))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=text, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "None\n", "")
+
+
+@pytest.mark.parametrize("size", [300_000, 3_000_000])
+@pytest.mark.parametrize("template", ["['{}', '{}']", '["{}","{}"]', """[ "{}" , '{}', ]"""])
+def test_long_base64_is_read(template: str, size: int) -> None:
+    first, second = "Ab+/" * (size // 4), "Zz9=" * (size // 4)
+    assert parse_list(template.format(first, second)) == [first, second]
+
+
+@pytest.mark.parametrize("end", [", ['A']]", ", open('x')]", " 'B']"])
+def test_long_texts_that_are_no_flat_list_are_refused(end: str) -> None:
+    assert parse_list(f"['{'A' * 1_100_000}'{end}") is None
+
+
+def test_blanks_in_a_long_list_take_linear_time() -> None:
+    text = "['" + "A" * 1_000_000 + "'" + " " * 30_000 + "x]"
+    start = time.perf_counter()
+    assert parse_list(text) is None
+    assert time.perf_counter() - start < 0.3
+
+
+def test_latex_in_a_list_raises_no_warning() -> None:
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        assert parse_list(r"['$\sigma$', '$\pi$']") == [r"$\sigma$", r"$\pi$"]
+    assert raised == []
+
+
+def test_half_a_surrogate_pair_is_refused() -> None:
+    assert parse_list(r"['\ud800', 'x']") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("['a']", True),
+        (" [1] \n", True),
+        ("[", False),
+        ("]", False),
+        ("[a", False),
+        ("a]", False),
+        ("", False),
+        ("[A] or [B]", True),
+    ],
+)
+def test_a_list_is_known_by_its_ends(text: str, expected: bool) -> None:
+    assert looks_like_list(text) is expected

@@ -2,11 +2,15 @@
 
 import io
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from PIL import Image
+
+from eyetest.cli.main import as_option
+from eyetest.errors import spelled
 
 settings.register_profile(
     "eyetest", deadline=None, derandomize=bool(os.environ.get("CI")), suppress_health_check=[HealthCheck.too_slow]
@@ -36,6 +40,13 @@ def _own_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test has learnt to hide is no secret to the next."""
     for learnt in ("_learnt", "_unmistakable"):
         monkeypatch.setattr(f"eyetest.redaction.{learnt}", {})
+
+
+@pytest.fixture(autouse=True)
+def _spelling() -> Iterator[None]:
+    """Messages name parameters as the command line does, where a test does not say otherwise."""
+    with spelled(as_option):
+        yield
 
 
 def png(colour: str = "red", size: tuple[int, int] = (8, 8)) -> bytes:

@@ -16,13 +16,19 @@ EyetestError
 └── MissingExtraError     an optional package is not installed: says which one mends it
 """
 
+import keyword
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 LONGEST_MESSAGE = 2_000
 """In characters. A file may give its columns, tags or items names of any length, and of several lines."""
+Spelling = Callable[[str, object, bool], str]
+"""How a door writes a parameter: its name, a value for it or None, and whether it stands at a message's head."""
+_KEYWORDS = {"own": "settings", "spec": "models"}
+_MAPPINGS = ("columns", "constants", "fields", "panels", "said", "spec", "values")
 _WRAPPED = re.compile(r"\(os error (\d+)\)")
 
 
@@ -64,6 +70,51 @@ class ExportError(EyetestError):
 
 class MissingExtraError(EyetestError):
     """An optional package is needed and absent."""
+
+
+def param(name: str, value: object = None) -> str:
+    """A parameter, or what to say of it, in words of whoever called: ``--where`` in a terminal, ``where=`` in Python.
+
+    Rooms below the doors name no option. A switch has the value True, a measure's setting is ``own`` with KEY=VALUE.
+    """
+    return _spelling(name, value, False)
+
+
+def heading(name: str, value: object = None) -> str:
+    """A parameter at the head of a message about what was said of it: ``--where`` or ``where``."""
+    return _spelling(name, value, True)
+
+
+@contextmanager
+def spelled(spelling: Spelling) -> Iterator[None]:
+    """Let parameters be written as this door writes them, in all threads."""
+    global _spelling  # noqa: PLW0603 (a program is entered by one door at a time)
+    before, _spelling = _spelling, spelling
+    try:
+        yield
+    finally:
+        _spelling = before
+
+
+def as_keyword(key: str) -> str:
+    """A name as Python can write it: ``at-least`` is ``at_least``, ``from`` is ``from_``."""
+    word = key.replace("-", "_")
+    return f"{word}_" if keyword.iskeyword(word) else word
+
+
+def in_python(name: str, value: object, at_head: bool) -> str:
+    """A parameter as a keyword; a measure's own setting is one itself."""
+    word, (key, equals, rest) = _KEYWORDS.get(name, name), str(value).partition("=")
+    if name == "own" and value is not None:
+        word, value = as_keyword(key), rest if equals else None
+    if at_head:
+        return word if value is None or value is True else f"{word} {value}"
+    if value is None or value is True:
+        return f"{word}={value or ''}"
+    return f'{word}={{"{key}": "{rest}"}}' if name in _MAPPINGS and equals else f'{word}="{value}"'
+
+
+_spelling: Spelling = in_python
 
 
 def system_words(error: OSError) -> str:

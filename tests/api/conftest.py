@@ -1,6 +1,7 @@
 """A small drawn world, answers of three scripted models to it, and a recipe's panel: what the examples speak of."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -9,6 +10,7 @@ import yaml
 
 import eyetest as et
 from eyetest.benchmarks import BenchmarkWriter
+from eyetest.errors import in_python, spelled
 
 ITEMS = 60
 MODELS = {
@@ -17,6 +19,13 @@ MODELS = {
     "language": "scripted:right=0.3,blind=0.3,seed=3",
 }
 PANEL = {f"reader-{seed}": f"scripted:right=0.3,blind=0.35,seed={seed}" for seed in range(5)}
+
+
+@pytest.fixture(autouse=True)
+def _spelling() -> Iterator[None]:
+    """Messages name parameters as Python does."""
+    with spelled(in_python):
+        yield
 
 
 @pytest.fixture(scope="session")

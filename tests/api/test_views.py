@@ -111,7 +111,7 @@ def test_a_benchmark_and_a_refinement_are_given_cards(here: Path) -> None:
     assert et.card(better, said={"licence": "MIT", "language": "en"}) == Path("better/benchmark/README.md")
     assert "license: mit" in Path("better/benchmark/README.md").read_text()
     assert Path("better/card.yaml").read_text() == "licence: MIT\nlanguage:\n- en\n"
-    with pytest.raises(et.EyetestError, match='settings: no "licens"; did you mean "licence"'):
+    with pytest.raises(et.EyetestError, match='said: no "licens"; did you mean "licence"'):
         et.card(better, said={"licens": "MIT"})
     with pytest.raises(et.EyetestError, match="name one with to="):
         et.card("mine.tsv")

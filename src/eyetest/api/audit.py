@@ -9,7 +9,6 @@ import msgspec
 import polars as pl
 
 from eyetest.api.open_ import Bench, Place, several
-from eyetest.api.speaking import speaks_python
 from eyetest.api.views import card
 from eyetest.benchmarks import Benchmark, ReadOptions, open_benchmark
 from eyetest.probes import PROBES, Probe, Subject
@@ -97,7 +96,6 @@ def _opened(bench: Bench) -> Benchmark:
     return bench if isinstance(bench, Benchmark) else open_benchmark(bench, read)
 
 
-@speaks_python
 def audit(
     bench: Bench,
     *,

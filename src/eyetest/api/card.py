@@ -5,13 +5,11 @@ from pathlib import Path
 
 from eyetest.api.open_ import Bench, Place, opened
 from eyetest.api.refine import Refined
-from eyetest.api.speaking import speaks_python
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import README
 from eyetest.recipes.carding import make_card
 
 
-@speaks_python
 def card(
     bench: Bench | Refined, *, said: Mapping[str, str] | None = None, to: Place | None = None, overwrite: bool = False
 ) -> Path:

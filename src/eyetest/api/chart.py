@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from eyetest.api.results import Measurable, as_results
-from eyetest.api.speaking import speaks_python
 from eyetest.reports import FIGURES
 from eyetest.reports import chart as draw
 
@@ -11,7 +10,6 @@ if TYPE_CHECKING:
     from altair.typing import ChartType
 
 
-@speaks_python
 def chart(name: str, runs: Measurable) -> "ChartType":
     """Draw a figure of some runs, or of what `et.results` gave: an Altair chart. `et.charts` names them.
 

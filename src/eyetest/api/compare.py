@@ -11,7 +11,6 @@ from eyetest.api.measure import Where, wanted
 from eyetest.api.measured import words_of
 from eyetest.api.open_ import several
 from eyetest.api.results import Measurable, as_results, settings
-from eyetest.api.speaking import in_python, speaks_python
 from eyetest.api.views import card
 from eyetest.measures import Results, Settings
 from eyetest.measures.caveats import caveats
@@ -76,7 +75,6 @@ class Compared:
         return card("comparison", columns, [*more, *self.notes], sentences=self.sentences[:_MOST_SENTENCES])
 
 
-@speaks_python
 def compare(
     runs: Measurable,
     models: str | Sequence[str] = (),
@@ -102,4 +100,4 @@ def compare(
     kept, said = under_one_sight(narrowed(as_results(runs), wanted(where)), sight)
     how = settings((), level, seed, resamples, {"power": power, "bootstrap": bootstrap})
     found = contest(kept, several(models), how, all_pairs)
-    return Compared(kept, found, how, tuple(map(in_python, (*said, *found.notes, *caveats(kept)))))
+    return Compared(kept, found, how, (*said, *found.notes, *caveats(kept)))

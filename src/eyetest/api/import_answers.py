@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from eyetest.api.open_ import Bench, Place, opened
-from eyetest.api.speaking import speaks_python
 from eyetest.benchmarks import copy_without_pictures
 from eyetest.records import RunBenchmark
 from eyetest.runs import BENCHMARK, Run
@@ -19,7 +18,6 @@ from eyetest.wording import counted, listed
 _FILE = "table.parquet"
 
 
-@speaks_python
 def import_answers(
     answers: Place | pl.DataFrame,
     bench: Bench | None = None,

@@ -8,7 +8,6 @@ settings as keywords.
 True
 """
 
-import keyword
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from inspect import Parameter, Signature
@@ -18,8 +17,7 @@ from typing import Any, Protocol
 
 from eyetest.api.measured import Measured
 from eyetest.api.results import Measurable, as_results, settings
-from eyetest.api.speaking import in_python, speaks_python
-from eyetest.errors import nearest
+from eyetest.errors import as_keyword, nearest
 from eyetest.measures import MEASURES, Measure
 from eyetest.measures.caveats import caveats
 from eyetest.measures.narrowing import Wanted, as_written, narrowed, read_where
@@ -79,9 +77,8 @@ def __dir__() -> list[str]:
 @cache
 def _function(name: str) -> MeasureFunction:
     chosen = MEASURES[name]
-    keys = {_as_keyword(key): key for key in chosen.own}
+    keys = {as_keyword(key): key for key in chosen.own}
 
-    @speaks_python
     def compute(
         runs: Measurable,
         *,
@@ -98,7 +95,7 @@ def _function(name: str) -> MeasureFunction:
         how = settings(by, level, seed, resamples, own_settings(chosen, said))
         kept = narrowed(as_results(runs), wanted(where))
         found = chosen.measure(kept, how)
-        notes = tuple(map(in_python, (*found.notes, *caveats(kept))))
+        notes = (*found.notes, *caveats(kept))
         return Measured(name, plain(found.table), notes, how)
 
     compute.__name__ = compute.__qualname__ = name.replace("-", "_")
@@ -118,18 +115,12 @@ def wanted(where: Where) -> list[Wanted]:
     ]
 
 
-def _as_keyword(key: str) -> str:
-    """A setting's name as Python can write it: ``at-least`` is ``at_least``, ``from`` is ``from_``."""
-    word = key.replace("-", "_")
-    return f"{word}_" if keyword.iskeyword(word) else word
-
-
 def _signature(compute: Any, chosen: Measure) -> Signature:
     """The shared keywords, then the measure's own, with their defaults."""
     known = [one for one in Signature.from_callable(compute).parameters.values() if one.kind != one.VAR_KEYWORD]
     short = [one.replace(annotation=one.empty) for one in known]
     kind = Parameter.KEYWORD_ONLY
-    own = [Parameter(_as_keyword(key), kind, default=value) for key, (value, _) in chosen.own.items()]
+    own = [Parameter(as_keyword(key), kind, default=value) for key, (value, _) in chosen.own.items()]
     return Signature([*short, *own], return_annotation=Measured)
 
 
@@ -137,7 +128,7 @@ def _about(chosen: Measure) -> str:
     """What a measure says, and what may be said to it."""
     name = chosen.name.replace("-", "_")
     idea = fill(" ".join((type(chosen).__doc__ or "").split()), 100)
-    own = "".join(f"{_as_keyword(key)}: {about}\n" for key, (_, about) in chosen.own.items())
+    own = "".join(f"{as_keyword(key)}: {about}\n" for key, (_, about) in chosen.own.items())
     keywords = "".join(f"    {line}\n" for line in f"{_SHARED}{own}".splitlines())
     told = ", ".join(['"run"', *filter(None, [_EXAMPLES.get(chosen.name, "")])])
     summary = chosen.summary[0].upper() + chosen.summary[1:]

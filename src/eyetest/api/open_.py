@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar, cast
 
-from eyetest.api.speaking import speaks_python
 from eyetest.benchmarks import Benchmark, ReadOptions, open_benchmark
 from eyetest.runs import Run
 
@@ -15,7 +14,6 @@ Bench = Benchmark | Place
 AnyRun = Run | Place
 
 
-@speaks_python
 def open(path: Place, read: ReadOptions | None = None) -> Benchmark:  # noqa: A001 (what one types in a notebook)
     """Open a benchmark folder, or any file that eyetest can read as one.
 
@@ -29,7 +27,6 @@ def open(path: Place, read: ReadOptions | None = None) -> Benchmark:  # noqa: A0
     return open_benchmark(path, read)
 
 
-@speaks_python
 def open_run(path: Place) -> Run:
     """Open the answers of a run, wherever they came from.
 

@@ -10,7 +10,6 @@ import polars as pl
 from eyetest.api.open_ import AnyRun, Bench, Place, opened, several
 from eyetest.api.results import Models, entries, runs_of
 from eyetest.api.run import watching
-from eyetest.api.speaking import speaks_python
 from eyetest.api.views import card
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
@@ -101,7 +100,6 @@ class Refined:
         return card(f"{counted(len(self.outcome.kept), 'item')} left", [stages, *columns], self.notes)
 
 
-@speaks_python
 def refine(
     bench: Bench,
     recipe: Place | Recipe,

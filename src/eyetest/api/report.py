@@ -7,7 +7,6 @@ from eyetest.api.audit import Audited
 from eyetest.api.open_ import Bench, Place, opened, several
 from eyetest.api.refine import Refined
 from eyetest.api.results import Models, entries, settings
-from eyetest.api.speaking import speaks_python
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.measures import Results
@@ -25,7 +24,6 @@ Told = Run | Refined | Benchmark | Place
 """What a page can tell of: a run, a refinement, a benchmark, or where one of them lies."""
 
 
-@speaks_python
 def report(
     what: Audited | Results | Told | Sequence[Told],
     *,

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from eyetest.api.open_ import AnyRun, Bench, as_run, opened, several
-from eyetest.api.speaking import speaks_python
 from eyetest.errors import InputError, short
 from eyetest.measures import Results, Settings
 from eyetest.models import named_models, parse_models, read_models
@@ -22,7 +21,6 @@ _FEWEST_RESAMPLES = 100
 _FILES = (".yaml", ".yml")
 
 
-@speaks_python
 def results(
     *runs: AnyRun,
     models: Models | None = None,

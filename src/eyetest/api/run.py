@@ -11,7 +11,6 @@ import msgspec
 
 from eyetest.api.open_ import Bench, Place, opened, several
 from eyetest.api.results import Models, entries
-from eyetest.api.speaking import speaks_python
 from eyetest.records import Condition
 from eyetest.running import Asking, Limits, Progress, Session
 from eyetest.running.session import INTERRUPTED
@@ -27,7 +26,6 @@ _WIDTH = 100
 """Of a line, so that it covers the one before."""
 
 
-@speaks_python
 def run(
     bench: Bench,
     models: Models,

@@ -3,13 +3,11 @@
 import polars as pl
 
 from eyetest.api.open_ import AnyRun, Bench, as_run, opened
-from eyetest.api.speaking import speaks_python
 from eyetest.records import Score, columns
 from eyetest.results.scores import benchmark_of, score_run
 from eyetest.scoring import Scorer
 
 
-@speaks_python
 def score(
     run: AnyRun,
     *,

@@ -8,11 +8,15 @@ import os
 import signal
 import sys
 from importlib import import_module
+from shlex import quote
 
-from eyetest.errors import EyetestError, system_words
+from eyetest.errors import EyetestError, spelled, system_words
 
 _BAD_INPUT = 2
 _INTERRUPTED = 128 + signal.SIGINT
+_OPTIONS = {"own": "set", "said": "set", "constants": "set", "fields": "map", "columns": "map"}
+_OPTIONS |= {"values": "map-values", "spec": "model", "panels": "panel", "external": "with"}
+"""Parameters whose option has another name."""
 
 
 class PipeClosedError(Exception):
@@ -30,7 +34,7 @@ def main() -> None:
         terminal = import_module("eyetest.cli.terminal")
         terminal.prepare_streams()
         try:
-            with terminal.telling_damage():
+            with spelled(as_option), terminal.telling_damage():
                 import_module("eyetest.cli.commands").app()
         finally:
             with terminal.naming_output():
@@ -51,6 +55,16 @@ def main() -> None:
     except Exception:
         sys.stderr.write(import_module("eyetest.redaction").redact(import_module("traceback").format_exc()))
         sys.exit(1)
+
+
+def as_option(name: str, value: object, at_head: bool) -> str:
+    """A parameter as it is typed; what a shell would not take as it is stands in quotes."""
+    option = f"--{_OPTIONS.get(name, name).replace('_', '-')}"
+    if value is None or value is True:
+        return option
+    word = str(value)
+    is_plain = at_head or quote(word.replace("…", "")) == word.replace("…", "")
+    return f"{option} {word if is_plain else quote(word)}"
 
 
 def _told(error: Exception) -> str:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from eyetest.errors import param
 from eyetest.measures.means import mean_columns
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.stats.guessing import guessing
@@ -33,7 +34,7 @@ class Baselines:
                 | {"random": found.random, "frequent": found.frequent, "letter": letter(found.place), "n": found.n}
             )
         if not rows:
-            raise NotMeasurable("baselines: no item with options is known; name the benchmark with --bench")
+            raise NotMeasurable(f"baselines: no item with options is known; name the benchmark with {param('bench')}")
         left = len(results.items) - len(choice)
         notes = (f"left out: {counted(left, 'item')} without options or a known gold",) if left else ()
         return Measured(pl.DataFrame(rows, infer_schema_length=None), notes)

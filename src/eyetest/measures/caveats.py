@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from eyetest.errors import param
 from eyetest.measures.overall import CAPTION_METRICS
 from eyetest.measures.results import Results
 from eyetest.records import GIVEN
@@ -22,7 +23,8 @@ def caveats(results: Results) -> tuple[str, ...]:
     notes += scored_by_others(found)
     if len(metrics) > 1 and any(metric.startswith(CAPTION_METRICS) for metric in metrics):
         notes.append(
-            f"scores on different scales are together here ({listed(metrics)}); --where metric=… keeps to one"
+            f"scores on different scales are together here ({listed(metrics)}); "
+            f"{param('where', 'metric=…')} keeps to one"
         )
     return tuple(notes)
 
@@ -55,7 +57,8 @@ def scored_by_others(counts: pl.DataFrame) -> list[str]:
         models = sorted({*theirs.get_column("model")})
         notes = [
             f"{given:,} of {given + own:,} answers were scored by others ({listed(models)}), whose scores stand as "
-            f"given; the other {own:,} by our rules, which may count differently (--where metric=… keeps to one)"
+            f"given; the other {own:,} by our rules, which may count differently "
+            f"({param('where', 'metric=…')} keeps to one)"
         ]
     right, unread = (int(theirs.get_column(name).sum()) for name in ("unread_right", "unread"))
     if right:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from eyetest.errors import param
 from eyetest.measures.means import is_verdict, mean_columns
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
 from eyetest.records import GIVEN
@@ -56,7 +57,7 @@ class Circular:
         found = mean_columns(rows, keys, _VALUES, ("one_order", "undecided"), ("difference",), settings.level)
         if not found.get_column("circular_n").sum():
             raise NotMeasurable(
-                "circular: no item was asked in two orders, and no items are grouped; ask with --order"
+                f"circular: no item was asked in two orders, and no items are grouped; ask with {param('order')}"
             )
         columns = [value + end for value in _VALUES for end in ("", "_low", "_high")]
         table = found.select(*keys, *columns, pl.col("circular_n").alias("n"), "one_order", "undecided")

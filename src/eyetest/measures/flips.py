@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError, short
+from eyetest.errors import InputError, param, short
 from eyetest.measures.comparison import pairs_of
 from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.side_by_side import SideBySide, side_by_side
@@ -62,7 +62,7 @@ class Flips:
 def _between_models(results: Results, settings: Settings, cut: float) -> Measured:
     """Every pair of the models: one row an item that ``only`` one of them has right, under the same protocol."""
     if settings.own.get("from") or settings.own.get("to"):
-        raise InputError("flips: either from and to, or models; keep to one setting with --where")
+        raise InputError(f"flips: either from and to, or models; keep to one setting with {param('where')}")
     families = [*results.varied(("benchmark", *PROTOCOL)), *results.by_tags(settings.by)]
     parts = side_by_side(results, families)
     wanted = pairs_of(sorted({model for part in parts for (model,) in part.columns}), settings.own)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from eyetest.errors import param
 from eyetest.measures.blindness import BLIND_SETTING, blind_sights, strictest, told_choice
 from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.series import Protocol, Series, like, told
@@ -57,7 +58,8 @@ class Gain:
             sights = f"{settings.own['sighted']} and {_or(asked.no_sights)}"
             raise NotMeasurable(f"gain: no model answered both {sights} under one protocol")
         if all(row.leaks is None for row in found) and not asked.notes:
-            asked.notes["no leakage: no model names its language model (base: in models.yaml, with --models)"] = None
+            known = f"base: in models.yaml, with {param('models')}"
+            asked.notes[f"no leakage: no model names its language model ({known})"] = None
         table = pl.DataFrame(
             [row.told(strata, settings.level) for row in (*found, *_averages(found))], infer_schema_length=None
         )

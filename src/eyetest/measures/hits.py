@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, param
 from eyetest.measures.blindness import BLIND_SETTING, blind_sights, strictest_sights, told_choice
 from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, refuse_tags
 from eyetest.measures.stats.intervals import Floats, mean
@@ -123,7 +123,7 @@ def _right(results: Results, said: str, name: str) -> pl.DataFrame:
     blind = Results(results.scores.filter(pl.col("sight").is_in(sights)), results.items, results.models)
     scores = blind.per_item(["benchmark", "model", "sight", *_HOW])
     if scores.is_empty():
-        told = f"sight {', '.join(sights)}; ask so, or name another (--set blind=…)"
+        told = f"sight {', '.join(sights)}; ask so, or name another ({param('own', 'blind=…')})"
         raise NotMeasurable(f"{name}: nobody has a score with {told}")
     return scores.with_columns((pl.col("score") > 0.5).alias("right"))
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eyetest.errors import InputError, short
+from eyetest.errors import InputError, param, short
 from eyetest.measures.results import PROTOCOL, TAG, Measured, NotMeasurable, Results, Settings, refuse_tags
 from eyetest.measures.stats.item_analysis import item_rest, mean_scores
 from eyetest.measures.stats.item_response import fit
@@ -80,7 +80,8 @@ class Difficulty:
         asked = [str(panel) for panel in sorted(other)]
         wrong_size = f"the bands are for a panel of {size}, and {listed(asked, 9)} answered"
         if not rows:
-            raise NotMeasurable(f"difficulty: {wrong_size}; give bands for those: --set bands={_thirds(max(other))}")
+            mend = param("own", f"bands={_thirds(max(other))}")
+            raise NotMeasurable(f"difficulty: {wrong_size}; give bands for those: {mend}")
         return Measured(pl.DataFrame(rows, infer_schema_length=None), (f"left out: {wrong_size}",) if other else ())
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from eyetest.errors import InputError, nearest, short
+from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.measures.results import TAG, Results
 from eyetest.records.order import SHOWN, order_word
 from eyetest.wording import counted, listed
@@ -25,7 +25,7 @@ def read_where(words: Iterable[str]) -> list[Wanted]:
     for said in words:
         column, equals, values = said.partition("=")
         if not equals:
-            raise InputError(f"--where: found {short(said)}, expected COLUMN=VALUE")
+            raise InputError(f"{heading('where')}: found {short(said)}, expected COLUMN=VALUE")
         found.append((column, [values.strip(), *(value.strip() for value in values.split(","))]))
     return found
 
@@ -38,7 +38,8 @@ def narrowed(results: Results, where: Iterable[Wanted]) -> Results:
         raise InputError("nothing to measure: no answer is about an item of the benchmark")
     for column, wanted in where:
         if column not in types and column not in results.tags:
-            raise InputError(f"--where: no column or tag {short(column)}; {nearest(column, [*types, *results.tags])}")
+            known = nearest(column, [*types, *results.tags])
+            raise InputError(f"{heading('where')}: no column or tag {short(column)}; {known}")
         if column in types:
             there = scores.select(pl.col(column).unique()).collect().to_series()
             kept = scores.filter(pl.col(column).is_in([value for value in there if as_written(value) in wanted]))
@@ -50,7 +51,7 @@ def narrowed(results: Results, where: Iterable[Wanted]) -> Results:
             kept = scores.join(items.lazy(), on=("benchmark", "item"), how="semi")
         if not kept.head(1).collect().height:
             known = nearest(wanted[0], {as_written(value) for value in there if value is not None})
-            raise InputError(f"--where {column}={short(wanted[0])}: nothing is left; {known}")
+            raise InputError(f"{heading('where', f'{column}={short(wanted[0])}')}: nothing is left; {known}")
         if column in _OF_ANSWERS:
             items = items.join(
                 kept.select("benchmark", "item").unique().collect(), on=("benchmark", "item"), how="semi"
@@ -66,17 +67,20 @@ def under_one_sight(results: Results, said: str | None) -> tuple[Results, tuple[
         [(_, wanted)] = read_where([f"sight={said}"])
         unknown = [name for name in wanted[1:] if name not in sights]
         if unknown and wanted[0] not in sights:
-            raise InputError(f"--sight: no answers under {short(unknown[0])}; {nearest(unknown[0], sights)}")
+            raise InputError(
+                f"{heading('sight')}: no answers under {short(unknown[0])}; {nearest(unknown[0], sights)}"
+            )
         return narrowed(results, [("sight", wanted)]), ()
     if len(sights) < 2:
         return results, ()
     if _USUAL_SIGHT not in sights:
         raise InputError(
-            f"answers under several sights, and none is {_USUAL_SIGHT}; choose with --sight: {listed(sights)}"
+            f"answers under several sights, and none is {_USUAL_SIGHT}; "
+            f"choose with {param('sight')}: {listed(sights)}"
         )
     kept = narrowed(results, [("sight", [_USUAL_SIGHT])])
     others = listed([sight for sight in sights if sight != _USUAL_SIGHT])
-    notes = [f"compared under sight {_USUAL_SIGHT}; there are answers under {others} too (--sight)"]
+    notes = [f"compared under sight {_USUAL_SIGHT}; there are answers under {others} too ({param('sight')})"]
     there = {*values_of(kept, "model")}
     absent = [model for model in values_of(results, "model") if model not in there]
     if absent:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
+from eyetest.errors import param
 from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, refuse_tags
 from eyetest.measures.stats.bootstrap import Floats, percentiles, resampled_means
 from eyetest.wording import counted
@@ -127,7 +128,8 @@ def _task_column(results: Results, named: str) -> str:
         return "benchmark"
     if "task" in results.tags:
         return TAG + "task"
-    raise NotMeasurable("overall: there is one benchmark and no tag task; name the tag of tasks with --set task=TAG")
+    mend = f"name the tag of tasks with {param('own', 'task=TAG')}"
+    raise NotMeasurable(f"overall: there is one benchmark and no tag task; {mend}")
 
 
 MEASURES = (Overall(),)

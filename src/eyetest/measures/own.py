@@ -6,7 +6,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from eyetest.errors import InputError, nearest, short
+from eyetest.errors import InputError, heading, nearest, short
 from eyetest.measures.results import Measure
 
 EXTERNAL = "external"
@@ -20,7 +20,7 @@ def own_settings(chosen: Measure, said: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in said.items():
         if key not in own:
             known = nearest(key, own) if own else "it has no settings of its own"
-            raise InputError(f"--set: {chosen.name} does not know {short(key)}; {known}")
+            raise InputError(f"{heading('own')}: {chosen.name} does not know {short(key)}; {known}")
         own[key] = value if key == EXTERNAL else _like(own[key], key, value)
     return own
 
@@ -35,9 +35,9 @@ def _like(default: Any, key: str, value: Any) -> Any:
     try:
         return readers.get(type(default), str)(word)
     except KeyError:
-        raise InputError(f"--set {key}: found {short(value)}, expected yes or no") from None
+        raise InputError(f"{heading('own', key)}: found {short(value)}, expected yes or no") from None
     except ValueError:
-        raise InputError(f"--set {key}: found {short(value)}, expected a number") from None
+        raise InputError(f"{heading('own', key)}: found {short(value)}, expected a number") from None
 
 
 def _yes_or_no(word: Any) -> bool:

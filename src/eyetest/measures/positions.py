@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import stats
 
+from eyetest.errors import param
 from eyetest.measures.means import mean_columns
 from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
 from eyetest.measures.together import with_adjusted
@@ -28,7 +29,7 @@ class Positions:
         ``p_adjusted`` is of the place by itself, by Holm's rule over all places of all models.
         """
         if not results.items.get_column("gold").is_not_null().any():
-            raise NotMeasurable("positions: no right choice is known; name the benchmark with --bench")
+            raise NotMeasurable(f"positions: no right choice is known; name the benchmark with {param('bench')}")
         tags = results.by_tags(settings.by)
         keys = [*results.keys(), *tags]
         rows = results.with_items("cluster", "gold", *tags).filter(

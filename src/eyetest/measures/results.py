@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol
 
 import polars as pl
 
-from eyetest.errors import EyetestError, InputError, nearest, short
+from eyetest.errors import EyetestError, InputError, nearest, param, short
 from eyetest.records import Condition, ModelEntry
 
 PROTOCOL = ("sight", "ask", "shots", "method")
@@ -129,7 +129,8 @@ class Measured:
 def refuse_tags(name: str, settings: Settings) -> None:
     """What has no rows by tag says so, rather than leave the user's words unheard."""
     if settings.by:
-        raise NotMeasurable(f"{name}: it has no rows by tag; leave out --by, or keep to some items with --where")
+        mend = f"leave out {param('by')}, or keep to some items with {param('where')}"
+        raise NotMeasurable(f"{name}: it has no rows by tag; {mend}")
 
 
 class Measure(Protocol):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from eyetest.errors import InputError, nearest, short
+from eyetest.errors import InputError, nearest, param, short
 from eyetest.models.base import Backend, Model, Surroundings
 from eyetest.records import ModelEntry
 from eyetest.redaction import learn_environment, plain_word, redact
@@ -25,13 +25,15 @@ def parse_models(words: Sequence[str], models_file: Path | None = None) -> dict[
     listed = read_models(models_file) if models_file else {}
     if not words:
         if not listed:
-            raise InputError("no model: name one with --model, such as --model openai:qwen@http://127.0.0.1:8000/v1")
+            example = param("spec", "openai:qwen@http://127.0.0.1:8000/v1")
+            raise InputError(f"no model: name one with {param('spec')}, such as {example}")
         return listed
     chosen: dict[str, ModelEntry] = {}
     for word in words:
         name, entry = _one(word, listed)
         if name in chosen:
-            raise InputError(f'two models are called "{plain_word(name)}"; give them names: --model NAME=SPEC')
+            mend = param("spec", "NAME=SPEC")
+            raise InputError(f'two models are called "{plain_word(name)}"; give them names: {mend}')
         chosen[name] = entry
     return _named_harmlessly(chosen)
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS, is_picture_file
-from eyetest.errors import short
+from eyetest.errors import param, short
 from eyetest.probes.option_faults import empty_options, lost_options, repeated_options
 from eyetest.probes.pictures import picture_facts
 from eyetest.probes.subject import Subject, names_pictures
@@ -150,7 +150,8 @@ def _without_pictures(items: list[Item]) -> Finding:
         verdict="keep",
         title=title,
         detail="Repeats, copies and pictures that show nothing were not looked for, and `--fix` removes no item. "
-        "Put the pictures where the file names them, or say where they are: `--images DIR`, `--map images=COLUMN`.",
+        "Put the pictures where the file names them, or say where they are: "
+        f"`{param('images', 'DIR')}`, `{param('fields', 'images=COLUMN')}`.",
         numbers={"items": len(items), "naming": naming},
     )
 

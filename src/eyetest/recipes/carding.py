@@ -5,7 +5,7 @@ from pathlib import Path
 
 from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.benchmarks.opening import refuse_one_above
-from eyetest.errors import InputError
+from eyetest.errors import InputError, heading, param
 from eyetest.recipes.refining import ABOUT, BENCHMARK, VERDICTS
 from eyetest.reports.dataset_card import (
     EXPORTS,
@@ -29,9 +29,11 @@ def make_card(
     home, records = home_of(bench)
     refuse_one_above(home if records is None else home / BENCHMARK)
     if records is None and not is_benchmark(home) and to is None:
-        raise InputError(f"{bench} is no benchmark folder, so there is no place for its card; name one with --to")
+        raise InputError(
+            f"{bench} is no benchmark folder, so there is no place for its card; name one with {param('to')}"
+        )
     if to is not None and to.exists() and not to.is_dir():
-        raise InputError(f"--to: {to} is a file; a card goes into a folder")
+        raise InputError(f"{heading('to')}: {to} is a file; a card goes into a folder")
     place = home / BENCHMARK if records else home
     benchmark = open_bench(place)
     target = to or place

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 import polars as pl
 
-from eyetest.errors import InputError, nearest
+from eyetest.errors import InputError, heading, nearest, param
 from eyetest.measures import Results
 from eyetest.measures.blindness import strictest_sights
 from eyetest.measures.results import PROTOCOL
@@ -66,11 +66,13 @@ def seat(
         if not seats or (len(seats) != panel.size and name not in recipe.rescale):
             raise InputError(
                 f"panel {name} has {counted(panel.size, 'seat')}, not {len(seats)}: name its models with "
-                f"--panel {name}=A,B,… or say rescale: {{{name}: proportional}} in the recipe"
+                f"{param('panels', f'{name}=A,B,…')} or say rescale: {{{name}: proportional}} in the recipe"
             )
         found[name] = Seated(name, panel, _seats(seats, models), _seats(out, models))
     if absent:
-        raise InputError(f"--hold-out: {listed(absent)} is on no panel; {nearest(next(iter(absent)), models)}")
+        raise InputError(
+            f"{heading('hold_out')}: {listed(absent)} is on no panel; {nearest(next(iter(absent)), models)}"
+        )
     return found
 
 
@@ -86,7 +88,8 @@ def seated_on_answers(
     for name in named:
         if name in judged:
             raise InputError(
-                f"--panel {name}: recorded answers judge nothing; what a judge would look at goes to people"
+                f"{heading('panels', name)}: recorded answers judge nothing; "
+                f"what a judge would look at goes to people"
             )
     for name, panel in heard.items():
         present = answering(results, panel)
@@ -102,7 +105,9 @@ def check_names(recipe: Recipe, named: Iterable[str]) -> None:
     """Refuse a panel that the recipe does not have."""
     for name in named:
         if name not in recipe.panels:
-            raise InputError(f'--panel: the recipe has no panel "{name}"; it has {", ".join(recipe.panels)}')
+            raise InputError(
+                f'{heading("panels")}: the recipe has no panel "{name}"; it has {", ".join(recipe.panels)}'
+            )
 
 
 def _seats(names: Sequence[str], models: Mapping[str, ModelEntry]) -> tuple[Seat, ...]:

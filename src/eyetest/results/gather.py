@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError, nearest, short
+from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.measures import Results
 from eyetest.measures.results import ITEM_TYPES, TAG
 from eyetest.measures.stats.consensus import recurring
@@ -53,7 +53,8 @@ def results_of(
         if about is not None and name not in items:
             items[name] = items_table(name, about, cluster)
     if not items and cluster not in _NEED_NO_ITEMS:
-        raise InputError(f"--cluster {cluster}: nothing is known of the items; name the benchmark with --bench")
+        mend = f"name the benchmark with {param('bench')}"
+        raise InputError(f"{heading('cluster', cluster)}: nothing is known of the items; {mend}")
     scores = pl.concat(tables)
     if len(set(names)) < len(names):
         _refuse_twice(scores)
@@ -82,7 +83,7 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
             | tags
         )
     if cluster not in CLUSTERS and not any(TAG + cluster in row for row in rows):
-        raise InputError(f"--cluster: no tag {short(cluster)}; {nearest(cluster, CLUSTERS)}")
+        raise InputError(f"{heading('cluster')}: no tag {short(cluster)}; {nearest(cluster, CLUSTERS)}")
     heads = {row["group"] for row in rows} - {None}
     for row, own in zip(rows, recurring(answers).tolist(), strict=True):
         row["kinds"] = own[: row["options"]] if any(own) else None

@@ -14,7 +14,7 @@ import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark, is_benchmark
-from eyetest.errors import InputError, short
+from eyetest.errors import InputError, param, short
 from eyetest.results.mended import MendedBenchmark, about_the_wording, mends_id, read_mends, wording
 from eyetest.results.provenance import Provenance, holds, provenance, read_provenance
 from eyetest.runs import Run
@@ -52,14 +52,16 @@ def _asked(run: Run) -> Benchmark:
     """The benchmark as it was asked."""
     about, kept = run.manifest.benchmark, run.path / BENCHMARK
     if about is None:
-        raise InputError(f"{run.path} does not say what benchmark it is about; name it with --bench")
+        raise InputError(f"{run.path} does not say what benchmark it is about; name it with {param('bench')}")
     if about.path and is_benchmark(Path(about.path)):
         found = Benchmark(Path(about.path))
         if not about.fingerprint or about.fingerprint == found.manifest.fingerprint:
             return found
     if is_benchmark(kept):
         return Benchmark(kept)
-    raise InputError(f'the benchmark "{about.name}" is not at {about.path or "a known place"}; name it with --bench')
+    raise InputError(
+        f'the benchmark "{about.name}" is not at {about.path or "a known place"}; name it with {param("bench")}'
+    )
 
 
 def _refuse_other_questions(run: Run, named: Benchmark) -> None:

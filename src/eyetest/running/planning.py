@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError
+from eyetest.errors import InputError, heading
 from eyetest.models import Call, Model
 from eyetest.prompts import CannotApply, build
 from eyetest.records import Asked, Condition, GreyPicture, Item, Picture, Prompt, Request, Words
@@ -73,7 +73,7 @@ class Plan:
         seed: int = 0,
     ) -> None:
         if trials < 1:
-            raise InputError(f"--trials {trials}: at least one")
+            raise InputError(f"{heading('trials', trials)}: at least one")
         self.benchmark, self.models, self.conditions = benchmark, tuple(models), tuple(conditions)
         self.trials, self.seed = trials, seed
         self._sampling = dict(sampling or {})

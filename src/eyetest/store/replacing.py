@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from eyetest.errors import InputError, short, system_error, system_words
+from eyetest.errors import InputError, param, short, system_error, system_words
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -72,7 +72,7 @@ def refuse_to_lose(target: Path, *, overwrite: bool, ours: Collection[str] | Non
         raise InputError(f"{target} is already there, and it is a {'folder' if target.is_dir() else 'file'}")
     inside = [path.name for path in target.iterdir()] if target.is_dir() else [target.name]
     if inside and not overwrite:
-        raise InputError(f"{target} is already there; choose another place or add --overwrite")
+        raise InputError(f"{target} is already there; choose another place or add {param('overwrite', True)}")
     if foreign := [name for name in inside if ours is not None and name not in ours and not _PARTIAL.match(name)]:
         raise InputError(f"{target} holds {short(foreign[0])}, which eyetest did not write, so it is not replaced")
 

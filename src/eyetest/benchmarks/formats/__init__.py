@@ -7,7 +7,7 @@ from typing import Protocol
 from eyetest.benchmarks.folder import Benchmark
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ReadOptions, Row
-from eyetest.errors import InputError
+from eyetest.errors import InputError, param
 from eyetest.records import Item
 from eyetest.registry import Registry
 
@@ -73,5 +73,6 @@ def recognise(path: Path) -> Format:
         if format_.recognises(path):
             return format_
     raise InputError(
-        f"{path} is no benchmark that eyetest recognises; name its format with --format ({', '.join(FORMATS)})"
+        f"{path} is no benchmark that eyetest recognises; "
+        f"name its format with {param('format')} ({', '.join(FORMATS)})"
     )

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from eyetest.benchmarks.rows.gold import AnswerStyle
 from eyetest.benchmarks.rows.reading import Row
-from eyetest.errors import InputError, short
+from eyetest.errors import InputError, param, short
 
 _SLICE = 64
 METADATA_KEY = b"eyetest"
@@ -82,7 +82,8 @@ class ArrowRows:
             found: list[Any] = values.to_pylist()
         except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
             why = str(error).splitlines()[0]
-            raise InputError(f"{part.name}: {name} cannot be read ({why}); leave it out with --drop {name}") from None
+            mend = f"leave it out with {param('drop', name)}"
+            raise InputError(f"{part.name}: {name} cannot be read ({why}); {mend}") from None
         if labels := self._labels.get(name):
             return [labels[v] if isinstance(v, int) and 0 <= v < len(labels) else v for v in found]
         if pa.types.is_floating(values.type):

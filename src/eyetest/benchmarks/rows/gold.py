@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, get_args
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, param
 
 AnswerStyle = Literal["letter", "text", "index", "number"]
 ANSWER_STYLES: tuple[AnswerStyle, ...] = get_args(AnswerStyle)
@@ -87,6 +87,6 @@ def choose_style(sample: Iterable[tuple[Any, Options]], where: str) -> AnswerSty
         if readings[style] != readings[fitting[0]]:
             raise InputError(
                 f"{where}: answers can be read as {fitting[0]} or as {style}, with different results; "
-                f"say which with --answers {fitting[0]} or --answers {style}"
+                f"say which with {param('answers', fitting[0])} or {param('answers', style)}"
             )
     return fitting[0]

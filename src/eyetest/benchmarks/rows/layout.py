@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks.rows.gold import AnswerStyle
-from eyetest.errors import InputError, nearest
+from eyetest.errors import InputError, heading, nearest, param
 
 KNOWN_COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("id", "index", "question_id", "qid", "pid"),
@@ -115,10 +115,10 @@ def parse_map(pairs: Iterable[str]) -> dict[str, str]:
     for pair in (part for text in pairs for part in text.split(",")):
         field, equals, column = pair.partition("=")
         if not (equals and field and column):
-            raise InputError(f'--map takes FIELD=COLUMN pairs, such as question=prompt; found "{pair}"')
+            raise InputError(f'{param("fields")} takes FIELD=COLUMN pairs, such as question=prompt; found "{pair}"')
         field = {"image": "images"}.get(field.strip(), field.strip())
         if field not in KNOWN_COLUMNS:
-            raise InputError(f'--map: no field "{field}"; {nearest(field, KNOWN_COLUMNS)}')
+            raise InputError(f'{heading("fields")}: no field "{field}"; {nearest(field, KNOWN_COLUMNS)}')
         fields[field] = column.strip()
     return fields
 
@@ -127,12 +127,12 @@ def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> La
     """Which column holds what, by the user's word first and by known names otherwise."""
     for name in options.drop:
         if name not in columns:
-            raise InputError(f'{where}: --drop: no column "{name}"; {nearest(name, columns)}')
+            raise InputError(f'{where}: {heading("drop")}: no column "{name}"; {nearest(name, columns)}')
     found: dict[str, Any] = {field: _find(field, columns, options, where) for field in KNOWN_COLUMNS}
     if not found["question"]:
         raise InputError(
             f"{where}: no column for the question among {_listed(columns)}; "
-            "name it with --map question=COLUMN (and likewise id, images, options, answer)"
+            f"name it with {param('fields', 'question=COLUMN')} (and likewise id, images, options, answer)"
         )
     if "answer" in options.fields and "answer_letter" not in options.fields:
         found["answer_letter"] = ""
@@ -148,11 +148,12 @@ def _find(field: str, columns: Sequence[str], options: ReadOptions, where: str) 
     if field in options.fields:
         if "+" in options.fields[field] and field not in _SEVERAL_COLUMNS:
             raise InputError(
-                f"{where}: --map {field}: only {' and '.join(_SEVERAL_COLUMNS)} may have several columns"
+                f"{where}: {heading('fields', field)}: only {' and '.join(_SEVERAL_COLUMNS)} may have several columns"
             )
         for column in split_columns(options.fields[field]):
             if column not in columns:
-                raise InputError(f'{where}: --map {field}: no column "{column}"; {nearest(column, columns)}')
+                known = nearest(column, columns)
+                raise InputError(f'{where}: {heading("fields", field)}: no column "{column}"; {known}')
         return options.fields[field]
     taken = {column for value in options.fields.values() for column in split_columns(value)} | set(options.drop)
     return next((name for name in KNOWN_COLUMNS[field] if name in columns and name not in taken), "")

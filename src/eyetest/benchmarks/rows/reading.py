@@ -26,7 +26,7 @@ from eyetest.benchmarks.rows.offering import (
     without_mark,
 )
 from eyetest.benchmarks.rows.pictures import PictureLoader, holds_pictures
-from eyetest.errors import ImageError, InputError, ItemError, MissingImage, short
+from eyetest.errors import ImageError, InputError, ItemError, MissingImage, param, short
 from eyetest.records import Choice, ImageRef, Item, Lineage, Turn, letter
 from eyetest.tabular.literals import parse_list
 
@@ -259,7 +259,8 @@ def _tags(layout: Layout, row: Row) -> dict[str, Any]:
     tags = {c: v for c in layout.tag_columns if (v := values.get(c)) is not None}
     for column, value in tags.items():
         if found := _unfit(value):
-            raise ItemError(row.where, column, found, f"text or numbers (leave the column out with --drop {column})")
+            mend = f"leave the column out with {param('drop', column)}"
+            raise ItemError(row.where, column, found, f"text or numbers ({mend})")
     held = values.get(layout.tags) if layout.tags else None
     if isinstance(held, bytes):
         raise ItemError(row.where, layout.tags, short(held), "UTF-8 text")

@@ -11,7 +11,7 @@ import msgspec
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import CROISSANT, ITEMS, README, SAID
 from eyetest.benchmarks.signing import is_as_written, signed
-from eyetest.errors import InputError
+from eyetest.errors import InputError, param
 from eyetest.reports.dataset_card.croissant import croissant
 from eyetest.reports.dataset_card.front_matter import front_matter
 from eyetest.reports.dataset_card.known import Known, survey
@@ -77,6 +77,6 @@ def refuse_edited(to: Path) -> None:
     there = [name for name in (README, CROISSANT) if (to / name).exists()]
     if there and not is_as_written(to / README):
         raise InputError(
-            f"{to / there[0]} was written or changed by a person; say it in {SAID} (--set) instead, "
-            f"or add --overwrite"
+            f"{to / there[0]} was written or changed by a person; say it in {SAID} ({param('said')}) instead, "
+            f"or add {param('overwrite', True)}"
         )

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from eyetest.errors import InputError, nearest, short
+from eyetest.errors import InputError, heading, nearest, short
 from eyetest.reports.dataset_card.practices import check_practices
 from eyetest.store.handwritten import convert, read_yaml
 from eyetest.store.replacing import replacing_file
@@ -62,17 +62,17 @@ def with_settings(said: Said, words: Sequence[str]) -> Said:
         key, equals, value = word.partition("=")
         name, _, inner = key.strip().partition(".")
         if not equals:
-            raise InputError(f"--set: found {short(word)}, expected KEY=VALUE")
+            raise InputError(f"{heading('said')}: found {short(word)}, expected KEY=VALUE")
         if name not in Said.__struct_fields__:
-            raise InputError(f'--set: no "{name}"; {nearest(name, Said.__struct_fields__)}')
+            raise InputError(f'{heading("said")}: no "{name}"; {nearest(name, Said.__struct_fields__)}')
         kind = type(getattr(Said(), name))
         if (kind is dict) != bool(inner):
-            raise InputError(f"--set {key}: expected {name + '.NAME' if kind is dict else name}=VALUE")
+            raise InputError(f"{heading('said', key)}: expected {name + '.NAME' if kind is dict else name}=VALUE")
         place, last = (content.setdefault(name, {}), inner) if inner else (content, name)
         place.pop(last, None)
         if value.strip():
             place[last] = _value(name, kind, value.strip())
-    return _checked(content, "--set")
+    return _checked(content, heading("said"))
 
 
 def _checked(content: Any, where: str) -> Said:
@@ -84,6 +84,6 @@ def _checked(content: Any, where: str) -> Said:
 def _value(name: str, kind: type, text: str) -> Any:
     if name == "practices":
         if text not in _ANSWERS:
-            raise InputError(f"--set practices: found {short(text)}, expected yes or no")
+            raise InputError(f"{heading('said', 'practices')}: found {short(text)}, expected yes or no")
         return _ANSWERS[text]
     return [part.strip() for part in text.split(",") if part.strip()] if kind is tuple else text

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from eyetest.errors import InputError, short
+from eyetest.errors import InputError, param, short
 from eyetest.records import Answer, Asked, ModelEntry, RunBenchmark, RunStep, columns
 from eyetest.runs.folder import RunWriter
 from eyetest.runs.importing.conditions import Unmapped, suggestion, told
@@ -186,7 +186,7 @@ class _Reading:
         looks = "columns look like conditions and are" if len(found) > 1 else "column looks like a condition and is"
         return (
             f"{len(found)} {looks} not mapped: {told(found)}. What differs only there came in as one condition; "
-            f"map it, such as {listed(mends)}, or keep to some rows with --where"
+            f"map it, such as {listed(mends)}, or keep to some rows with {param('where')}"
         )
 
     def _told_apart(self, first: Place) -> str:
@@ -200,9 +200,10 @@ class _Reading:
                 rows[place] = row
         found = unmapped.telling_apart(rows[first], rows[self._place])
         if not found:
-            return "map what tells them apart, or add --number-trials"
+            return f"map what tells them apart, or add {param('number_trials', True)}"
         mends = [suggestion(name, values, self._models_column) for name, values in found.items()]
-        return f"they differ in {told(dict(islice(found.items(), 3)))}: say {mends[0]}, or add --number-trials"
+        mend = f"say {mends[0]}, or add {param('number_trials', True)}"
+        return f"they differ in {told(dict(islice(found.items(), 3)))}: {mend}"
 
     @property
     def _models_column(self) -> str | None:
@@ -238,7 +239,7 @@ def _differs(source: Source, to: Path, merge: Merge, place: Place) -> str:
     others = f" ({merge.replaced:,} such rows)" if merge.replaced > 1 else ""
     return (
         f"{source.name} {at(place)}: {to} holds another answer to this already{others}; "
-        "add --overwrite to replace what it holds, or choose another run"
+        f"add {param('overwrite', True)} to replace what it holds, or choose another run"
     )
 
 
@@ -247,5 +248,5 @@ def _nothing(source: Source, brought: Brought) -> str:
         names = ", ".join(short(name) for name in list(brought.unknown)[:3])
         return f"{source.path}: none of its items is in the benchmark; the first are {names}"
     if brought.left_out:
-        return f"{source.path}: all {brought.left_out:,} rows were left out by --where or --map-values"
+        return f"{source.path}: all {brought.left_out:,} rows were left out by {param('where')} or {param('values')}"
     return f"{source.path} holds no answers"

@@ -7,10 +7,9 @@ is named when they are refused.
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from shlex import quote
 from typing import Any
 
-from eyetest.errors import InputError, short
+from eyetest.errors import InputError, param, short
 from eyetest.runs.importing.values import WORDS, plain
 from eyetest.tabular.files import Row
 from eyetest.wording import listed
@@ -80,15 +79,15 @@ def suggestion(name: str, values: Collection[str], model: str | None) -> str:
     """What a user may say of a column; ``model`` is the column that names the models, if one does."""
     field = _field(name)
     if field == "order" or (field in ("template", "trial") and all(value.isdigit() for value in values)):
-        return f"--map {quote(f'{field}={name}')}"
+        return param("columns", f"{field}={name}")
     if field in WORDS and all(value in WORDS[field] for value in values):
-        return f"--map {quote(f'{field}={name}')}"
+        return param("columns", f"{field}={name}")
     if field in WORDS:
         theirs = next((value for value in values if value not in WORDS[field]), "")
-        return f"--map-values {quote(f'{field}={name}:{theirs[:40]}>OURS,…')}"
+        return param("values", f"{field}={name}:{theirs[:40]}>OURS,…")
     if model:
-        return f"--map {quote(f'model={model}+{name}')}"
-    return f"--where {quote(f'{name}={next(iter(values), str())[:40]}')}"
+        return param("columns", f"model={model}+{name}")
+    return param("where", f"{name}={next(iter(values), '')[:40]}")
 
 
 def _word(value: Any) -> str | None:

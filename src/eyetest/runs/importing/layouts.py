@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from eyetest.errors import InputError, nearest, short
+from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.runs.importing.source import Source
 from eyetest.runs.importing.values import plain, score
 from eyetest.tabular.files import Numbered, Row
@@ -51,7 +51,8 @@ def _lmms_eval(row: Row, item_at: ItemAt | None, *, judged: bool) -> Iterator[Ro
     known = row | {"item": item_at(position) if item_at else str(position)}
     if any(isinstance(part, int | float) for part in said):
         if not judged:
-            raise InputError("resps: found likelihoods, expected texts; name the metric to take: --map given=METRIC")
+            mend = f"name the metric to take: {param('columns', 'given=METRIC')}"
+            raise InputError(f"resps: found likelihoods, expected texts; {mend}")
         yield {"method": "likelihood"} | known | {"text": None}
     elif len(said) < 2 or "trial" in row:
         yield known | {"text": said[0] if said else None}
@@ -101,14 +102,14 @@ def _pattern(header: str) -> re.Pattern[str]:
     try:
         pattern = re.compile(header)
     except re.error as error:
-        raise InputError(f"--header: {short(header)} is no pattern: {error}") from None
+        raise InputError(f"{heading('header')}: {short(header)} is no pattern: {error}") from None
     if not pattern.groupindex:
-        raise InputError("--header needs named groups, such as (?P<model>[^|]+)")
+        raise InputError(f"{param('header')} needs named groups, such as (?P<model>[^|]+)")
     return pattern
 
 
 def _parse(pattern: re.Pattern[str], column: str) -> Row:
     found = pattern.fullmatch(column)
     if found is None:
-        raise InputError(f"--header: the column {short(column)} does not fit the pattern")
+        raise InputError(f"{heading('header')}: the column {short(column)} does not fit the pattern")
     return {name: value or "" for name, value in found.groupdict().items()}

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from eyetest.errors import InputError, nearest, short
+from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.records import Answer
 from eyetest.runs.importing.orders import read_shown
 from eyetest.runs.importing.values import FIELDS, WORDS, assemble, is_absent, own_order, plain, typed
@@ -51,12 +51,13 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
         has = {*known, *self.columns, *self.constants}
         for field in ("item", "model"):
             if field not in has:
-                mend = "--model NAME, or --map model=COLUMN" if field == "model" else "--map item=COLUMN"
+                mend = f"{param('model', 'NAME')}, or " if field == "model" else ""
+                mend += param("columns", f"{field}=COLUMN")
                 raise InputError(f"no column for the {field} among {_listed(known)}; say {mend}")
         if not has & {"text", "given"}:
             raise InputError(
-                f"no column for the text of an answer among {_listed(known)}; say --map text=COLUMN, "
-                "or --map given=COLUMN where there is only a verdict"
+                f"no column for the text of an answer among {_listed(known)}; say {param('columns', 'text=COLUMN')}, "
+                f"or {param('columns', 'given=COLUMN')} where there is only a verdict"
             )
 
 
@@ -158,21 +159,23 @@ def parse_field_map(
 ) -> FieldMap:
     """The user's words, checked."""
     found: dict[str, tuple[str, ...]] = {}
-    for field, column in _pairs(pairs, "--map", "item=item_id"):
-        _once(found, field, tuple(column.split("+")), "--map")
+    for field, column in _pairs(pairs, "columns", "item=item_id"):
+        _once(found, field, tuple(column.split("+")), "columns")
     renamed: dict[str, dict[str, str]] = {}
     for text in values:
         field, column, renames = _renames(text)
         if column:
-            _once(found, field, (column,), "--map-values")
+            _once(found, field, (column,), "values")
         renamed.setdefault(field, {}).update(renames)
     fixed: dict[str, str] = {}
-    for field, value in _pairs(constants, "--set", "sight=blind"):
+    for field, value in _pairs(constants, "constants", "sight=blind"):
         if field in found:
-            raise InputError(f"--set {field}: {field} is mapped to a column as well; say one of the two")
-        _once(fixed, field, _allowed(field, value, "--set"), "--set")
+            raise InputError(
+                f"{heading('constants', field)}: {field} is mapped to a column as well; say one of the two"
+            )
+        _once(fixed, field, _allowed(field, value, "constants"), "constants")
     filters: dict[str, tuple[str, ...]] = {}
-    for column, value in _pairs(only, "--where", "setting=zero-shot", ours=False):
+    for column, value in _pairs(only, "where", "setting=zero-shot", ours=False):
         filters[column] = (*filters.get(column, ()), value)
     return FieldMap(columns=found, values=renamed, constants=fixed, only=filters)
 
@@ -182,8 +185,8 @@ def _renames(text: str) -> tuple[str, str, dict[str, str]]:
     field, equals, rest = text.partition("=")
     field = field.strip()
     if not equals or ">" not in rest:
-        raise InputError(f'--map-values takes FIELD=VALUE>OURS,…, such as sight=text>blind; found "{text}"')
-    _known_field(field, "--map-values")
+        raise InputError(f'{param("values")} takes FIELD=VALUE>OURS,…, such as sight=text>blind; found "{text}"')
+    _known_field(field, "values")
     column, colon, after = rest.partition(":")
     if not colon or ">" in column:
         column, after = "", rest
@@ -191,39 +194,39 @@ def _renames(text: str) -> tuple[str, str, dict[str, str]]:
     for pair in after.split(","):
         theirs, arrow, ours = (part.strip() for part in pair.rpartition(">"))
         if not arrow:
-            raise InputError(f'--map-values {field}: "{pair}" has no >; write VALUE>OURS')
-        renames[theirs] = _allowed(field, ours, "--map-values") if ours else ""
+            raise InputError(f'{heading("values", field)}: "{pair}" has no >; write VALUE>OURS')
+        renames[theirs] = _allowed(field, ours, "values") if ours else ""
     return field, column.strip(), renames
 
 
-def _pairs(texts: Iterable[str], option: str, example: str, *, ours: bool = True) -> Iterator[tuple[str, str]]:
+def _pairs(texts: Iterable[str], parameter: str, example: str, *, ours: bool = True) -> Iterator[tuple[str, str]]:
     for pair in (part for text in texts for part in text.split(",")):
         name, equals, value = pair.partition("=")
         name = name.strip()
         if not equals or not name:
-            raise InputError(f'{option} takes NAME=VALUE pairs, such as {example}; found "{pair}"')
+            raise InputError(f'{param(parameter)} takes NAME=VALUE pairs, such as {example}; found "{pair}"')
         if ours:
-            _known_field(name, option)
+            _known_field(name, parameter)
         yield name, value.strip()
 
 
-def _once(found: dict[str, Any], field: str, value: Any, option: str) -> None:
+def _once(found: dict[str, Any], field: str, value: Any, parameter: str) -> None:
     if found.get(field, value) != value:
-        raise InputError(f"{option}: {field} is said twice, differently")
+        raise InputError(f"{heading(parameter)}: {field} is said twice, differently")
     found[field] = value
 
 
-def _allowed(field: str, word: str, option: str) -> str:
+def _allowed(field: str, word: str, parameter: str) -> str:
     if field == "order":
         read_shown(word, None)
     if field in WORDS and word not in WORDS[field]:
-        raise InputError(f'{option} {field}: no {field} "{word}"; {nearest(word, WORDS[field])}')
+        raise InputError(f'{heading(parameter, field)}: no {field} "{word}"; {nearest(word, WORDS[field])}')
     return word
 
 
-def _known_field(field: str, option: str) -> None:
+def _known_field(field: str, parameter: str) -> None:
     if field not in FIELDS:
-        raise InputError(f'{option}: no field "{field}"; {nearest(field, FIELDS)}')
+        raise InputError(f'{heading(parameter)}: no field "{field}"; {nearest(field, FIELDS)}')
 
 
 def _nearest(name: str, known: list[str]) -> str:

@@ -6,10 +6,9 @@ letter mean another option than the model meant.
 
 import json
 from collections.abc import Sequence
-from shlex import quote
 from typing import Any
 
-from eyetest.errors import InputError, short
+from eyetest.errors import InputError, param, short
 from eyetest.records import order_shown, read_order
 from eyetest.records.order import read_positions
 
@@ -80,12 +79,12 @@ def _folded(text: str) -> str:
 def _not_understood(value: Any, parts: list[Any] | None, options: Sequence[str] | None) -> str:
     found = f"order: found {short(value)}, which does not say what was shown"
     if parts and options is None:
-        return f"{found}; where it lists the options' texts, name the benchmark with --bench"
+        return f"{found}; where it lists the options' texts, name the benchmark with {param('bench')}"
     if parts:
         return f"{found}: these are not the {len(options or ())} options of the item"
     word = " ".join(_words(value).split())[:20]
     return (
         f"{found}; expected original, reversed, or the options as shown (BADC or 1,0,3,2). "
-        f"Say --map-values {quote(f'order={word}>reversed')}, or '>seed 1' where eyetest drew it, or "
-        "--set order=original if the column means something else"
+        f"Say {param('values', f'order={word}>reversed')}, or '>seed 1' where eyetest drew it, or "
+        f"{param('constants', 'order=original')} if the column means something else"
     )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, heading
 from eyetest.runs.importing.mapping import FieldMap
 
 
@@ -30,7 +30,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
         """The column that names the rows of a matrix, where the user says which."""
         names = self.fields.columns.get(self.matrix, ())
         if len(names) > 1:
-            raise InputError(f"--map {self.matrix}: the rows of a matrix are named by one column")
+            raise InputError(f"{heading('columns', self.matrix)}: the rows of a matrix are named by one column")
         return names[0] if names else None
 
     @property

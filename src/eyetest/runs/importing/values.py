@@ -5,7 +5,7 @@ from typing import Any, get_args, get_origin
 
 import msgspec
 
-from eyetest.errors import InputError, short
+from eyetest.errors import InputError, param, short
 from eyetest.records import Answer, columns
 from eyetest.runs.importing.failures import is_failure_notice
 from eyetest.runs.importing.orders import read_shown
@@ -131,7 +131,7 @@ def _whole(field: str) -> Callable[[Any], int]:
         if not 0 <= number <= _LARGEST:
             raise InputError(
                 f"{field}: found {short(value)}, expected a whole number from 0; "
-                f"if the column means something else, say --set {field}=0"
+                f"if the column means something else, say {param('constants', f'{field}=0')}"
             )
         return number
 
@@ -155,7 +155,7 @@ def _word(field: str) -> Callable[[Any], str]:
         if found not in WORDS[field]:
             raise InputError(
                 f"{field}: found {short(found)}, expected one of {', '.join(WORDS[field])}; "
-                f"rename it with --map-values '{field}={found[:40]}>{WORDS[field][0]}'"
+                f"rename it with {param('values', f'{field}={found[:40]}>{WORDS[field][0]}')}"
             )
         return found
 

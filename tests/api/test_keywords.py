@@ -6,26 +6,23 @@ from pathlib import Path
 import pytest
 
 import eyetest as et
-from eyetest.api.speaking import in_python
+from eyetest.errors import heading, param
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("name", "value", "mentioned", "headed"),
     [
-        ("--where: found 'x', expected COLUMN=VALUE", "where: found 'x', expected COLUMN=VALUE"),
-        ("--where core='x': nothing is left", "where core='x': nothing is left"),
-        ("leave out --by, or keep to some with --where", "leave out by=, or keep to some with where="),
-        ("--set at-least: found 'x', expected a number", "at-least: found 'x', expected a number"),
-        ("name the tag of tasks with --set task=TAG", "name the tag of tasks with task=TAG"),
-        ("choose another place or add --overwrite", "choose another place or add overwrite=True"),
-        ("--panel x=A,B: too few", "panels x=A,B: too few"),
-        ("--hold-out: nobody", "hold_out: nobody"),
-        ("run eyetest score R --rules mmmu", "run eyetest score R --rules mmmu"),
-        ("a -- b, 3 --- 4", "a -- b, 3 --- 4"),
+        ("where", None, "where=", "where"),
+        ("where", "metric=given", 'where="metric=given"', "where metric=given"),
+        ("overwrite", True, "overwrite=True", "overwrite"),
+        ("own", "at-least", "at_least=", "at_least"),
+        ("own", "task=TAG", 'task="TAG"', "task TAG"),
+        ("panels", "x=A,B", 'panels={"x": "A,B"}', "panels x=A,B"),
+        ("spec", "NAME=SPEC", 'models={"NAME": "SPEC"}', "models NAME=SPEC"),
     ],
 )
-def test_options_become_keywords(words: str, expected: str) -> None:
-    assert in_python(words) == expected
+def test_parameters_are_keywords(name: str, value: str | bool | None, mentioned: str, headed: str) -> None:
+    assert (param(name, value), heading(name, value)) == (mentioned, headed)
 
 
 def test_no_error_speaks_of_an_option(here: Path) -> None:

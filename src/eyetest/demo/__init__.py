@@ -1,0 +1,1 @@
+"""The drawn world put to the test, and its page."""

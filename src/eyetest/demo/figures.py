@@ -4,9 +4,9 @@ import altair as alt
 import polars as pl
 from altair.typing import ChartType
 
+from eyetest.demo.story import WorldStory
 from eyetest.pages import palette
 from eyetest.pages.plots import POINTS, across, dashed, intervals, layered, rows, step, values
-from eyetest.demo.story import WorldStory
 
 _WIDTH, _HALF, _HIGH = 620, 290, 270
 _FOUND = {"found": palette.SIGHTED, "missed": palette.VERDICTS["drop"]}

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 
-from eyetest.records import Item, Verdict
+from eyetest.demo.story import WorldStory
 from eyetest.pages.album import Album
 from eyetest.pages.item_view import Shown, lot, show_item
-from eyetest.reports.gallery import Fallen, replies_to
 from eyetest.pages.texts import clip
-from eyetest.demo.story import WorldStory
+from eyetest.records import Item, Verdict
+from eyetest.reports.gallery import Fallen, replies_to
 from eyetest.world import FLAWS, Truth
 from eyetest.world.grading import looks_for
 

@@ -7,18 +7,18 @@ from typing import Any
 from altair.typing import ChartType
 from markupsafe import Markup
 
+from eyetest.demo import figures as world_figures
+from eyetest.demo.gallery import exhibits
+from eyetest.demo.story import Cell, Column, WorldStory
 from eyetest.measures.stats.correlation import Correlation
 from eyetest.measures.stats.intervals import Estimate
 from eyetest.models.embedded import cards
-from eyetest.probes.subject import percent
 from eyetest.pages import palette
-from eyetest.demo import figures as world_figures
 from eyetest.pages.album import Album
 from eyetest.pages.charts import as_svg, for_page
 from eyetest.pages.page import write_page
 from eyetest.pages.plots import dressed
-from eyetest.demo.gallery import exhibits
-from eyetest.demo.story import Cell, Column, WorldStory
+from eyetest.probes.subject import percent
 from eyetest.version import __version__
 from eyetest.wording import counted
 from eyetest.world import FLAWS

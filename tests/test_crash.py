@@ -13,8 +13,8 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, export_benchmark, import_benchmark
 from eyetest.store.replacing import replacing_folder
-from eyetest.world import draw_benchmark
 from tests.strategies import write
+from tests.support.drawn import draw_benchmark
 
 IMPORT = "from eyetest.cli import main; main()"
 

@@ -14,8 +14,8 @@ import eyetest as et
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, export_benchmark, import_benchmark, open_benchmark
 from eyetest.benchmarks.opening import cache_root
 from eyetest.errors import ImageError, InputError
-from eyetest.world import draw_benchmark
 from tests.conftest import png
+from tests.support.drawn import draw_benchmark
 
 
 def jsonl(path: Path, *ids: str, **fields: object) -> Path:

@@ -8,10 +8,11 @@ import pytest
 
 from eyetest.benchmarks import Benchmark
 from eyetest.records import Verdict, columns
-from eyetest.world import draw_benchmark, spoil_benchmark
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
+from tests.support.drawn import draw_benchmark
+from tests.support.spoilt import spoil_benchmark
 from tests.test_bad_input import run
 
 QUICK = [word for name in ("malformed", "positions", "duplicate-items", "named-answer") for word in ("--probe", name)]

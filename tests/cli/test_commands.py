@@ -10,7 +10,7 @@ import pytest
 from eyetest import __version__
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark
 from eyetest.records import Item, Manifest
-from eyetest.world import draw_benchmark
+from tests.support.drawn import draw_benchmark
 from tests.test_bad_input import run
 
 

@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from eyetest.benchmarks import Benchmark, export_benchmark
-from eyetest.world import draw_benchmark
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
+from tests.support.drawn import draw_benchmark
 
 ITEMS = 24
 

@@ -18,13 +18,13 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark
 from eyetest.cli import main
 from eyetest.records import Choice, Item, Manifest
 from eyetest.reports import FIGURES
-from eyetest.world import draw_benchmark
 from tests.cli.test_docs import commands
 from tests.conftest import ROOT, png
 from tests.reports.conftest import browse as browse
 from tests.reports.pages import HOSTILE, Browse, Tags
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
+from tests.support.drawn import draw_benchmark
 
 MODELS = """
 base: {spec: "scripted:right=0.3,blind=0.3,seed=9"}

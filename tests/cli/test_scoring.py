@@ -16,11 +16,11 @@ from eyetest.records import Asked, Item, Manifest, Response, Score, columns
 from eyetest.results.scores import read_scores
 from eyetest.runs import Run, read_responses
 from eyetest.scoring import RULE_SETS
-from eyetest.world import draw_benchmark
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
 from tests.scoring.test_table import CAPTIONS, SAID, animals, make_bench, make_run, request
+from tests.support.drawn import draw_benchmark
 
 REFUSAL = "I'm sorry, but I cannot see an image."
 HOSTILE = "\x1b[2J\x1b]0;title\x07[bold]A[/bold]\x9b5m\u202e [link=file:///x]B[/link] \x00\r\n\x7f🐟"

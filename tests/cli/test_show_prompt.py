@@ -11,8 +11,8 @@ from eyetest.cli.conditions import conditions, one_condition
 from eyetest.errors import InputError
 from eyetest.prompts import build
 from eyetest.records import Choice, Condition, Item, Manifest, Prompt
-from eyetest.world import draw_benchmark
 from tests.conftest import ROOT, png
+from tests.support.drawn import draw_benchmark
 from tests.test_bad_input import run
 
 
@@ -29,7 +29,7 @@ def test_what_would_be_sent(folder: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     sent, not_sent = done.stdout.split("── not sent")
-    assert re.search(r"^  \[picture 1: 320 × 320 png, 4 KB, sha [0-9a-f]{12}\]\n  How many", sent, re.MULTILINE)
+    assert re.search(r"^  \[picture 1: 320 × 320 png, \d+ KB, sha [0-9a-f]{12}\]\n  How many", sent, re.MULTILINE)
     assert "\n  1. " in sent
     assert sent.rstrip().endswith("begun for the model\n  The right option is (")
     assert "✔" not in sent

@@ -13,8 +13,8 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter, import_benchmark
 from eyetest.probes.duplicate_images import PROBE
 from eyetest.probes.subject import Subject, load_thresholds
 from eyetest.records import Finding, Item, Manifest
-from eyetest.world import draw_benchmark
 from tests.probes.test_pictures import chart, encoded
+from tests.support.drawn import draw_benchmark
 
 CHART = chart([30, 80, 55, 95, 10, 60], "Visitors by year")
 COPY = encoded(CHART.crop((20, 10, 620, 465)), "JPEG", quality=70)

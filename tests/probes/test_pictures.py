@@ -11,7 +11,7 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.probes.pictures import distinct_pictures, in_parallel, likeness, open_small, picture_facts
 from eyetest.probes.subject import Subject
 from eyetest.records import Item, Manifest
-from eyetest.world import draw_benchmark
+from tests.support.drawn import draw_benchmark
 
 
 def chart(values: list[int], title: str) -> Image.Image:

@@ -18,9 +18,9 @@ from eyetest.probes.audit import Audit, hold
 from eyetest.records import Choice, Finding, Item, Manifest, Turn
 from eyetest.reports import audit_page, write_audit_page
 from eyetest.reports.finding_figures import figures
-from eyetest.world import draw_benchmark
 from tests.conftest import png
 from tests.reports.pages import HOSTILE, Browse, Tags
+from tests.support.drawn import draw_benchmark
 
 
 def audit_of(benchmark: Benchmark, *findings: Finding, **rest: Any) -> Audit:

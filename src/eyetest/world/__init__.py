@@ -2,11 +2,9 @@
 
 from eyetest.world.building import new_world
 from eyetest.world.calibration import auroc, calibrations
-from eyetest.world.drawn import draw_benchmark
 from eyetest.world.flaws import FLAWS, Rates, load_rates
 from eyetest.world.grading import Found, Grade, grade, read_verdicts
 from eyetest.world.ranking import Rankings, rankings
-from eyetest.world.spoilt import spoil_benchmark
 from eyetest.world.truth import Truth, read_truth
 
 __all__ = [
@@ -18,12 +16,10 @@ __all__ = [
     "Truth",
     "auroc",
     "calibrations",
-    "draw_benchmark",
     "grade",
     "load_rates",
     "new_world",
     "rankings",
     "read_truth",
     "read_verdicts",
-    "spoil_benchmark",
 ]

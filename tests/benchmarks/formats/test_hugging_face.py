@@ -18,8 +18,8 @@ from eyetest.benchmarks import Import, ReadOptions, export_benchmark, import_ben
 from eyetest.benchmarks.formats.support import lmms_eval_task
 from eyetest.errors import InputError, ItemError
 from eyetest.records import Choice
-from eyetest.world import draw_benchmark
 from tests.conftest import png
+from tests.support.drawn import draw_benchmark
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import export_benchmark
-from eyetest.world import draw_benchmark
 from tests.conftest import ROOT
+from tests.support.drawn import draw_benchmark
 
 LOAD = """
 import json, sys

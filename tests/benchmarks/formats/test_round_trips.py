@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from eyetest.benchmarks import FORMATS, export_benchmark, import_benchmark
 from eyetest.benchmarks.rows.inline import join_options
-from eyetest.world import draw_benchmark
 from tests.strategies import benchmarks, content, full_words, write
+from tests.support.drawn import draw_benchmark
 
 NAMES = {"vlmevalkit": "b.tsv", "parquet": "b.parquet", "mmmu": "b.parquet", "mmstar": "b.parquet"}
 Drawn = list[tuple[str, dict[str, Any], list[int]]]

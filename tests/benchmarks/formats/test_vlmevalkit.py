@@ -24,9 +24,9 @@ from eyetest.benchmarks import (
 )
 from eyetest.errors import ExportError, InputError, ItemError
 from eyetest.records import Choice, Item, Manifest
-from eyetest.world import draw_benchmark
 from tests.conftest import png
 from tests.strategies import full_words, picture, write
+from tests.support.drawn import draw_benchmark
 
 csv.field_size_limit(10**8)
 Table = list[dict[str, str]]

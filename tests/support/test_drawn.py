@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from eyetest.records import problems
-from eyetest.world import draw_benchmark
+from tests.support.drawn import draw_benchmark
 
 
 def test_the_same_seed_draws_the_same_pixels(tmp_path: Path) -> None:

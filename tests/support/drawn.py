@@ -1,32 +1,22 @@
-"""A small benchmark drawn by code: shapes, bars, clocks and signs, with questions whose answers are certain.
+"""A small benchmark with every kind of item that eyetest holds, drawn with the scenes of the real world.
 
-It shows every kind of item that eyetest holds: choice and text, one picture and several, pictures as options, hints,
-dialogue, two to ten options. The same seed gives the same pixels.
+Choice and text, one picture and several, pictures as options, hints, dialogue, two to ten options; the answers are
+certain, and the same seed gives the same pixels.
 """
 
-import io
-import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from PIL import Image as Pillow
-from PIL import ImageDraw, ImageFont
-
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Lineage, Manifest, Turn
+from eyetest.world.canvas import COLOURS, PAPERS, Canvas, png
+from eyetest.world.scenes import charts, clocks, signs, things
+from eyetest.world.shapes import scattered
 
 _SIZE = 320
-_COLOURS = {
-    "red": "#d1495b",
-    "orange": "#edae49",
-    "green": "#3c9d6b",
-    "blue": "#2f6fab",
-    "purple": "#7b4f9e",
-    "black": "#2b2b2b",
-}
-_SPECKLES = ("#e4d8c0", "#d9cbb0", "#efe6d3")
+_COLOURS = ("red", "orange", "green", "blue", "purple", "black")
 _SHAPES = ("circle", "square", "triangle", "star")
 _WORDS = ("HARBOUR", "MEADOW", "LANTERN", "ORCHARD", "VIOLET", "GRANITE", "SPARROW", "COMPASS")
 _WAYS = ("ROAD", "LANE", "SQUARE", "STREET", "HILL")
@@ -39,7 +29,7 @@ class Draft(NamedTuple):
 
     task: str
     question: str
-    pictures: list[Pillow.Image]
+    pictures: list[bytes]
     choices: list[Choice]
     references: tuple[str, ...] = ()
     hint: str = ""
@@ -58,7 +48,7 @@ def draw_benchmark(to: Path, *, items: int = 48, seed: int = 0, overwrite: bool 
     )
     with BenchmarkWriter(to, manifest, overwrite=overwrite) as writer:
         for number, draft in enumerate(_drafts(items, seed)):
-            images = tuple(writer.images.put(_png(picture)) for picture in draft.pictures)
+            images = tuple(writer.images.put(picture) for picture in draft.pictures)
             writer.add(
                 Item(
                     id=str(number),
@@ -124,7 +114,7 @@ def _bars(rng: random.Random) -> Draft:
     return Draft(
         "chart",
         "Which place has the highest value?",
-        [_chart(values)],
+        [_chart(values, rng)],
         [Choice(place, place == tallest) for place in values],
         hint="The height of a bar shows the value of a place.",
         description="\n".join(f"{place},{value}" for place, value in values.items()),
@@ -141,14 +131,14 @@ def _clock(rng: random.Random) -> Draft:
 
 def _sign(rng: random.Random) -> Draft:
     text = f"{rng.choice(_WORDS)} {rng.choice(_WAYS)} {rng.randint(1, 99)}"
-    picture = _signpost(text, _COLOURS[_any_colour(rng)])
+    picture = _signpost(text, _any_colour(rng), rng)
     references = (text, text.title())
     return Draft("reading", "What does the sign say?", [picture], [], references, description=f"A sign: {text}")
 
 
 def _find_picture(rng: random.Random) -> Draft:
     shapes = rng.sample(_SHAPES, 4)
-    colours = rng.sample(list(_COLOURS), 4)
+    colours = rng.sample(_COLOURS, 4)
     pictures = [_scene([(s, c)], rng, size=160) for s, c in zip(shapes, colours, strict=True)]
     wanted = rng.randrange(4)
     return Draft(
@@ -186,90 +176,50 @@ def _shuffled(options: list[tuple[str, bool]], rng: random.Random) -> list[Choic
 
 
 def _any_colour(rng: random.Random) -> str:
-    return rng.choice(list(_COLOURS))
+    return rng.choice(_COLOURS)
 
 
 def _listed(things: list[tuple[str, str]]) -> str:
     return "A drawing of " + ", ".join(f"a {colour} {shape}" for shape, colour in things) + "."
 
 
-def _scene(things: list[tuple[str, str]], rng: random.Random, size: int = _SIZE) -> Pillow.Image:
-    """Shapes on speckled paper, each in a cell of its own so that none covers another.
-
-    The speckles make every scene a picture of its own: without them two lone blue circles would be one, resized.
-    """
-    picture = Pillow.new("RGB", (size, size), "#fbf7ef")
-    draw = ImageDraw.Draw(picture)
-    for _ in range(60):
-        x, y, radius = rng.uniform(0, size), rng.uniform(0, size), rng.uniform(1.5, 5)
-        draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=rng.choice(_SPECKLES))
-    grid = math.ceil(math.sqrt(len(things)))
-    cell = size / grid
-    for (shape, colour), place in zip(things, rng.sample(range(grid * grid), len(things)), strict=True):
-        radius = cell * rng.uniform(0.25, 0.4)
-        centre = ((place % grid + 0.5) * cell, (place // grid + 0.5) * cell)
-        _shape(draw, shape, centre, radius, _COLOURS[colour])
-    return picture
+def _paper(rng: random.Random, size: int = _SIZE) -> Canvas:
+    """Speckles make every picture one of its own: without them two lone blue circles would be one, resized."""
+    canvas = Canvas(size, PAPERS[0])
+    canvas.speckle(rng)
+    return canvas
 
 
-def _shape(draw: ImageDraw.ImageDraw, shape: str, centre: tuple[float, float], radius: float, colour: str) -> None:
-    x, y = centre
-    if shape == "circle":
-        draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=colour)
-        return
-    corners = {"square": 4, "triangle": 3, "star": 10}[shape]
-    turn = math.pi / 4 if shape == "square" else -math.pi / 2
-    points = []
-    for corner in range(corners):
-        reach = radius * (0.45 if shape == "star" and corner % 2 else 1)
-        angle = turn + 2 * math.pi * corner / corners
-        points.append((x + reach * math.cos(angle), y + reach * math.sin(angle)))
-    draw.polygon(points, fill=colour)
+def _scene(looks: list[tuple[str, str]], rng: random.Random, size: int = _SIZE) -> bytes:
+    canvas = _paper(rng, size)
+    radius = 9 if len(looks) > 3 else 13
+    spots = scattered(rng, len(looks), radius)
+    shown = [
+        {"shape": shape, "colour": colour, "at": at, "radius": radius, "pattern": "plain"}
+        for (shape, colour), at in zip(looks, spots, strict=True)
+    ]
+    things.draw(canvas, {"things": shown})
+    return png(canvas.picture())
 
 
-def _chart(values: dict[str, int]) -> Pillow.Image:
-    picture = Pillow.new("RGB", (_SIZE, _SIZE), "white")
-    draw = ImageDraw.Draw(picture)
-    font = ImageFont.load_default(size=13)
-    width, base = _SIZE / len(values), _SIZE - 40
-    for position, (place, value) in enumerate(values.items()):
-        left = position * width
-        colour = list(_COLOURS.values())[position]
-        draw.rectangle((left + 10, base - value * 2.5, left + width - 10, base), fill=colour)
-        draw.text((left + width / 2, base + 16), place, fill="#333333", font=font, anchor="mm")
-    draw.line((4, base, _SIZE - 4, base), fill="#333333", width=2)
-    return picture
+def _chart(values: dict[str, int], rng: random.Random) -> bytes:
+    canvas = _paper(rng)
+    bars = [(colour, value / 2) for colour, value in zip(_COLOURS, values.values(), strict=True)]
+    charts.draw_bars(canvas, {"bars": bars, "scale": False})
+    for number, place in enumerate(values):
+        canvas.fitted((8 + 87 / 6 * (number + 0.5), 95), place, 6, 14)
+    return png(canvas.picture())
 
 
-def _clock_face(hour: int, minute: int) -> Pillow.Image:
-    picture = Pillow.new("RGB", (_SIZE, _SIZE), "#e8eef4")
-    draw = ImageDraw.Draw(picture)
-    middle, radius = _SIZE / 2, _SIZE * 0.42
-    draw.ellipse(
-        (middle - radius, middle - radius, middle + radius, middle + radius), fill="white", outline="#333333", width=4
-    )
-    font = ImageFont.load_default(size=22)
-    for number in range(1, 13):
-        angle = math.radians(number * 30 - 90)
-        place = (middle + radius * 0.82 * math.cos(angle), middle + radius * 0.82 * math.sin(angle))
-        draw.text(place, str(number), fill="#333333", font=font, anchor="mm")
-    for turn, reach, width in (((hour % 12 + minute / 60) / 12, 0.5, 8), (minute / 60, 0.72, 4)):
-        angle = 2 * math.pi * turn - math.pi / 2
-        tip = (middle + radius * reach * math.cos(angle), middle + radius * reach * math.sin(angle))
-        draw.line((middle, middle, *tip), fill="#d1495b", width=width)
-    return picture
+def _clock_face(hour: int, minute: int) -> bytes:
+    """On plain paper: two clocks that show the same time are the same picture."""
+    canvas = Canvas(_SIZE)
+    look = {"at": (50, 50), "radius": 42, "rim": "#444444", "face": "#ffffff", "numbers": 1}
+    clocks.draw(canvas, look | {"hour": hour, "minute": minute})
+    return png(canvas.picture())
 
 
-def _signpost(text: str, colour: str) -> Pillow.Image:
-    picture = Pillow.new("RGB", (_SIZE, _SIZE * 3 // 4), "#cfe3d4")
-    draw = ImageDraw.Draw(picture)
-    draw.rectangle((150, 150, 170, 240), fill="#7a5c3e")
-    draw.rounded_rectangle((20, 50, 300, 150), 14, fill=colour, outline="white", width=4)
-    draw.text((160, 100), text, fill="white", font=ImageFont.load_default(size=24), anchor="mm")
-    return picture
-
-
-def _png(picture: Pillow.Image) -> bytes:
-    data = io.BytesIO()
-    picture.save(data, "PNG")
-    return data.getvalue()
+def _signpost(text: str, colour: str, rng: random.Random) -> bytes:
+    canvas = _paper(rng)
+    signs.draw_board(canvas, {"texts": [text], "boards": [COLOURS[colour]], "off": (0, 0, 44)})
+    return png(canvas.picture())

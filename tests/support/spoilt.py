@@ -1,15 +1,13 @@
-"""The drawn benchmark with flaws planted on purpose, and the list of what was planted where.
+"""The drawn benchmark with flaws planted that published benchmarks have had, and the list of what was planted where.
 
-It is what a newcomer sees audited first: every flaw is one that published benchmarks have had.
+The real world has none of these: they are about how options and pictures are written down.
 """
 
-import io
 import random
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-from PIL import Image as Pillow
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Lineage
@@ -43,13 +41,6 @@ def spoil_benchmark(
     with BenchmarkWriter(to, manifest, overwrite=overwrite) as writer:
         for item in items:
             writer.adopt(item, clean)
-        for number in range(3):
-            original = items[choices.pop()]
-            image = writer.images.put(_recompressed(clean.images.open(original.images[0]), number))
-            question = f"{original.question} Look closely."
-            copied = msgspec.structs.replace(original, id=f"again-{number}", images=(image,), question=question)
-            writer.add(copied)
-            planted.setdefault("same picture, compressed again", []).append(copied.id)
     return Benchmark(to), planted
 
 
@@ -93,12 +84,3 @@ def _with_choice(item: Item, position: int, text: str) -> Item:
     choices = list(item.choices)
     choices[position] = Choice(text)
     return msgspec.structs.replace(item, choices=tuple(choices))
-
-
-def _recompressed(picture: Pillow.Image, number: int) -> bytes:
-    """The same picture, a little smaller and as a JPEG."""
-    scale = 0.9 - 0.1 * number
-    small = picture.convert("RGB").resize((int(picture.width * scale), int(picture.height * scale)))
-    data = io.BytesIO()
-    small.save(data, "JPEG", quality=80)
-    return data.getvalue()

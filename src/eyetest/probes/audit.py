@@ -5,6 +5,7 @@ from typing import get_args
 
 import msgspec
 
+from eyetest.measures.stats.paired import holm
 from eyetest.probes import PROBES, Probe
 from eyetest.probes.subject import Subject
 from eyetest.records import NO_PICTURES, Finding, Severity, Verdict
@@ -98,20 +99,15 @@ def gravest_first(finding: Finding) -> tuple[bool, int, int]:
 
 def hold(findings: Sequence[Finding], level: float) -> list[Finding]:
     """Holm's correction over all tests: a test that does not survive it was tested and found sound."""
-    ps = sorted(f.p for f in findings if f.p is not None)
-    adjusted: dict[float, float] = {}
-    running = 0.0
-    for rank, p in enumerate(ps):
-        running = max(running, min(1.0, p * (len(ps) - rank)))
-        adjusted.setdefault(p, running)
+    adjusted = holm([finding.p for finding in findings])
     return [
         finding
-        if finding.p is None
+        if p is None
         else msgspec.structs.replace(
             finding,
-            adjusted_p=adjusted[finding.p],
-            severity=finding.severity if adjusted[finding.p] <= level else "sound",
-            items=finding.items if adjusted[finding.p] <= level else (),
+            adjusted_p=p,
+            severity=finding.severity if p <= level else "sound",
+            items=finding.items if p <= level else (),
         )
-        for finding in findings
+        for finding, p in zip(findings, adjusted, strict=True)
     ]

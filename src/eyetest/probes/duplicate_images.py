@@ -24,6 +24,7 @@ import numpy.typing as npt
 from PIL import Image as Pillow
 
 from eyetest.benchmarks import ImageStore
+from eyetest.measures.stats.disjoint_sets import DisjointSets
 from eyetest.probes.duplicate_items import repeats_on_copies
 from eyetest.probes.pictures import (
     CLOSE_SIDE,
@@ -139,33 +140,11 @@ class Copies(NamedTuple):
     """Pairs that looked promising and were not compared, for there were too many."""
 
 
-class _Sets:
-    """Disjoint sets that can be joined."""
-
-    def __init__(self, members: Iterable[str]) -> None:
-        self._parent = {member: member for member in members}
-
-    def find(self, member: str) -> str:
-        while self._parent[member] != member:
-            self._parent[member] = self._parent[self._parent[member]]
-            member = self._parent[member]
-        return member
-
-    def join(self, one: str, other: str) -> None:
-        self._parent[self.find(other)] = self.find(one)
-
-    def groups(self) -> list[list[str]]:
-        found: dict[str, list[str]] = {}
-        for member in self._parent:
-            found.setdefault(self.find(member), []).append(member)
-        return [group for group in found.values() if len(group) > 1]
-
-
 def find_copies(gallery: _Gallery) -> Copies:
     """All groups of pictures that differ in bytes but show the same."""
     limits = gallery.subject.thresholds.images
     comparable = {sha256: facts for sha256, facts in gallery.facts.items() if facts.comparable}
-    sets = _Sets(comparable)
+    sets = DisjointSets[str]()
     scores: dict[frozenset[str], float] = {}
     by_pixels: dict[bytes, str] = {}
     for sha256, facts in comparable.items():
@@ -179,7 +158,7 @@ def find_copies(gallery: _Gallery) -> Copies:
     chosen = promising[: limits.most_pairs]
     for start in range(0, len(chosen), _ROUND):
         pairs = [(names[i], names[j]) for i, j in chosen[start : start + _ROUND]]
-        pairs = [pair for pair in pairs if sets.find(pair[0]) != sets.find(pair[1])]
+        pairs = [pair for pair in pairs if sets.root(pair[0]) != sets.root(pair[1])]
         found = in_parallel(lambda pair: gallery.likeness(*pair), pairs)
         compared += len(pairs)
         for pair, score in zip(pairs, found, strict=True):
@@ -187,7 +166,7 @@ def find_copies(gallery: _Gallery) -> Copies:
                 sets.join(*pair)
                 scores[frozenset(pair)] = score
         gallery.subject.progress("comparing pictures", (start + len(pairs)) / len(chosen))
-    return Copies(sets.groups(), scores, compared, len(promising) - len(chosen))
+    return Copies(sets.groups(comparable), scores, compared, len(promising) - len(chosen))
 
 
 def _thumbnail(facts: PictureFacts) -> npt.NDArray[np.uint8]:

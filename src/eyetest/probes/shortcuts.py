@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.extmath import randomized_svd
 
+from eyetest.measures.stats.disjoint_sets import DisjointSets
 from eyetest.probes.features import (
     Floats,
     Ints,
@@ -92,19 +93,12 @@ class Shortcuts:
 
 def image_groups(items: Sequence[Item]) -> list[int]:
     """A number an item, the same for items that share a picture or vary the same question."""
-    parent = list(range(len(items)))
-
-    def root(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
-
+    sets = DisjointSets[int]()
     first: dict[tuple[str, str], int] = {}
     for place, item in enumerate(items):
         for key in (("item", item.group or item.id), *(("picture", image.sha256) for image in item.images)):
-            parent[root(place)] = root(first.setdefault(key, place))
-    return [root(place) for place in range(len(items))]
+            sets.join(first.setdefault(key, place), place)
+    return [sets.root(place) for place in range(len(items))]
 
 
 def sample_groups(items: Sequence[Item], groups: list[int], subject: Subject) -> tuple[list[Item], list[int]]:

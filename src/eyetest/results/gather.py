@@ -14,6 +14,7 @@ from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.measures import Results
 from eyetest.measures.results import ITEM_TYPES, TAG
 from eyetest.measures.stats.consensus import recurring
+from eyetest.measures.stats.disjoint_sets import DisjointSets
 from eyetest.records import GIVEN, Asked, Item, ModelEntry, Score, columns, letter, tag_word
 from eyetest.results.provenance import Provenance
 from eyetest.results.scores import benchmark_of, refuse_gaps, scores_of
@@ -65,7 +66,7 @@ def results_of(
 
 def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.DataFrame:
     """What measures know of a benchmark's items: the columns that `Results` names."""
-    joined = _Joined()
+    joined = DisjointSets[str]()
     kind = _cluster_kind(cluster)
     rows: list[dict[str, Any]] = []
     answers: list[list[str]] = []
@@ -74,7 +75,8 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
         words = {tag: tag_word(value) for tag, value in item.tags.items()}
         tags = {TAG + tag: word for tag, word in words.items() if word is not None}
         own = {"benchmark": name, "item": item.id, "group": item.group or None}
-        joined.add(item.id, kind(item))
+        for shared in kind(item):
+            joined.join(item.id, "\0" + shared)
         texts = [choice.text for choice in item.choices]
         answers.append(texts if len(texts) <= _FEW_OPTIONS and len("".join(texts)) <= _SHORT else [])
         rows.append(
@@ -92,23 +94,6 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
             row["group"] = row["item"]
     found = dict.fromkeys(key for row in rows for key in row if key.startswith(TAG))
     return pl.DataFrame(rows, schema=ITEM_TYPES | dict.fromkeys(found, pl.String))
-
-
-class _Joined:
-    """Items that share a picture, or anything else, end under one name (union-find)."""
-
-    def __init__(self) -> None:
-        self._above: dict[str, str] = {}
-
-    def root(self, name: str) -> str:
-        while (above := self._above.get(name, name)) != name:
-            self._above[name] = self._above.get(above, above)
-            name = above
-        return name
-
-    def add(self, item: str, shared: Iterable[str]) -> None:
-        for other in shared:
-            self._above[self.root("\0" + other)] = self.root(item)
 
 
 def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:

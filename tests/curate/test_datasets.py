@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.curate.datasets import LeftOut, Unmatched, model_oriented, plain_name, user_oriented
-from eyetest.curate.selection import Candidate
+from eyetest.curate.selection import Candidate, LeftOut, Unmatched, model_oriented, plain_name, user_oriented
 from eyetest.errors import InputError
 from eyetest.records import ModelEntry
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from eyetest.curate.subset import Drawn, at_random, inclusion, pps, stratified
+from eyetest.curate.subset import Subset, at_random, inclusion, pps, stratified
 from eyetest.errors import InputError
-from eyetest.measures.stats.item_response import SCALE, ItemFit
+from eyetest.measures.stats.item_analysis import SCALE, ItemFit
 
 Floats = NDArray[np.float64]
 weights = st.lists(st.floats(0.01, 100), min_size=1, max_size=40).map(np.array)
@@ -27,7 +27,7 @@ def _some(items: int, seed: int = 0) -> ItemFit:
     return _fitted(slopes.tolist(), intercepts.tolist(), rng.normal(0, 1, 7).tolist())
 
 
-def _shares(draws: list[Drawn]) -> Floats:
+def _shares(draws: list[Subset]) -> Floats:
     return np.bincount(np.concatenate([drawn.items for drawn in draws]), minlength=len(draws[0].chances)) / len(draws)
 
 

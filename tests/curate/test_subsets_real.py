@@ -12,11 +12,10 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from eyetest.curate.estimating import Estimator
-from eyetest.curate.subset import at_random, pps
-from eyetest.curate.validation import Plan, validate
+from eyetest.curate.subset import Estimator, at_random, pps
+from eyetest.curate.validation import SplitPlan, validate
 from eyetest.measures.stats.correlation import kendall
-from eyetest.measures.stats.item_response import fit
+from eyetest.measures.stats.item_analysis import fit
 
 Floats = NDArray[np.float64]
 MMMU_FAMILIES = {"haiku": "claude", "sonnet": "claude", "sonnet35": "claude", "sonnet37": "claude"}
@@ -37,7 +36,7 @@ def mmmu(shared: Path) -> tuple[Floats, list[str]]:
     return table.select(pl.col(items).cast(pl.Float64)).to_numpy().T, families
 
 
-def _drawn(scores: Floats, plan: Plan, families: list[str] | None = None) -> dict[str, float]:
+def _drawn(scores: Floats, plan: SplitPlan, families: list[str] | None = None) -> dict[str, float]:
     found = validate(scores, plan, families)
     print(found.select(pl.col("draw", "score"), pl.selectors.float().round(4)).write_csv())
     return found.filter(pl.col("draw") == "pps").row(0, named=True)
@@ -45,7 +44,7 @@ def _drawn(scores: Floats, plan: Plan, families: list[str] | None = None) -> dic
 
 def test_a_tenth_of_mmmu_misses_scores_by_less_than_a_random_tenth(mmmu: tuple[Floats, list[str]]) -> None:
     """So few splits cannot tell ranks apart: the bar for τ is among the slow tests."""
-    found = _drawn(mmmu[0], Plan(85, 8, splits=12))
+    found = _drawn(mmmu[0], SplitPlan(85, 8, splits=12))
     assert found["tau_gain"] > -0.02
     assert found["mae_gain"] > 0.005
     assert found["tau_optimism"] > 0.03
@@ -53,7 +52,7 @@ def test_a_tenth_of_mmmu_misses_scores_by_less_than_a_random_tenth(mmmu: tuple[F
 
 
 def test_a_fiftieth_of_ai2d_misses_scores_by_less_than_a_random_fiftieth(ai2d: Floats) -> None:
-    found = _drawn(ai2d, Plan(62, 60, panel=40, splits=2))
+    found = _drawn(ai2d, SplitPlan(62, 60, panel=40, splits=2))
     assert found["mae_gain"] > 0.005
     assert found["covered"] > 0.85
 
@@ -82,19 +81,19 @@ def test_models_stronger_than_the_panel_are_marked_and_nothing_is_gained(ai2d: F
 def test_the_bar_on_mmmu(mmmu: tuple[Floats, list[str]]) -> None:
     """τ over eight models is coarse, so there are many splits."""
     scores, families = mmmu
-    found = _drawn(scores, Plan(85, 8, splits=150))
+    found = _drawn(scores, SplitPlan(85, 8, splits=150))
     assert found["tau_gain"] >= 0.02
     assert found["mae_gain_low"] > 0
     assert len(set(families)) == 9
-    assert _drawn(scores, Plan(85, 8, splits=100), families)["tau_gain"] >= 0.02
+    assert _drawn(scores, SplitPlan(85, 8, splits=100), families)["tau_gain"] >= 0.02
 
 
 @pytest.mark.slow
 def test_the_bar_on_ai2d_is_cleared_by_small_parts_alone(ai2d: Floats) -> None:
     for size, least in ((31, 0.02), (62, 0.015), (309, -0.01)):
-        found = _drawn(ai2d, Plan(size, 60, splits=12))
+        found = _drawn(ai2d, SplitPlan(size, 60, splits=12))
         assert found["tau_gain"] >= least
         assert found["mae_gain_low"] > 0
         assert found["mae"] < 0.85 * (found["mae"] + found["mae_gain"])
     for panel in (16, 30, 60):
-        assert abs(_drawn(ai2d, Plan(309, 60, panel=panel, splits=12))["tau_gain"]) < 0.02
+        assert abs(_drawn(ai2d, SplitPlan(309, 60, panel=panel, splits=12))["tau_gain"]) < 0.02

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from eyetest.curate import validation
-from eyetest.curate.validation import METHODS, Plan, validate
+from eyetest.curate.validation import METHODS, SplitPlan, validate
 from eyetest.errors import InputError
-from eyetest.measures.stats.item_response import ItemFit, fit
+from eyetest.measures.stats.item_analysis import ItemFit, fit
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ def _row(table: pl.DataFrame, draw: str, score: str) -> dict[str, Any]:
 
 
 def test_a_part_that_is_everything_misses_nothing() -> None:
-    found = validate(_answers(30, 12, 0), Plan(30, 4, splits=3, draws=2))
+    found = validate(_answers(30, 12, 0), SplitPlan(30, 4, splits=3, draws=2))
     assert found.select("draw", "score").rows() == list(METHODS)
     for column in ("tau", "tau_panel"):
         assert found[column].to_list() == pytest.approx([1] * len(METHODS))
@@ -39,7 +39,7 @@ def test_a_part_that_is_everything_misses_nothing() -> None:
 
 
 def test_a_drawn_part_gains_on_a_random_one_and_looks_best_to_its_own_panel() -> None:
-    found = validate(_answers(300, 60, 1), Plan(30, 30, splits=4))
+    found = validate(_answers(300, 60, 1), SplitPlan(30, 30, splits=4))
     drawn, plain = _row(found, "pps", "p-irt"), _row(found, "random", "mean")
     assert drawn["tau_gain_low"] < drawn["tau_gain"] == pytest.approx(drawn["tau"] - plain["tau"])
     assert drawn["tau_gain"] > 0.01
@@ -48,12 +48,12 @@ def test_a_drawn_part_gains_on_a_random_one_and_looks_best_to_its_own_panel() ->
     assert drawn["covered"] > 0.85
     assert plain["covered"] is None
     noise = np.random.default_rng(0).integers(0, 2, (200, 20)).astype(float)
-    lucky = _row(validate(noise, Plan(20, 6, splits=4)), "pps", "p-irt")
+    lucky = _row(validate(noise, SplitPlan(20, 6, splits=4)), "pps", "p-irt")
     assert lucky["tau_optimism"] == pytest.approx(lucky["tau_panel"] - lucky["tau"])
     assert lucky["tau_optimism"] > 0.1
 
 
-def _panels(monkeypatch: pytest.MonkeyPatch, plan: Plan, families: list[str] | None) -> list[set[int]]:
+def _panels(monkeypatch: pytest.MonkeyPatch, plan: SplitPlan, families: list[str] | None) -> list[set[int]]:
     """Which models each panel was made of, as their answers tell."""
     scores = _answers(40, 12, 2)
     numbers = {column.tobytes(): model for model, column in enumerate(scores.T)}
@@ -69,16 +69,16 @@ def _panels(monkeypatch: pytest.MonkeyPatch, plan: Plan, families: list[str] | N
 
 
 def test_targets_have_no_say_and_every_model_is_one_at_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    panels = _panels(monkeypatch, Plan(10, 4, splits=20, draws=1), None)
+    panels = _panels(monkeypatch, SplitPlan(10, 4, splits=20, draws=1), None)
     assert {len(panel) for panel in panels} == {8}
     assert len({frozenset(panel) for panel in panels}) > 15
     assert not set.intersection(*panels)
-    assert {len(panel) for panel in _panels(monkeypatch, Plan(10, 4, panel=5, splits=3, draws=1), None)} == {5}
+    assert {len(panel) for panel in _panels(monkeypatch, SplitPlan(10, 4, panel=5, splits=3, draws=1), None)} == {5}
 
 
 def test_families_are_held_out_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     families = list("aaaabbbccdef")
-    panels = _panels(monkeypatch, Plan(10, 5, splits=20, draws=1), families)
+    panels = _panels(monkeypatch, SplitPlan(10, 5, splits=20, draws=1), families)
     assert len({frozenset(panel) for panel in panels}) > 5
     for panel in panels:
         there = {families[model] for model in panel}
@@ -90,21 +90,23 @@ def test_families_are_held_out_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_same_seed_finds_the_same_and_missing_answers_are_no_hindrance() -> None:
     scores = _answers(60, 14, 3)
     scores[np.random.default_rng(3).random(scores.shape) < 0.2] = np.nan
-    plan = Plan(12, 5, splits=2, draws=2)
+    plan = SplitPlan(12, 5, splits=2, draws=2)
     found = validate(scores, plan)
     assert found.equals(validate(scores, plan))
-    assert not found.equals(validate(scores, Plan(12, 5, splits=2, draws=2, seed=1)))
+    assert not found.equals(validate(scores, SplitPlan(12, 5, splits=2, draws=2, seed=1)))
     assert found.select(pl.exclude("covered", "beyond").is_not_null().all()).row(0) == (True,) * (found.width - 2)
 
 
 def test_one_split_has_a_gain_but_no_interval() -> None:
-    found = _row(validate(_answers(60, 14, 4), Plan(12, 5, splits=1)), "pps", "p-irt")
+    found = _row(validate(_answers(60, 14, 4), SplitPlan(12, 5, splits=1)), "pps", "p-irt")
     assert found["tau_gain"] is not None
     assert found["tau_gain_low"] is None
 
 
-@pytest.mark.parametrize(("plan", "says"), [(Plan(5, 2), "2 targets"), (Plan(5, 6, panel=9), "panel of 6; 3 and 9")])
-def test_too_few_models_are_refused(plan: Plan, says: str) -> None:
+@pytest.mark.parametrize(
+    ("plan", "says"), [(SplitPlan(5, 2), "2 targets"), (SplitPlan(5, 6, panel=9), "panel of 6; 3 and 9")]
+)
+def test_too_few_models_are_refused(plan: SplitPlan, says: str) -> None:
     with pytest.raises(InputError, match=says):
         validate(_answers(20, 12, 5), plan)
 
@@ -113,7 +115,7 @@ def test_a_model_without_any_score_is_refused() -> None:
     scores = _answers(20, 12, 6)
     scores[:, 3] = np.nan
     with pytest.raises(InputError, match="no score at all"):
-        validate(scores, Plan(5, 4))
+        validate(scores, SplitPlan(5, 4))
 
 
 @pytest.mark.slow
@@ -126,7 +128,7 @@ def test_intervals_hold_the_gain_that_other_models_would_show() -> None:
         again = np.random.default_rng([1, seed])
         chance = expit(loads @ again.normal(size=(3, 24)) + intercepts)
         scores = (again.random(chance.shape) < chance).astype(float)
-        found.append(validate(scores, Plan(30, 8, splits=10, seed=seed)))
+        found.append(validate(scores, SplitPlan(30, 8, splits=10, seed=seed)))
     rows = pl.concat(found).filter(pl.col("score") == "p-irt", pl.col("draw") == "pps")
     for name in ("tau_gain", "mae_gain"):
         gain, low, high = (rows[column].to_numpy() for column in (name, f"{name}_low", f"{name}_high"))

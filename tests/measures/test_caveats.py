@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from eyetest.measures.caveats import caveats
+from eyetest.measures.printed import caveats
 from tests.measures.tables import grid, results
 
 

@@ -6,10 +6,9 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
-from eyetest.measures.comparison import Differences
+from eyetest.measures.compare import Differences
 from eyetest.measures.results import ITEM_TYPES
-from eyetest.measures.stats.paired import bootstrapped, holm, mcnemar, paired
-from eyetest.measures.stats.power import smallest_difference, smallest_shift
+from eyetest.measures.stats.paired import bootstrapped, holm, mcnemar, paired, smallest_difference, smallest_shift
 from tests.measures.tables import grid, results
 
 THREE: dict[str, list[float | None]] = {

@@ -7,7 +7,7 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
-from eyetest.measures.contest import contest, flips_of
+from eyetest.measures.compare import contest, flips_of
 from tests.measures.tables import grid
 
 FEW = Settings(resamples=200)

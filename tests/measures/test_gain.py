@@ -7,7 +7,7 @@ import pytest
 
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.gain import gain, leakage
-from eyetest.measures.stats.bootstrap import percentiles, resampled_means
+from eyetest.measures.stats.intervals import percentiles, resampled_means
 from eyetest.records import ModelEntry
 from tests.measures.tables import results
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Settings
-from eyetest.measures.human import expected, papers
+from eyetest.measures.guessing import expected, papers
 from eyetest.measures.stats.intervals import NOTHING, mean
 from tests.measures.tables import results
 

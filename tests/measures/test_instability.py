@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyetest.measures import MEASURES, NotMeasurable, Results, Settings, repeats
-from eyetest.measures.stats.entropy import entropy
+from eyetest.measures import MEASURES, NotMeasurable, Results, Settings, instability
+from eyetest.measures.stats.spread import entropy
 from tests.measures.tables import results
 
 MEASURE = MEASURES["instability"]
@@ -199,7 +199,7 @@ def test_as_counted_one_by_one(answers: dict[tuple[str, str], str], most_rows: i
                 -sum(n / counts.total() * math.log(n / counts.total()) for n in counts.values())
             )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(repeats, "_MOST_ROWS", most_rows)
+        patch.setattr(instability, "_MOST_ROWS", most_rows)
         try:
             table = MEASURE.measure(results(rows, items("1", "2", "3")), Settings()).table
         except NotMeasurable:

@@ -7,7 +7,7 @@ import pytest
 from statsmodels.stats.contingency_tables import SquareTable
 
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
-from eyetest.measures.positions import homogeneity
+from eyetest.measures.choices import homogeneity
 from tests.measures.tables import results
 
 MEASURE = MEASURES["positions"]

@@ -6,7 +6,7 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
-from eyetest.measures.side_by_side import side_by_side
+from eyetest.measures.aligned import side_by_side
 from eyetest.measures.stats.ranking import standings
 from tests.measures.tables import grid, results
 

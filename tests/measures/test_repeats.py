@@ -3,8 +3,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from eyetest.measures import repeats
-from eyetest.measures.repeats import batches, sources
+from eyetest.measures import instability as repeats
+from eyetest.measures.instability import batches, sources
 from eyetest.measures.results import TESTS
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.measures import NotMeasurable, Results, Settings
-from eyetest.measures.sides import Sides, sides
+from eyetest.measures.aligned import Sides, sides
 from tests.measures.tables import results
 
 

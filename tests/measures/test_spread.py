@@ -6,7 +6,7 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, NotMeasurable, Settings
-from eyetest.measures.spread import size_class
+from eyetest.measures.ranks import size_class
 from eyetest.measures.stats.spread import gini, separable_pairs, standard_deviation
 from eyetest.records import ModelEntry
 from tests.measures.tables import grid, results

@@ -10,9 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from eyetest.measures.stats.information import choose_by_information
-from eyetest.measures.stats.item_analysis import item_rest, mean_scores
-from eyetest.measures.stats.item_response import abilities, fit
+from eyetest.measures.stats.item_analysis import abilities, choose_by_information, fit, item_rest, mean_scores
 from eyetest.measures.stats.spread import separable_pairs
 
 Floats = NDArray[np.float64]

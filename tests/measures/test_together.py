@@ -6,8 +6,8 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from eyetest.measures import MEASURES, Results, Settings
-from eyetest.measures.own import own_settings
-from eyetest.measures.together import with_adjusted
+from eyetest.measures.means import with_adjusted
+from eyetest.measures.settings import own_settings
 from eyetest.reports.figures import FIGURES
 from eyetest.reports.material import Material
 from tests.measures.tables import results

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from eyetest.measures.verdicts import Terms, verdict
+from eyetest.measures.compare import Terms, verdict
 
 PAIR: dict[str, Any] = {
     **{"a": "A", "b": "B", "difference": 0.021, "difference_low": -0.005, "difference_high": 0.047},

@@ -7,7 +7,7 @@ import pytest
 
 from eyetest.prompts.describing import description_prompt
 from eyetest.records import Choice, ImageRef, Item, Picture, Prompt, Response
-from eyetest.screens.zero_pass import judge_prompt
+from eyetest.screens.golds import judge_prompt
 from tests.screens.said import KINDS, Table, evidence, item, judged, stage, told, words
 
 RULE = stage(screen="zero-pass", judge="judges")

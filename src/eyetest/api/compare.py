@@ -13,10 +13,9 @@ from eyetest.api.open_ import several
 from eyetest.api.results import Measurable, as_results, settings
 from eyetest.api.views import card
 from eyetest.measures import Results, Settings
-from eyetest.measures.caveats import caveats
-from eyetest.measures.contest import Contest, contest, flips_of
-from eyetest.measures.narrowing import narrowed, under_one_sight
-from eyetest.measures.printed import plain
+from eyetest.measures.compare import Contest, contest, flips_of
+from eyetest.measures.printed import caveats, plain
+from eyetest.measures.settings import narrowed, under_one_sight
 
 _MOST_SENTENCES = 40
 

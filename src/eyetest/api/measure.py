@@ -19,10 +19,8 @@ from eyetest.api.measured import Measured
 from eyetest.api.results import Measurable, as_results, settings
 from eyetest.errors import as_keyword, nearest
 from eyetest.measures import MEASURES, Measure
-from eyetest.measures.caveats import caveats
-from eyetest.measures.narrowing import Wanted, as_written, narrowed, read_where
-from eyetest.measures.own import EXTERNAL, own_settings, read_external
-from eyetest.measures.printed import plain
+from eyetest.measures.printed import caveats, plain
+from eyetest.measures.settings import EXTERNAL, Wanted, as_written, narrowed, own_settings, read_external, read_where
 from eyetest.records import tag_word
 
 Where = str | Iterable[str] | Mapping[str, Any]

@@ -10,7 +10,7 @@ from eyetest.api.results import Models, entries, settings
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.measures import Results
-from eyetest.measures.own import read_external
+from eyetest.measures.settings import read_external
 from eyetest.recipes.gathering import gather
 from eyetest.reports import write_audit_page
 from eyetest.reports.composing import SHOWN, Given, Wanted, compose

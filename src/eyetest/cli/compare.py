@@ -13,10 +13,9 @@ from eyetest.cli.score import BenchOption, MetricOption, RescoreOption
 from eyetest.cli.terminal import err
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures import Settings
-from eyetest.measures.caveats import caveats
-from eyetest.measures.contest import contest, flips_of
-from eyetest.measures.narrowing import narrowed, read_where, under_one_sight, values_of
-from eyetest.measures.printed import csv_text
+from eyetest.measures.compare import contest, flips_of
+from eyetest.measures.printed import caveats, csv_text
+from eyetest.measures.settings import narrowed, read_where, under_one_sight, values_of
 from eyetest.results.gather import results_of
 from eyetest.runs import Run, is_run
 from eyetest.scoring import Scorer

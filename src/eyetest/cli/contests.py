@@ -8,7 +8,7 @@ import polars as pl
 from eyetest.cli.estimates import FORMATS
 from eyetest.cli.terminal import note, out, print_json, safe
 from eyetest.measures import Measured, Settings
-from eyetest.measures.contest import Contest
+from eyetest.measures.compare import Contest
 from eyetest.measures.printed import plain
 
 _SAID_ELSEWHERE = ("a_mean", "b_mean", "test", "verdict")

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from eyetest.cli.score import BenchOption, MetricOption, RunArgument, find_benchmark, varied
 from eyetest.cli.terminal import note, out, print_json, print_table, safe
-from eyetest.measures.narrowing import as_written
+from eyetest.measures.settings import as_written
 from eyetest.results.scores import answers_of
 from eyetest.runs import Run
 from eyetest.runs.frames import one_line_if_damaged

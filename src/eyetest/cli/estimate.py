@@ -10,8 +10,7 @@ import typer
 from eyetest.cli.estimates import FORMATS
 from eyetest.cli.small import answered
 from eyetest.cli.terminal import note
-from eyetest.curate.curves import read_curves
-from eyetest.curate.estimating import Estimator, cautions
+from eyetest.curate.subset import Estimator, cautions, read_curves
 from eyetest.errors import InputError
 from eyetest.measures import Measured
 from eyetest.results.gather import results_of

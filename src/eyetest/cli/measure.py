@@ -26,9 +26,8 @@ from eyetest.cli.terminal import err, note, out
 from eyetest.errors import InputError, short
 from eyetest.measures import MEASURES, Measured, Settings
 from eyetest.measures.agreement import decisions_agreement
-from eyetest.measures.caveats import caveats
-from eyetest.measures.narrowing import narrowed, read_where
-from eyetest.measures.own import EXTERNAL, own_settings, read_external
+from eyetest.measures.printed import caveats
+from eyetest.measures.settings import EXTERNAL, narrowed, own_settings, read_external, read_where
 from eyetest.models.specs import read_models
 from eyetest.results.gather import results_of
 from eyetest.review import read_decisions

@@ -21,7 +21,7 @@ from eyetest.cli.measuring import (
 from eyetest.cli.score import BenchOption, MetricOption, RescoreOption
 from eyetest.cli.terminal import note, step_bar
 from eyetest.measures import Settings
-from eyetest.measures.own import read_external
+from eyetest.measures.settings import read_external
 from eyetest.models.specs import read_models
 from eyetest.recipes.gathering import gather
 from eyetest.reports.composing import SHOWN, Wanted, compose

@@ -13,8 +13,8 @@ from eyetest.cli import options
 from eyetest.cli.conditions import telling_axes
 from eyetest.cli.live import watching
 from eyetest.cli.terminal import note, out, print_json, print_table, safe
-from eyetest.measures.caveats import score_counts, scored_by_others
-from eyetest.measures.narrowing import as_written
+from eyetest.measures.printed import score_counts, scored_by_others
+from eyetest.measures.settings import as_written
 from eyetest.models import parse_models
 from eyetest.records import GIVEN, Condition
 from eyetest.results.judge import judge_run

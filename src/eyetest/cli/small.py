@@ -7,12 +7,13 @@ import numpy as np
 import polars as pl
 
 from eyetest.curate.subset import pps
-from eyetest.curate.validation import Plan, validate
+from eyetest.curate.validation import SplitPlan, validate
 from eyetest.errors import InputError
 from eyetest.measures import Results
+from eyetest.measures.aligned import side_by_side
 from eyetest.measures.results import PROTOCOL
-from eyetest.measures.side_by_side import Floats, side_by_side
-from eyetest.measures.stats.item_response import ItemFit, fit
+from eyetest.measures.stats.intervals import Floats
+from eyetest.measures.stats.item_analysis import ItemFit, fit
 from eyetest.wording import counted
 
 _FEWEST_MODELS = 9
@@ -39,7 +40,7 @@ def draw_small(results: Results, items: Sequence[str], sight: str, share: float,
     fitted = fit(table)
     size = max(1, round(share * len(names)))
     drawn = pps(fitted, size, seed)
-    validation = validate(table, Plan(size=size, held_out=len(models) // 3, splits=_SPLITS, seed=seed))
+    validation = validate(table, SplitPlan(size=size, held_out=len(models) // 3, splits=_SPLITS, seed=seed))
     shown = validation.select(
         "draw", "score", "tau", "tau_gain", "tau_gain_low", "tau_gain_high", "mae", "tau_optimism"
     )

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from eyetest.cli.conditions import telling_axes
 from eyetest.cli.terminal import note, out, print_json, print_table, safe
-from eyetest.measures.narrowing import as_written
+from eyetest.measures.settings import as_written
 from eyetest.runs import Run
 
 _WORDS_SHOWN = 5

@@ -12,9 +12,8 @@ from eyetest.cli import options
 from eyetest.cli.estimates import print_terminal
 from eyetest.cli.small import draw_small
 from eyetest.cli.terminal import note, out, safe
-from eyetest.curate.curves import write_curves
-from eyetest.curate.datasets import model_oriented, user_oriented
-from eyetest.curate.selection import Candidate, candidate
+from eyetest.curate.selection import Candidate, candidate, model_oriented, user_oriented
+from eyetest.curate.subset import write_curves
 from eyetest.errors import InputError, short
 from eyetest.measures import Measured
 from eyetest.models import read_models

@@ -13,17 +13,16 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from eyetest.curate.estimating import Estimator
-from eyetest.curate.subset import Drawn, Seed, at_random, pps, stratified
+from eyetest.curate.subset import Estimator, Seed, Subset, at_random, pps, stratified
 from eyetest.errors import InputError
 from eyetest.measures.stats.correlation import kendall
-from eyetest.measures.stats.item_response import ItemFit, fit
+from eyetest.measures.stats.intervals import Floats
+from eyetest.measures.stats.item_analysis import ItemFit, fit
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 METHODS = (("random", "mean"), ("random", "p-irt"), ("stratified", "mean"), ("stratified", "p-irt"), ("pps", "p-irt"))
 """How a part is drawn, and how it is scored. The first is what the others are held against."""
-_DRAWINGS: dict[str, Callable[[ItemFit, Floats, int, Seed], Drawn]] = {
+_DRAWINGS: dict[str, Callable[[ItemFit, Floats, int, Seed], Subset]] = {
     "random": lambda _, shares, size, seed: at_random(len(shares), size, seed),
     "stratified": lambda _, shares, size, seed: stratified(shares, size, seed),
     "pps": lambda fitted, _, size, seed: pps(fitted, size, seed),
@@ -33,7 +32,7 @@ _FEWEST = 3
 
 
 @dataclass(frozen=True)
-class Plan:
+class SplitPlan:
     """What to try: parts of ``size`` items on ``held_out`` targets, with ``panel`` of the other models or with all.
 
     In each of ``splits`` every method draws ``draws`` parts.
@@ -47,7 +46,7 @@ class Plan:
     seed: int = 0
 
 
-def validate(scores: ArrayLike, plan: Plan, families: Sequence[str] | None = None) -> pl.DataFrame:
+def validate(scores: ArrayLike, plan: SplitPlan, families: Sequence[str] | None = None) -> pl.DataFrame:
     """A row for each of `METHODS`: Kendall's τ and mean absolute error of the targets, against their full scores.
 
     ``scores`` has a row an item and a column a model, from 0 to 1, nan where not asked. With ``families``, a name for
@@ -68,7 +67,7 @@ def validate(scores: ArrayLike, plan: Plan, families: Sequence[str] | None = Non
     return _summary(np.array(found), float(np.mean(ratios)))
 
 
-def _split(kin: NDArray[np.intp], plan: Plan, rng: np.random.Generator) -> tuple[Places, Places]:
+def _split(kin: NDArray[np.intp], plan: SplitPlan, rng: np.random.Generator) -> tuple[Places, Places]:
     """Targets, whole families at a time and as many as fit, and a panel from the families that are left."""
     targets: list[int] = []
     for family in rng.permutation(np.unique(kin)):
@@ -84,7 +83,7 @@ def _split(kin: NDArray[np.intp], plan: Plan, rng: np.random.Generator) -> tuple
     return np.array(targets), others[: plan.panel]
 
 
-def _try(targets: Floats, panel: Floats, plan: Plan, number: int) -> list[list[list[float]]]:
+def _try(targets: Floats, panel: Floats, plan: SplitPlan, number: int) -> list[list[list[float]]]:
     """Fit one panel and try every method: methods × draws × figures. Two scorings share the parts they score."""
     fitted, shares = fit(panel), _means(panel.T)
     estimator = Estimator(fitted)

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from eyetest.demo import figures as world_figures
 from eyetest.demo.gallery import exhibits
 from eyetest.demo.story import Cell, Column, WorldStory
-from eyetest.measures.stats.correlation import Correlation
+from eyetest.measures.stats.correlation import CorrelationEstimate
 from eyetest.measures.stats.intervals import Estimate
 from eyetest.models.embedded import cards
 from eyetest.pages import palette
@@ -93,7 +93,7 @@ def _tiles(story: WorldStory) -> list[tuple[str, str, str]]:
     ]
 
 
-def _agreements(story: WorldStory) -> dict[str, Correlation]:
+def _agreements(story: WorldStory) -> dict[str, CorrelationEstimate]:
     return {
         "leakage": story.agreement(story.birds, "unclipped", "told"),
         "gain": story.agreement(story.birds, "gain", "skill"),
@@ -134,11 +134,11 @@ def _share(one: Estimate) -> str:
     return "–" if one.value is None else percent(one.value)
 
 
-def _two(one: Estimate | Correlation) -> str:
+def _two(one: Estimate | CorrelationEstimate) -> str:
     return "–" if one.value is None else f"{one.value:.2f}"
 
 
-def _bounds(one: Estimate | Correlation) -> str:
+def _bounds(one: Estimate | CorrelationEstimate) -> str:
     return "" if one.low is None or one.high is None else f"[{one.low:.2f}, {one.high:.2f}]"
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.measures import MEASURES, Results, Settings
-from eyetest.measures.stats.correlation import Correlation, spearman
+from eyetest.measures.stats.correlation import CorrelationEstimate, spearman
 from eyetest.measures.stats.intervals import Estimate, wilson
 from eyetest.models.embedded import cards
 from eyetest.records import Verdict
@@ -137,7 +137,7 @@ class WorldStory:
         told = pl.col("model").replace_strict({name: card.leaked for name, card in cards().items()}, default=None)
         return gains.join(skill.select("model", *names).rename(names), on="model").with_columns(told.alias("told"))
 
-    def agreement(self, table: pl.DataFrame, measured: str, true: str) -> Correlation:
+    def agreement(self, table: pl.DataFrame, measured: str, true: str) -> CorrelationEstimate:
         """Whether a measure ranks models as the truth does."""
         return spearman(table.get_column(measured).to_numpy(), table.get_column(true).to_numpy())
 

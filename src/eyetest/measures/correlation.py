@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from eyetest.measures.means import with_adjusted
 from eyetest.measures.results import PROTOCOL, TAG, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.stats.correlation import METHODS
-from eyetest.measures.together import with_adjusted
 from eyetest.wording import counted, listed
 
 _ELSEWHERE = "external"

@@ -13,11 +13,10 @@ import numpy as np
 import polars as pl
 
 from eyetest.errors import param
-from eyetest.measures.blindness import BLIND_SETTING, blind_sights, strictest, told_choice
+from eyetest.measures.aligned import Protocol, Series, like, protocol_label, side_by_side
+from eyetest.measures.blind import BLIND_SETTING, blind_sights, strictest, told_choice
 from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
-from eyetest.measures.series import Protocol, Series, like, told
-from eyetest.measures.side_by_side import side_by_side
-from eyetest.measures.stats.bootstrap import Floats, percentiles, resampled_means
+from eyetest.measures.stats.intervals import Floats, percentiles, resampled_means
 from eyetest.wording import counted
 
 _SCORES = ("sighted", "blind", "base")
@@ -120,7 +119,7 @@ class _Row:
         row |= self._interval("leakage", self.clipped, None if leaks is None else self.clippeds, level)
         row |= self._interval("unclipped", self.leak, leaks, level)
         row |= {"n": self.n, "leakage_n": self.leak_n} | dict(zip(_SCORES, self.scores, strict=True))
-        return row | {f"{name}_by": told(how) for name, how in zip(_SCORES, self.protocols, strict=True)}
+        return row | {f"{name}_by": protocol_label(how) for name, how in zip(_SCORES, self.protocols, strict=True)}
 
     def _interval(
         self, name: str, value: float | None, drawn: Floats | None, level: float

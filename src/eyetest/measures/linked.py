@@ -1,4 +1,4 @@
-"""Linked settings: what changes from one way of asking, or one benchmark, to another, for scores and for ranks."""
+"""Linked settings: what changes from one way of asking, or one benchmark, to another, for scores, ranks and items."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import hypot, isnan
@@ -7,11 +7,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
-from eyetest.measures.results import Measured, Results, Settings
-from eyetest.measures.sides import OWN, Sides, sides
+from eyetest.errors import InputError, param, short
+from eyetest.measures.aligned import FROM_TO, Sides, side_by_side, sides
+from eyetest.measures.compare import RIGHT, flips_between, pairs_of
+from eyetest.measures.means import with_adjusted
+from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.stats.intervals import NOTHING, Estimate, mean
 from eyetest.measures.stats.paired import paired
-from eyetest.measures.together import with_adjusted
 
 _NOT_PAIRED = "other items on either side: differences are not paired"
 _TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -64,7 +66,7 @@ class Linked:
 
     name = "linked"
     summary = "differences between two linked settings (from, to): scores, intervals, ranks"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = OWN
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = FROM_TO
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a series and tag value that has both sides; ``risen`` says by how many ranks a model got better.
@@ -108,4 +110,59 @@ def _ranked(table: pl.DataFrame) -> pl.DataFrame:
     return columns.with_columns((pl.col("from_rank") - pl.col("to_rank")).alias("risen"))
 
 
-MEASURES = (Linked(),)
+class Flips:
+    """Items right under ``from`` and wrong under ``to`` (lost), the reverse (won), or right for one model only."""
+
+    name = "flips"
+    summary = "items right in one setting and wrong in another (from, to), or for one of two models (models), to read"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+        **FROM_TO,
+        "models": ("", "list instead the items that only one of these has right: A,B"),
+        "right": (RIGHT, "the mean score over its tests from which on an item counts as right"),
+    }
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row a series and flipped item; ``flips`` counts its like, ``n`` the items that have both scores."""
+        cut = _cut(settings.own.get("right", self.own["right"][0]))
+        if settings.own.get("models"):
+            return _between_models(results, settings, cut)
+        two = sides(results, settings, self.name)
+        shared = two.shared
+        if not len(shared):
+            raise NotMeasurable("flips: the two settings have no item in common")
+        right, then = pl.col("score") >= cut, pl.col("score_after") >= cut
+        flip = pl.when(right & ~then).then(pl.lit("lost")).when(~right & then).then(pl.lit("won"))
+        counted = shared.with_columns(flip.alias("flip"), pl.len().over(two.keys).cast(pl.Int64).alias("n"))
+        flipped = counted.filter(pl.col("flip").is_not_null())
+        table = flipped.select(
+            *two.keys,
+            *("flip", "item"),
+            pl.col("score").alias("from_score"),
+            pl.col("score_after").alias("to_score"),
+            pl.len().over(*two.keys, "flip").cast(pl.Int64).alias("flips"),
+            "n",
+        )
+        series = shared.select(two.keys).n_unique()
+        lost = int((table.get_column("flip") == "lost").sum())
+        note = f"{lost:,} lost and {len(table) - lost:,} won of {len(shared):,} pairs in {series} series"
+        return Measured(table.sort(*two.keys, "flip", "item"), (note,))
+
+
+def _between_models(results: Results, settings: Settings, cut: float) -> Measured:
+    """Every pair of the models: one row an item that ``only`` one of them has right, under the same protocol."""
+    if settings.own.get("from") or settings.own.get("to"):
+        raise InputError(f"flips: either from and to, or models; keep to one setting with {param('where')}")
+    families = [*results.varied(("benchmark", *PROTOCOL)), *results.by_tags(settings.by)]
+    parts = side_by_side(results, families)
+    wanted = pairs_of(sorted({model for part in parts for (model,) in part.columns}), settings.own)
+    return Measured(flips_between(parts, wanted, cut))
+
+
+def _cut(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"right: {short(value)} is not a number") from None
+
+
+MEASURES = (Linked(), Flips())

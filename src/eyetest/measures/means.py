@@ -1,10 +1,11 @@
-"""Means of several columns at once, each with its clustered interval, in one pass over lazy rows."""
+"""What tables of estimates share: means with clustered intervals, and p-values adjusted for being many."""
 
 from collections.abc import Container, Iterator, Sequence
 
 import polars as pl
 
-from eyetest.measures.stats.intervals import Tally, bounds
+from eyetest.measures.stats.intervals import Moments, bounds
+from eyetest.measures.stats.paired import holm
 
 
 def mean_columns(
@@ -33,7 +34,7 @@ def mean_columns(
     )
     columns: list[pl.Expr | pl.Series] = []
     for value in values:
-        parts = Tally(*(tally.get_column(f"{value} {part}").to_numpy() for part in Tally._fields))
+        parts = Moments(*(tally.get_column(f"{value} {part}").to_numpy() for part in Moments._fields))
         low, high = bounds(parts._replace(binary=parts.binary & (value not in signed)), level)
         columns += [
             (pl.col(f"{value} total") / pl.col(f"{value} n")).alias(value),
@@ -71,3 +72,20 @@ def _over_clusters(value: str) -> Iterator[pl.Expr]:
     yield (s * m).sum().alias(f"{value} cross")
     yield (m * m).sum().alias(f"{value} sizes")
     yield pl.col(f"{value} binary").all()
+
+
+ADJUSTED = "p_adjusted"
+
+
+def with_adjusted(table: pl.DataFrame, families: Sequence[str], p: str = "p") -> pl.DataFrame:
+    """The table with ``p_adjusted`` after its p: over all rows that are alike in some columns, or over all rows."""
+    numbered = table.with_row_index("row")
+    parts = numbered.partition_by(families, maintain_order=True) if families else [numbered]
+    adjusted: list[float | None] = [None] * len(table)
+    for part in parts:
+        for row, value in zip(part.get_column("row"), holm(part.get_column(p).to_list()), strict=True):
+            adjusted[row] = value
+    found = table.with_columns(pl.Series(ADJUSTED, adjusted, pl.Float64))
+    names = table.columns
+    after = names.index(p) + 1
+    return found.select(*names[:after], ADJUSTED, *names[after:])

@@ -10,11 +10,10 @@ import numpy as np
 import polars as pl
 
 from eyetest.errors import param
-from eyetest.measures.results import TAG, Measured, NotMeasurable, Results, Settings, refuse_tags
-from eyetest.measures.stats.bootstrap import Floats, percentiles, resampled_means
+from eyetest.measures.results import CAPTION_METRICS, TAG, Measured, NotMeasurable, Results, Settings, refuse_tags
+from eyetest.measures.stats.intervals import Floats, percentiles, resampled_means
 from eyetest.wording import counted
 
-CAPTION_METRICS = ("bleu", "cider", "meteor", "rouge")
 _ITEM = ("benchmark", "item", "cluster")
 
 

@@ -13,6 +13,8 @@ PROTOCOL = ("sight", "ask", "shots", "method")
 """How a question was put: scores under different protocols are different scores."""
 TESTS = ("template", "order", "marks", "trial")
 """The same question in other words, another order, once more: scores over these are averaged."""
+CAPTION_METRICS = ("bleu", "cider", "meteor", "rouge")
+"""How metrics of captions begin: their scores have scales of their own."""
 TAG = "tag."
 """Columns of the item table that hold tags begin so."""
 ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from eyetest.measures.stats.guessing import guessing
-from eyetest.measures.stats.luck import uneven
+from eyetest.measures.stats.luck import guessing, uneven
 from eyetest.probes.subject import Subject, no_choices, percent
 from eyetest.probes.words import normalise
 from eyetest.records import Finding, Item, letter

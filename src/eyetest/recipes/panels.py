@@ -8,7 +8,7 @@ import polars as pl
 
 from eyetest.errors import InputError, heading, nearest, param
 from eyetest.measures import Results
-from eyetest.measures.blindness import strictest_sights
+from eyetest.measures.blind import strictest_sights
 from eyetest.measures.results import PROTOCOL
 from eyetest.records import BLIND_SIGHTS, GIVEN, Condition, ModelEntry, Panel, Recipe
 from eyetest.screens import Seat

@@ -7,8 +7,7 @@ import numpy as np
 
 from eyetest.curate.selection import candidate, check_tags, select
 from eyetest.errors import InputError
-from eyetest.measures.stats.information import expected_information
-from eyetest.measures.stats.item_response import fit
+from eyetest.measures.stats.item_analysis import expected_information, fit
 from eyetest.records import Item, Recipe, Stage, Verdict
 from eyetest.screens import Evidence
 from eyetest.wording import counted

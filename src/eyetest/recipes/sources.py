@@ -14,7 +14,7 @@ from eyetest.measures import Results
 from eyetest.models import Surroundings
 from eyetest.recipes.panels import Seated, recorded
 from eyetest.records import Asked, Condition, Item, ModelEntry, Prompt, Response, Score, Stage, StoppingRule, columns
-from eyetest.results.mended import Mend, MendedBenchmark, about_the_wording, read_mends, wording, write_mends
+from eyetest.results.provenance import Mend, MendedBenchmark, about_the_wording, read_mends, wording, write_mends
 from eyetest.results.scores import answers_of, benchmark_of
 from eyetest.running import Asking, Budget, Estimate, Hit, Limits, Progress, Session
 from eyetest.running.questions import Questions
@@ -24,7 +24,7 @@ from eyetest.runs.frames import answers_frame, one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import Said as SaidText
 from eyetest.scoring.table import score_table
-from eyetest.screens import Said
+from eyetest.screens import PanelAnswer
 
 
 class StoppedEarly(EyetestError):  # noqa: N818 (nothing went wrong: the same command goes on)
@@ -220,7 +220,9 @@ class Live:
     def _hit(self, stage: Stage) -> Hit:
         def hit(item: Item, condition: Condition, response: Response) -> bool | None:
             found = self.scorer.score(item, condition, SaidText.by(response))
-            said = Said(response.request, response.outcome, found.reading, found.choice, found.metric, found.score)
+            said = PanelAnswer(
+                response.request, response.outcome, found.reading, found.choice, found.metric, found.score
+            )
             return said.is_right(stage.right)
 
         return hit

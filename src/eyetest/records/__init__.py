@@ -23,6 +23,7 @@ from eyetest.records.marking import identity, mark, shown_order
 from eyetest.records.order import REVERSED, order_shown, order_word, positions_shown, read_order
 from eyetest.records.recipe import Panel, Recipe, Review, Select, Stage
 from eyetest.records.request import (
+    AskModel,
     GreyPicture,
     Likelihood,
     Message,
@@ -64,6 +65,7 @@ __all__ = [
     "RUN_VERSION",
     "TABLES",
     "Answer",
+    "AskModel",
     "Asked",
     "Choice",
     "Condition",

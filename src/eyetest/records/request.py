@@ -4,12 +4,13 @@ A request's id is a hash of exactly what is sent, so an unchanged question is ne
 is never answered from memory.
 """
 
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any, Literal
 
 import msgspec
 
-from eyetest.records.item import ImageRef
+from eyetest.records.item import ImageRef, Item
 from eyetest.records.tables import OutcomeKind
 
 _ID_VERSION = b"eyetest request 1\n"
@@ -114,3 +115,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Log-probability of each candidate of a likelihood request; None, as JSON writes it, of the impossible."""
     given: float | None = None
     """A score that somebody else decided, used as it is and marked so."""
+
+
+AskModel = Callable[[str, Sequence[tuple[Item, Prompt]]], Sequence[Response | None]]
+"""Put a prompt about each of some items to a model, by its name; None for what could not be asked."""

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from eyetest.measures import NotMeasurable, Results
-from eyetest.measures.caveats import caveats
+from eyetest.measures.printed import caveats
 from eyetest.pages.texts import clip
 from eyetest.probes.subject import percent
 from eyetest.records import GIVEN

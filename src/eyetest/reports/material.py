@@ -8,9 +8,9 @@ from typing import Literal
 import polars as pl
 
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
-from eyetest.measures.own import EXTERNAL, own_settings
+from eyetest.measures.aligned import protocol_label
 from eyetest.measures.results import PROTOCOL, TAG
-from eyetest.measures.series import told
+from eyetest.measures.settings import EXTERNAL, own_settings
 from eyetest.records import BLIND_SIGHTS, Finding, Score, columns
 
 MOST_TAGS = 2
@@ -95,7 +95,7 @@ class Material:
     def usual_protocols(self) -> list[str]:
         """How the usual protocol of each benchmark puts a question, in few words."""
         found = self.usual.scores.select(pl.col(PROTOCOL).cast(pl.String)).unique().collect()
-        return sorted(words for row in found.rows() if (words := told(row)))
+        return sorted(words for row in found.rows() if (words := protocol_label(row)))
 
     @cached_property
     def tags(self) -> tuple[str, ...]:

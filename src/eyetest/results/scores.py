@@ -15,8 +15,17 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.errors import InputError, param, short
-from eyetest.results.mended import MendedBenchmark, about_the_wording, mends_id, read_mends, wording
-from eyetest.results.provenance import Provenance, holds, provenance, read_provenance
+from eyetest.results.provenance import (
+    MendedBenchmark,
+    Provenance,
+    about_the_wording,
+    holds,
+    mends_id,
+    provenance,
+    read_mends,
+    read_provenance,
+    wording,
+)
 from eyetest.runs import Run
 from eyetest.runs.folder import BENCHMARK, SCORES
 from eyetest.runs.frames import answers_frame, one_line_if_damaged, scan_table

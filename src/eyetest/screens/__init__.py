@@ -6,9 +6,8 @@ adds them: no other file has to be touched.
 """
 
 from eyetest.registry import Registry
-from eyetest.screens.base import Case, Screen, Seat
-from eyetest.screens.evidence import Evidence, Said
+from eyetest.screens.base import Case, Evidence, PanelAnswer, Screen, Seat
 
 SCREENS: Registry[Screen] = Registry("screen", __name__, "SCREENS")
 
-__all__ = ["SCREENS", "Case", "Evidence", "Said", "Screen", "Seat"]
+__all__ = ["SCREENS", "Case", "Evidence", "PanelAnswer", "Screen", "Seat"]

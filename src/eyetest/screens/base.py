@@ -1,19 +1,95 @@
 """What a screen is given, and what it is."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import msgspec
+import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
-from eyetest.records import Item, Prompt, Response, Stage, StoppingRule, Verdict, VerdictKind
+from eyetest.records import AskModel, Cut, Item, Stage, StoppingRule, Verdict, VerdictKind
 from eyetest.records.recipe import KINDS
-from eyetest.screens.evidence import Evidence
 
-Ask = Callable[[str, Sequence[tuple[Item, Prompt]]], Sequence[Response | None]]
-"""Put a prompt about each of some items to a model, by its name; None for what could not be asked."""
+ANY = "any"
+_WHOLE = Cut(op=">=", value=1)
+_COLUMNS = ("item", "model", "order", "trial", "request", "outcome", "reading", "choice", "metric", "score")
+
+
+class PanelAnswer(NamedTuple):
+    """One answer, as far as verdicts care."""
+
+    request: str
+    outcome: str
+    reading: str | None
+    choice: str | None
+    metric: str
+    score: float | None
+
+    def is_right(self, right: Mapping[str, Cut]) -> bool | None:
+        """Whether it counts as right; None where there is nothing to judge, because the call failed."""
+        if self.score is None:
+            return None
+        return right.get(self.metric, right.get(ANY, _WHOLE)).holds(self.score)
+
+    @property
+    def kind(self) -> str:
+        """What it is counted as: how it was read, or what became of the call."""
+        if self.outcome in ("failed", "blocked"):
+            return self.outcome
+        return self.reading or self.outcome
+
+
+Answers = Sequence[Sequence[PanelAnswer | None]]
+"""By seat and by test; None where nobody asked."""
+
+
+class Evidence:
+    """The answers of a panel, by item."""
+
+    def __init__(self, scores: pl.DataFrame, seats: Sequence[str], tests: int) -> None:
+        """``scores`` holds the panel's rows alone. ``tests``: how often each seat is asked about an item."""
+        self.seats, self.tests = tuple(seats), tests
+        places = {seat: place for place, seat in enumerate(seats)}
+        self._rows: dict[str, list[list[PanelAnswer | None]]] = {}
+        for item, model, _, _, *said in scores.select(_COLUMNS).sort("item", "model", "order", "trial").iter_rows():
+            answers = self._rows.setdefault(item, [[] for _ in self.seats])
+            answers[places[model]].append(PanelAnswer(*said))
+
+    @classmethod
+    def nothing(cls) -> "Evidence":
+        """That of a stage without a panel."""
+        return cls(pl.DataFrame(schema=dict.fromkeys(_COLUMNS, pl.String)), (), 0)
+
+    def only(self, seats: Sequence[str]) -> "Evidence":
+        """What some of the panel said."""
+        found = Evidence.nothing()
+        found.seats, found.tests = tuple(seats), self.tests
+        places = [self.seats.index(seat) for seat in seats]
+        found._rows = {item: [answers[place] for place in places] for item, answers in self._rows.items()}
+        return found
+
+    def of(self, item: str) -> Answers:
+        """What was said about an item; as many places as were to be asked."""
+        answers = self._rows.get(item) or [[] for _ in self.seats]
+        return [said + [None] * (self.tests - len(said)) for said in answers]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+
+def kinds(answers: Iterator[PanelAnswer]) -> dict[str, int]:
+    """How often answers were no plain answers, by kind: what has to be known beside a count of hits."""
+    counts = Counter(said.kind for said in answers)
+    return {kind: counts[kind] for kind in sorted(counts) if kind not in ("chosen", "text", "answered")}
+
+
+def summary(seats: Sequence[str], hits: Sequence[int], asked: Sequence[int], **more: Any) -> dict[str, Any]:
+    """What a verdict tells of its panel: hits of answers, by seat."""
+    of_seats = {seat: [hit, n] for seat, hit, n in zip(seats, hits, asked, strict=True)}
+    return {"seats": of_seats, **{key: value for key, value in more.items() if value}}
 
 
 class Seat(NamedTuple):
@@ -34,7 +110,7 @@ class Case:
     size: int = 0
     """How many seats the recipe's thresholds are meant for."""
     judges: Sequence[str] = ()
-    ask: Ask | None = None
+    ask: AskModel | None = None
     """None where nobody can be asked, because all answers were recorded before."""
     seed: int = 0
     benchmark: Benchmark | None = None

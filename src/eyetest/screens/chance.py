@@ -6,10 +6,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eyetest.measures.stats.beliefs import exceeding, favourites, luck
+from eyetest.measures.stats.luck import exceeding, favourites, luck
 from eyetest.records import MAX_CHOICES, Item, Stage, StoppingRule, Verdict, VerdictKind, letter
-from eyetest.screens.base import Case
-from eyetest.screens.evidence import Said, kinds, summary
+from eyetest.screens.base import Case, PanelAnswer, kinds, summary
 from eyetest.wording import counted
 
 _USUAL_RATE = 0.05
@@ -37,7 +36,7 @@ class ChanceAware:
     def judge(self, case: Case) -> Iterator[Verdict]:
         """Count each item, then decide about all of them together."""
         rate = case.stage.rate or _USUAL_RATE
-        heard = [_Heard.of(case, item) for item in case.items]
+        heard = [_OnItem.of(case, item) for item in case.items]
         tested = [one for one in heard if one.item.choices and not one.missing]
         chances = dict(zip((one.item.id for one in tested), _luck(tested), strict=True))
         shown = [one for one in tested if one.choices is not None]
@@ -60,7 +59,7 @@ class ChanceAware:
                 yield case.verdict(name, verdict, f"{told}, p = {chances[name]:.2g}", p=chances[name], **counts)
 
 
-class _Heard(NamedTuple):
+class _OnItem(NamedTuple):
     """What the panel said about one item."""
 
     item: Item
@@ -73,7 +72,7 @@ class _Heard(NamedTuple):
     evidence: dict[str, object]
 
     @classmethod
-    def of(cls, case: Case, item: Item) -> "_Heard":
+    def of(cls, case: Case, item: Item) -> "_OnItem":
         answers = case.evidence.of(item.id)
         different = [_different(row) for row in answers]
         right = [[said.is_right(case.stage.right) for said in row] for row in different]
@@ -90,12 +89,12 @@ class _Heard(NamedTuple):
         return cls(item, sum(hits), sum(judged), 0 if enough else silent, choices, responses, told)
 
 
-def _different(row: Sequence[Said | None]) -> list[Said]:
+def _different(row: Sequence[PanelAnswer | None]) -> list[PanelAnswer]:
     return list({said.request: said for said in row if said is not None}.values())
 
 
 def _choices(
-    item: Item, answers: Sequence[Sequence[Said]], right: Sequence[Sequence[bool | None]]
+    item: Item, answers: Sequence[Sequence[PanelAnswer]], right: Sequence[Sequence[bool | None]]
 ) -> NDArray[np.int64] | None:
     """Seats × options.
 
@@ -119,7 +118,7 @@ def _choices(
     return counts
 
 
-def _luck(tested: Sequence[_Heard]) -> list[float]:
+def _luck(tested: Sequence[_OnItem]) -> list[float]:
     if not tested:
         return []
     columns = [(one.hits, one.n, len(one.item.gold), len(one.item.choices)) for one in tested]
@@ -127,12 +126,12 @@ def _luck(tested: Sequence[_Heard]) -> list[float]:
     return [float(chance) for chance in luck(hits, trials, golds, options)]
 
 
-def _beyond_luck(tested: Sequence[_Heard], chances: Sequence[float], rate: float) -> set[str]:
+def _beyond_luck(tested: Sequence[_OnItem], chances: Sequence[float], rate: float) -> set[str]:
     limit = discovery_limit(chances, rate)
     return {one.item.id for one, chance in zip(tested, chances, strict=True) if chance <= limit}
 
 
-def _beyond_beliefs(tested: Sequence[_Heard], chances: Sequence[float], rate: float) -> tuple[set[str], set[str]]:
+def _beyond_beliefs(tested: Sequence[_OnItem], chances: Sequence[float], rate: float) -> tuple[set[str], set[str]]:
     """Items that are known for certain, and those that only seem so: luck is ruled out, a shared belief is not."""
     if not tested:
         return set(), set()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from eyetest.errors import InputError
 from eyetest.records import Cut, Stage, StoppingRule, Tally
 from eyetest.running.stopping import Waves
-from eyetest.screens.evidence import Answers, Said, kinds, summary
+from eyetest.screens.base import Answers, kinds, summary
 from eyetest.wording import counted
 
 _ONCE = Cut(op=">=", value=1)
@@ -78,7 +78,7 @@ def count(stage: Stage, rule: StoppingRule, answers: Answers, seats: Sequence[st
             waves.heard[seat].append(right[seat][test])
     if full:
         waves.heard = right
-    heard: list[Said] = [said for row, known in zip(present, waves.heard, strict=True) for said in row[: len(known)]]
+    heard = [said for row, known in zip(present, waves.heard, strict=True) for said in row[: len(known)]]
     hits = [tally.hits for tally in waves.tallies]
     judged = [rule.trials - tally.unknown for tally in waves.tallies]
     answering = sum(rule.answers.holds(hit) for hit in hits)

@@ -1,6 +1,7 @@
-"""Items whose gold may be wrong: models that know agree on another option. For people to look at, not to drop."""
+"""Golds in doubt: models that know agree on another option, or nobody answers. For people to look at."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -8,10 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from eyetest.errors import InputError
+from eyetest.measures.results import CAPTION_METRICS
 from eyetest.measures.stats.consensus import recurring, suspicion
-from eyetest.records import Item, Stage, StoppingRule, Verdict, letter
-from eyetest.screens.base import Case
-from eyetest.screens.evidence import Said
+from eyetest.prompts.placeholders import label_within
+from eyetest.records import Cut, Item, Message, Picture, Prompt, Response, Stage, StoppingRule, Verdict, Words, letter
+from eyetest.screens.base import Case, PanelAnswer
+from eyetest.screens.counting import count, stopping_rule
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -59,11 +62,105 @@ def _choices(case: Case, item: Item) -> list[int]:
     return [_favourite(item, row) for row in case.evidence.of(item.id)]
 
 
-def _favourite(item: Item, answers: Sequence[Said | None]) -> int:
+def _favourite(item: Item, answers: Sequence[PanelAnswer | None]) -> int:
     places = [_ALPHABET.index(said.choice) for said in answers if said is not None and said.choice]
     votes = Counter(item.gold[0] if place in item.gold else place for place in places)
     leading = [place for place, count in votes.items() if count == max(votes.values())]
     return leading[0] if len(leading) == 1 else -1
 
 
-SCREENS = (WrongGold(),)
+_LAST_LINE = re.compile(r"(?:^|\n)\W*(?:answer\W+)?(yes|no)\W*$", re.IGNORECASE)
+_WORD = re.compile(r"\b(YES|NO)\b")
+
+
+class ZeroPass:
+    """Items with no hit at all go to a judge; what it rejects is dropped, what it confirms goes to people."""
+
+    name = "zero-pass"
+    summary = "have a judge model look at items that nobody answers; drop what it rejects, review the rest (LIME)"
+    uses: ClassVar[frozenset[str]] = frozenset({"judge", "right", "answers", "then"})
+
+    def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule:
+        """One hit settles it."""
+        return stopping_rule(stage, Cut(op=">=", value=1), seats, tests)
+
+    def judge(self, case: Case) -> Iterator[Verdict]:
+        """Find the items without a hit, ask about them together, then tell what was found in the items' order."""
+        stage, seats = case.stage, [seat.model for seat in case.seats]
+        rule = self.rule(stage, len(seats), case.size, case.evidence.tests)
+        counts = {i.id: count(stage, rule, case.evidence.of(i.id), seats, stage.full_counts) for i in case.items}
+        missed = [item for item in case.items if counts[item.id].holds is False]
+        said = dict(zip((item.id for item in missed), self._asked(case, missed), strict=True))
+        for item in case.items:
+            found = counts[item.id]
+            told = {"n": found.n, "hits": found.hits, "responses": found.responses, "evidence": found.evidence}
+            if found.holds:
+                yield case.verdict(item.id, "keep", "some model answers it", **told)
+            elif found.holds is None:
+                yield case.verdict(item.id, "review", found.incomplete, **told)
+            else:
+                yield self._judged(case, item.id, said[item.id], told)
+
+    def _asked(self, case: Case, items: Sequence[Item]) -> Sequence[Response | None]:
+        if case.ask is None or not case.judges or not items:
+            return [None] * len(items)
+        captions = {item.id: _is_caption(case.evidence.of(item.id)) for item in items}
+        prompts = [(item, judge_prompt(item, captions=captions[item.id])) for item in items]
+        return case.ask(case.judges[0], prompts)
+
+    def _judged(self, case: Case, item: str, said: Response | None, told: dict[str, object]) -> Verdict:
+        fits = None
+        if said is not None:
+            fits = says_yes(said.text or "")
+            told = told | {"responses": (*told["responses"], said.request)}  # type: ignore[misc]
+        if fits is False:
+            return case.verdict(
+                item, case.stage.then or "drop", "nobody answers it, and the judge rejects its gold", **told
+            )
+        if fits:
+            return case.verdict(item, "review", "nobody answers it; the judge confirms its gold", **told)
+        return case.verdict(item, "review", "nobody answers it, and no judge has said YES or NO", **told)
+
+
+def says_yes(text: str) -> bool | None:
+    """What a judge says: its last line if that is yes or no, else the last YES or NO that it wrote so; or neither."""
+    last = _LAST_LINE.search(text)
+    words = [last[1].upper()] if last else _WORD.findall(text)
+    return words[-1] == "YES" if words else None
+
+
+def _is_caption(answers: Sequence[Sequence[PanelAnswer | None]]) -> bool:
+    metrics = [said.metric for row in answers for said in row if said is not None]
+    return bool(metrics) and metrics[0].startswith(CAPTION_METRICS)
+
+
+def judge_prompt(item: Item, *, captions: bool = False) -> Prompt:
+    """The question to a judge."""
+    pictures = tuple(Picture(image) for image in item.images)
+    golds = "\n".join(f"- {label_within(text, len(pictures))}" for text in _golds(item))
+
+    def spoken(text: str) -> str:
+        return label_within(text, len(pictures))
+
+    if captions:
+        task = (
+            "Describe this picture to yourself in detail first. Then read the captions below, which are meant to "
+            "describe it. Say YES if every one of them fits what you see, and NO if any does not. End with a line "
+            f"that says only YES or NO.\n\nCaptions:\n{golds}"
+        )
+    else:
+        options = "\n".join(f"{letter(i)}. {spoken(choice.text)}" for i, choice in enumerate(item.choices))
+        task = (
+            "A question about this picture has a golden answer. Work out whether that answer is right. End with a "
+            "line that says only YES if it is, or NO if it is wrong, cannot be known, or the question makes no "
+            "sense.\n\n"
+            f"Question: {spoken(item.question)}\n{options}\n\nGolden answer:\n{golds}"
+        )
+    return Prompt((Message("user", (*pictures, Words(task))),))
+
+
+def _golds(item: Item) -> list[str]:
+    return [f"{letter(i)}. {item.choices[i].text}" for i in item.gold] or list(item.references)
+
+
+SCREENS = (WrongGold(), ZeroPass())

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from eyetest.errors import InputError
-from eyetest.measures.stats.bootstrap import percentiles, resampled_means
-from eyetest.measures.stats.intervals import NOTHING, Estimate
+from eyetest.measures.stats.intervals import NOTHING, Estimate, percentiles, resampled_means
 
 Floats = NDArray[np.float64]
 _FEWEST = 3

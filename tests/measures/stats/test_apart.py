@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eyetest.measures.stats.apart import rank_bounds, tie_groups, told_apart
-from eyetest.measures.stats.bootstrap import resampled_means
-from eyetest.measures.stats.paired import holm, paired
-from eyetest.measures.stats.power import smallest_difference
-from eyetest.measures.stats.ranking import standings
+from eyetest.measures.stats.intervals import resampled_means
+from eyetest.measures.stats.paired import holm, paired, smallest_difference
+from eyetest.measures.stats.ranking import rank_bounds, standings, tie_groups, told_apart
 
 Floats = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eyetest.measures.stats.beliefs import exceeding, favourites, luck
+from eyetest.measures.stats.luck import exceeding, favourites, luck
 from tests.screens.simulated import POWER, TASTES, Bools, Drawn, draw_panel
 
 RATE = 0.05

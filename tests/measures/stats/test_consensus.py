@@ -8,10 +8,10 @@ from scipy import integrate, stats
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from eyetest.measures.stats.consensus import Panel, learn, likelihoods, recurring, suspicion
+from eyetest.measures.stats.consensus import SkillFit, learn, likelihoods, recurring, suspicion
 
 Ints = NDArray[np.int64]
-PANEL = Panel(skills=np.array([1.2, 0.1, -0.8]), spread=1.4, evenness=0.6)
+PANEL = SkillFit(skills=np.array([1.2, 0.1, -0.8]), spread=1.4, evenness=0.6)
 
 
 class Answered(NamedTuple):

@@ -4,7 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eyetest.measures.stats.correlation import METHODS, Correlation, kendall, pearson, spearman
+from eyetest.measures.stats.correlation import METHODS, CorrelationEstimate, kendall, pearson, spearman
 
 NOTHING = (None, None, None)
 pairs = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=3, max_size=20)
@@ -70,10 +70,10 @@ def test_intervals_hold_the_true_correlation_as_often_as_they_say(method: str, q
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_two_pairs_or_a_constant_have_no_correlation(method: str) -> None:
     correlate = METHODS[method]
-    assert correlate([1, 2], [2, 3], 0.95) == Correlation(*NOTHING, 2, None)
-    assert correlate([], [], 0.95) == Correlation(*NOTHING, 0, None)
-    assert correlate([1, 2, 3], [5, 5, 5], 0.95) == Correlation(*NOTHING, 3, None)
-    assert correlate([0.3, 0.1 + 0.2, 0.3], [1, 2, 3], 0.95) == Correlation(*NOTHING, 3, None)
+    assert correlate([1, 2], [2, 3], 0.95) == CorrelationEstimate(*NOTHING, 2, None)
+    assert correlate([], [], 0.95) == CorrelationEstimate(*NOTHING, 0, None)
+    assert correlate([1, 2, 3], [5, 5, 5], 0.95) == CorrelationEstimate(*NOTHING, 3, None)
+    assert correlate([0.3, 0.1 + 0.2, 0.3], [1, 2, 3], 0.95) == CorrelationEstimate(*NOTHING, 3, None)
     assert correlate([1, 2, np.nan, 4], [1, np.nan, 3, 4], 0.95).n == 2
 
 

@@ -9,8 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from eyetest.measures.stats.bootstrap import cluster_sums, percentiles, resampled_means
-from eyetest.measures.stats.intervals import Tally, bounds
+from eyetest.measures.stats.intervals import Moments, bounds, cluster_sums, percentiles, resampled_means
 from eyetest.measures.stats.paired import paired
 
 Floats = NDArray[np.float64]
@@ -65,7 +64,7 @@ def accuracy_intervals(world: World) -> Edges:
     sizes = np.bincount(world.clusters).astype(float)
     n, g = float(len(world.a)), float(len(sizes))
     parts = (sums.sum(0), n, g, (sums**2).sum(0), (sums * sizes[:, None]).sum(0), (sizes**2).sum(), True)
-    return bounds(Tally(*(np.broadcast_to(part, sums.shape[1]) for part in parts)))
+    return bounds(Moments(*(np.broadcast_to(part, sums.shape[1]) for part in parts)))
 
 
 def bootstrap_intervals(world: World) -> tuple[Edges, Edges]:

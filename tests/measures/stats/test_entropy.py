@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eyetest.measures.stats.entropy import entropies, entropy
+from eyetest.measures.stats.spread import entropies, entropy
 
 counts_of_one = st.lists(st.integers(0, 12), min_size=2, max_size=10).filter(any)
 

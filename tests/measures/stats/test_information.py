@@ -1,8 +1,14 @@
 import numpy as np
 import pytest
 
-from eyetest.measures.stats.information import choose_by_information, expected_information
-from eyetest.measures.stats.item_response import SCALE, ItemFit, fit, probabilities
+from eyetest.measures.stats.item_analysis import (
+    SCALE,
+    ItemFit,
+    choose_by_information,
+    expected_information,
+    fit,
+    probabilities,
+)
 
 
 def _at(ability: float) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from scipy import integrate, optimize
 from scipy.special import expit, log_expit, logsumexp
 
-from eyetest.measures.stats.item_response import (
+from eyetest.measures.stats.item_analysis import (
     INTERCEPT_SPREAD,
     NODES,
     SCALE,

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eyetest.measures.stats.paired import Paired, mcnemar, paired
-from eyetest.measures.stats.power import items_needed, smallest_difference, smallest_shift
+from eyetest.measures.stats.paired import Paired, items_needed, mcnemar, paired, smallest_difference, smallest_shift
 
 
 @pytest.mark.parametrize(("n", "discordance"), [(100, 0.5), (200, 0.3), (1_000, 0.1), (3_000, 0.3)])

@@ -15,10 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyetest.measures.stats.bootstrap import cluster_sums, percentiles, weights
-from eyetest.measures.stats.intervals import NOTHING, Estimate
+from eyetest.measures.stats.intervals import NOTHING, Estimate, Floats, cluster_sums, percentiles, weights
 
-Floats = NDArray[np.float64]
 Formula = Callable[[Floats], Any]
 Ratings = Sequence[Sequence[Any]]
 Scale = Literal["nominal", "ordinal", "interval"]

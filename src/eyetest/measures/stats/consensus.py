@@ -12,13 +12,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, gammaln, log_expit, logsumexp
 
-from eyetest.measures.stats.threads import one_thread
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from eyetest.measures.stats.intervals import Floats, Ints, one_thread
 
 _HARDNESS: Floats = np.linspace(-4.0, 4.0, 49)
 """How hard an item may be, in standard deviations."""
@@ -37,7 +34,7 @@ _RECURS = 30
 """A set of options that so many items share tells how readily models give each of them."""
 
 
-class Panel(NamedTuple):
+class SkillFit(NamedTuple):
     """What golds say of models and items: P(right) = σ(skill − spread · hardness)."""
 
     skills: Floats
@@ -93,7 +90,7 @@ def _fold(text: str) -> str:
     return " ".join(text.casefold().split()).strip(" .")
 
 
-def learn(chosen: Ints, number: Ints, gold: Ints, kinds: Ints | None = None) -> Panel:
+def learn(chosen: Ints, number: Ints, gold: Ints, kinds: Ints | None = None) -> SkillFit:
     """Skills, and how items differ, taking the golds at their word: few enough are wrong.
 
     A model's skill is learnt apart for golds of each recurring kind, as if it were another model there.
@@ -120,10 +117,10 @@ def learn(chosen: Ints, number: Ints, gold: Ints, kinds: Ints | None = None) -> 
             break
     wrong = np.where(_places(number) == gold[:, None], np.nan, _counts(chosen, number))
     evenness = max(_EVENNESS, key=lambda evenness: float(_spread_over(wrong, evenness).sum()))
-    return Panel(skills if several == 1 else skills.reshape(several, models), spread, evenness)
+    return SkillFit(skills if several == 1 else skills.reshape(several, models), spread, evenness)
 
 
-def likelihoods(chosen: Ints, number: Ints, panel: Panel, kinds: Ints | None = None) -> Floats:
+def likelihoods(chosen: Ints, number: Ints, panel: SkillFit, kinds: Ints | None = None) -> Floats:
     """Log likelihood of an item's choices if each of its options were the right one: items × options, −∞ beyond them.
 
     Right answers come by skill, averaged over how hard the item may be. Wrong ones fall on the other options, some of

@@ -4,15 +4,14 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from eyetest.measures.stats.intervals import Floats
 from eyetest.measures.stats.ranking import DECIMALS
 
-Floats = NDArray[np.float64]
 
-
-class Correlation(NamedTuple):
+class CorrelationEstimate(NamedTuple):
     """A correlation, its interval, how many pairs it rests on, and how likely one as large is by luck (two-sided)."""
 
     value: float | None
@@ -22,27 +21,27 @@ class Correlation(NamedTuple):
     p: float | None
 
 
-def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
+def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> CorrelationEstimate:
     """Pearson's r: Fisher's interval, with variance 1/(n − 3) of artanh r; Student's p. It needs three pairs."""
     a, b = _pairs(x, y)
     if not _defined(a, b):
-        return Correlation(None, None, None, len(a), None)
+        return CorrelationEstimate(None, None, None, len(a), None)
     r = _linear(a, b)
-    return Correlation(r, *_bounds(r, 1.0, len(a) - 3, level), len(a), _student(r, len(a)))
+    return CorrelationEstimate(r, *_bounds(r, 1.0, len(a) - 3, level), len(a), _student(r, len(a)))
 
 
-def spearman(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
+def spearman(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> CorrelationEstimate:
     """Spearman's ρ: Pearson's r of ranks, ties averaged; Bonett and Wright's interval, (1 + ρ²/2)/(n − 3)."""
     a, b = _pairs(x, y)
     n = len(a)
     if not _defined(a, b):
-        return Correlation(None, None, None, n, None)
+        return CorrelationEstimate(None, None, None, n, None)
     rho = _linear(stats.rankdata(a), stats.rankdata(b))
     one_swap = 1 - 12 / (n * (n**2 - 1))
-    return Correlation(rho, *_bounds(rho, 1 + rho**2 / 2, n - 3, level, one_swap), n, _student(rho, n))
+    return CorrelationEstimate(rho, *_bounds(rho, 1 + rho**2 / 2, n - 3, level, one_swap), n, _student(rho, n))
 
 
-def kendall(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
+def kendall(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> CorrelationEstimate:
     """Kendall's τ-b: the interval of Fieller, Hartley and Pearson, .437/(n − 4), so from five pairs on.
 
     The p-value is exact for few pairs without ties, else the normal one.
@@ -50,13 +49,13 @@ def kendall(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
     a, b = _pairs(x, y)
     n = len(a)
     if not _defined(a, b):
-        return Correlation(None, None, None, n, None)
+        return CorrelationEstimate(None, None, None, n, None)
     found = stats.kendalltau(a, b)
     tau = float(np.round(found.statistic, DECIMALS))
-    return Correlation(tau, *_bounds(tau, 0.437, n - 4, level, 1 - 4 / (n * (n - 1))), n, float(found.pvalue))
+    return CorrelationEstimate(tau, *_bounds(tau, 0.437, n - 4, level, 1 - 4 / (n * (n - 1))), n, float(found.pvalue))
 
 
-METHODS: Mapping[str, Callable[[ArrayLike, ArrayLike, float], Correlation]] = {
+METHODS: Mapping[str, Callable[[ArrayLike, ArrayLike, float], CorrelationEstimate]] = {
     "pearson": pearson,
     "spearman": spearman,
     "kendall": kendall,

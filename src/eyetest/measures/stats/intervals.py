@@ -1,12 +1,17 @@
-"""How far a mean can be trusted: Wilson's interval, and the clustered one for scores that depend on each other."""
+"""How far a mean can be trusted: Wilson's interval, the clustered one, and drawing whole clusters again."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special, stats
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 _ROUNDING = 1e-12
 
 
@@ -22,7 +27,7 @@ class Estimate(NamedTuple):
 NOTHING = Estimate(None, None, None, 0)
 
 
-class Tally(NamedTuple):
+class Moments(NamedTuple):
     """What the intervals of many means need to know, each an array over the means.
 
     Sums over clusters with m scores that sum to s: ``squares`` is Σs², ``cross`` Σsm, ``sizes`` Σm².
@@ -48,13 +53,13 @@ def mean(scores: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.
     moments = ((sums**2).sum(), (sums * counts).sum(), (counts**2).sum())
     binary = bool(np.isin(values, (0.0, 1.0)).all())
     parts = (values.sum(), len(values), len(counts), *moments, binary)
-    low, high = bounds(Tally(*(np.array([part]) for part in parts)), level)
+    low, high = bounds(Moments(*(np.array([part]) for part in parts)), level)
     if np.isnan(low[0]):
         return Estimate(float(values.mean()), None, None, len(values))
     return Estimate(float(values.mean()), float(low[0]), float(high[0]), len(values))
 
 
-def bounds(tally: Tally, level: float = 0.95) -> tuple[Floats, Floats]:
+def bounds(tally: Moments, level: float = 0.95) -> tuple[Floats, Floats]:
     """Intervals of many means at once.
 
     The variance is the sandwich with the usual factor g/(g−1). Of right and wrong answers, and shares of right ones,
@@ -96,3 +101,73 @@ def _wilson(p: Floats, n: Floats, z: Floats | float) -> tuple[Floats, Floats]:
     centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+
+
+_MOST_CELLS = 20_000_000
+"""Weights in memory at once."""
+
+
+def weights(clusters: int, resamples: int, seed: int | Sequence[int]) -> Iterator[Floats]:
+    """How often each cluster is drawn in each resample, some resamples at a time."""
+    rng = np.random.default_rng(seed)
+    block = max(1, min(resamples, _MOST_CELLS // max(clusters, 1)))
+    for start in range(0, resamples, block):
+        count = min(block, resamples - start)
+        drawn = np.zeros((count, clusters), np.float64)
+        for row in range(count):
+            drawn[row] = np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)
+        yield drawn
+
+
+def cluster_sums(values: Floats, clusters: ArrayLike) -> Floats:
+    """The sum of each column over the rows of each cluster, clusters in sorted order."""
+    if not len(values):
+        return values
+    codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    return np.add.reduceat(values[order], starts, axis=0)
+
+
+def resampled_means(
+    scores: ArrayLike, clusters: ArrayLike, resamples: int = 2_000, seed: int | Sequence[int] = 0
+) -> Floats:
+    """The mean of each column of ``scores`` (a row an item; nan where missing) in each resample: resamples × columns.
+
+    Columns keep their items together, so differences of columns are paired. One cluster alone says nothing about its
+    spread: all is nan.
+    """
+    table = np.asarray(scores, float)
+    table = table[:, None] if table.ndim == 1 else table
+    there = ~np.isnan(table)
+    sums = cluster_sums(np.where(there, table, 0.0), clusters)
+    if len(sums) == 1:
+        return np.full((resamples, table.shape[1]), np.nan)
+    sizes = cluster_sums((there[:, :1] if there.all() else there).astype(float), clusters)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = [(drawn @ sums) / (drawn @ sizes) for drawn in weights(len(sums), resamples, seed)]
+    return np.concatenate(parts) if parts else np.empty((0, table.shape[1]))
+
+
+def percentiles(
+    replicates: Floats, level: float = 0.95, clusters: int | None = None
+) -> tuple[float | None, float | None]:
+    """The interval that holds the middle share of what resamples gave.
+
+    Few clusters drawn again vary too little, as if their spread were known: told how many there were, the interval
+    reaches as much further as Student's t does (Hesterberg). One cluster says nothing about its spread.
+    """
+    known = replicates[~np.isnan(replicates)]
+    if not len(known) or (clusters is not None and clusters < 2):
+        return None, None
+    tail = (1 - level) / 2
+    if clusters is not None:
+        tail = float(special.ndtr(special.stdtrit(clusters - 1, tail) * np.sqrt(clusters / (clusters - 1))))
+    low, high = np.quantile(known, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Its threads spin when the machine is busy, up to forty times slower, and their number changes last digits."""
+    limits: AbstractContextManager[object] = threadpool_limits(1)
+    return limits

@@ -1,12 +1,13 @@
-"""What each item does on a panel: how many get it right, and whether the better models do.
+"""What each item does on a panel: how many get it right, whether the better models do, and its 2PL curve."""
 
-Everywhere scores have a row an item and a column a model, nan where a model was not asked.
-"""
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, log_expit
 
-Floats = NDArray[np.float64]
+from eyetest.measures.stats.intervals import Floats, one_thread
+
 Values = list[float | None]
 
 _ENOUGH = 3
@@ -70,3 +71,120 @@ def _or_none(above: Floats, below: ArrayLike) -> Values:
     under = np.asarray(below, float)
     quotient = np.divide(above, under, out=np.full(len(above), np.nan), where=under > 0)
     return [None if missing else value for missing, value in zip(np.isnan(quotient), quotient.tolist(), strict=True)]
+
+
+NODES: Floats = np.linspace(-4.0, 4.0, 33)
+"""Abilities over which items are fitted."""
+SCALE: Floats = np.linspace(-8.0, 8.0, 801)
+"""Abilities at which models are placed: finer, because many items know a model better than `NODES` can say."""
+SLOPE_MEAN, SLOPE_SPREAD, SLOPE_LEAST, SLOPE_MOST = 1.0, 0.5, 0.05, 4.0
+INTERCEPT_SPREAD = 2.0
+_LONGEST_STEP = 1.0
+_ITEMS_AT_ONCE = 4_096
+
+
+@dataclass(frozen=True)
+class ItemFit:
+    """Slopes and intercepts of items, and for each model of the panel the chance of each ability on `SCALE`."""
+
+    slopes: Floats
+    intercepts: Floats
+    panel: Floats
+    rounds: int
+    converged: bool
+
+
+def fit(responses: ArrayLike, tolerance: float = 1e-3, most_rounds: int = 500) -> ItemFit:
+    """Fit items to a panel. ``responses`` has a row an item and a column a model, from 0 to 1, nan where not asked.
+
+    Stops when no slope and no intercept moves by more than ``tolerance`` in a round.
+    """
+    with one_thread():
+        return _fitted(*_split(responses), tolerance, most_rounds)
+
+
+def place(fitted: ItemFit, responses: ArrayLike) -> Floats:
+    """The chance of each ability on `SCALE` for models that answered the fitted items: models × abilities."""
+    with one_thread():
+        return _posterior(*_split(responses), fitted.slopes, fitted.intercepts, SCALE)
+
+
+def abilities(placed: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each model's ability, from the chances on `SCALE`."""
+    mean = placed @ SCALE
+    return mean, np.sqrt(np.maximum(placed @ SCALE**2 - mean**2, 0.0))
+
+
+def probabilities(slopes: Floats, intercepts: Floats, at: ArrayLike) -> Floats:
+    """The chance that each ability gets each item right: items × abilities."""
+    return np.asarray(expit(np.outer(slopes, np.asarray(at, float)) + intercepts[:, None]), float)
+
+
+def _split(responses: ArrayLike) -> tuple[Floats, Floats]:
+    """What was right, 0 where nothing is known; and 1 where something is."""
+    table = np.asarray(responses, float)
+    asked = ~np.isnan(table)
+    return np.where(asked, table, 0.0), asked.astype(float)
+
+
+def _fitted(right: Floats, asked: Floats, tolerance: float, most_rounds: int) -> ItemFit:
+    share = (right.sum(1) + 0.5) / (asked.sum(1) + 1.0)
+    slopes, intercepts = np.full(len(right), SLOPE_MEAN), np.log(share / (1 - share))
+    rounds, converged = 0, False
+    while rounds < most_rounds and not converged:
+        rounds += 1
+        likely = _posterior(right, asked, slopes, intercepts, NODES)
+        before = slopes, intercepts
+        slopes, intercepts = _newton_step(right @ likely, asked @ likely, *before)
+        moved = np.abs(np.subtract((slopes, intercepts), before))
+        converged = not moved.size or float(moved.max()) < tolerance
+    panel = _posterior(right, asked, slopes, intercepts, SCALE)
+    return ItemFit(slopes, intercepts, panel, rounds, converged)
+
+
+def _posterior(right: Floats, asked: Floats, slopes: Floats, intercepts: Floats, at: Floats) -> Floats:
+    logs = np.tile(-(at**2) / 2, (right.shape[1], 1))
+    for start in range(0, len(right), _ITEMS_AT_ONCE):
+        some = slice(start, start + _ITEMS_AT_ONCE)
+        logits = np.outer(slopes[some], at) + intercepts[some, None]
+        logs += right[some].T @ logits + asked[some].T @ log_expit(-logits)
+    likely = np.exp(logs - logs.max(1, keepdims=True))
+    return np.asarray(likely / likely.sum(1, keepdims=True), float)
+
+
+def _newton_step(expected: Floats, tried: Floats, slopes: Floats, intercepts: Floats) -> tuple[Floats, Floats]:
+    """One step of all items at once. A slope that presses against its limit stays there, its intercept moves on."""
+    chance = probabilities(slopes, intercepts, NODES)
+    surplus = expected - tried * chance
+    weight = tried * chance * (1 - chance)
+    pull = surplus @ NODES - (slopes - SLOPE_MEAN) / SLOPE_SPREAD**2
+    held = ((slopes <= SLOPE_LEAST) & (pull < 0)) | ((slopes >= SLOPE_MOST) & (pull > 0))
+    pull, lift = np.where(held, 0.0, pull), surplus.sum(1) - intercepts / INTERCEPT_SPREAD**2
+    slope_curve, both = weight @ NODES**2 + 1 / SLOPE_SPREAD**2, np.where(held, 0.0, weight @ NODES)
+    intercept_curve = weight.sum(1) + 1 / INTERCEPT_SPREAD**2
+    steps = np.stack([intercept_curve * pull - both * lift, slope_curve * lift - both * pull])
+    steps /= slope_curve * intercept_curve - both**2
+    steps /= np.maximum(np.abs(steps).max(0) / _LONGEST_STEP, 1.0)
+    return np.clip(slopes + steps[0], SLOPE_LEAST, SLOPE_MOST), intercepts + steps[1]
+
+
+def expected_information(fitted: ItemFit, placed: Floats | None = None) -> Floats:
+    """Each item's information a²P(1 − P), averaged over where a panel's models stand.
+
+    ``placed`` are their chances on `SCALE` (models × abilities), by default those of the panel that the fit rests on.
+    """
+    where = (fitted.panel if placed is None else placed).mean(axis=0)
+    found = np.empty(len(fitted.slopes))
+    for start in range(0, len(found), _ITEMS_AT_ONCE):
+        some = slice(start, start + _ITEMS_AT_ONCE)
+        chance = probabilities(fitted.slopes[some], fitted.intercepts[some], SCALE)
+        found[some] = fitted.slopes[some] ** 2 * ((chance * (1 - chance)) @ where)
+    return found
+
+
+def choose_by_information(fitted: ItemFit, size: int, placed: Floats | None = None) -> NDArray[np.intp]:
+    """Places of the items with the most expected information, the best first; of equals the earlier one.
+
+    It suits models like the panel's: beyond their abilities a chosen item may say little.
+    """
+    return np.argsort(-expected_information(fitted, placed), kind="stable")[:size]

@@ -1,4 +1,4 @@
-"""How far models lie apart: Gini, standard deviation, and the share of pairs that a test can tell apart."""
+"""How far values scatter: scores of models (Gini, standard deviation, separable pairs), answers to one question."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,17 +6,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
+from scipy.special import entr
 
-from eyetest.measures.stats.bootstrap import resampled_means
-from eyetest.measures.stats.intervals import Estimate
+from eyetest.measures.stats.intervals import Estimate, Floats, resampled_means
 from eyetest.measures.stats.paired import WITHOUT_SPREAD, clustered_mcnemar, holm
 
-Floats = NDArray[np.float64]
 _FEW = 25
 """So few clusters that differ are tested by themselves, exactly."""
 
 
-class Spread(NamedTuple):
+class Dispersion(NamedTuple):
     """Gini and standard deviation of models' mean scores; ``n`` counts models."""
 
     gini: Estimate
@@ -40,14 +39,14 @@ def standard_deviation(values: ArrayLike) -> float | None:
 
 def spread(
     scores: ArrayLike, clusters: ArrayLike, level: float = 0.95, resamples: int = 2_000, seed: int = 0
-) -> Spread:
-    """Spread of the mean scores of models (columns) over items (rows; nan where missing), items drawn again."""
+) -> Dispersion:
+    """Dispersion of the mean scores of models (columns) over items (rows; nan where missing), items drawn again."""
     table = np.asarray(scores, float)
     table = table[:, ~np.isnan(table).all(axis=0)]
     means = np.nanmean(table, axis=0) if table.size else np.empty(0)
     drawn = resampled_means(table, clusters, resamples, seed)
     drawn = drawn[~np.isnan(drawn).any(axis=1) & (drawn.sum(axis=1) > 0)]
-    return Spread(
+    return Dispersion(
         _with_interval(gini(means), _gini, drawn, level), _with_interval(standard_deviation(means), _sd, drawn, level)
     )
 
@@ -158,3 +157,47 @@ def _gini(values: Floats) -> Floats:
 
 def _sd(values: Floats) -> Floats:
     return np.asarray(values.std(axis=-1, ddof=1), np.float64)
+
+
+class Entropies(NamedTuple):
+    """One entry a row of counts, in nats; nan where undefined."""
+
+    plain: Floats
+    """−Σ p ln p, which is low by about (choices − 1) / (2 × tests)."""
+    corrected: Floats
+    """Miller and Madow's: plain + (choices seen − 1) / (2 × tests), but never more than ln(options)."""
+    normalised: Floats
+    """Plain over ln(options): 0 is always the same choice, 1 all choices equally often."""
+
+
+class Entropy(NamedTuple):
+    """The entropies of one question. None where undefined."""
+
+    plain: float | None
+    corrected: float | None
+    normalised: float | None
+
+
+def entropies(counts: ArrayLike, options: ArrayLike | None = None) -> Entropies:
+    """The entropies of many rows of counts. ``options`` says how many choices each row had, nan where nobody knows.
+
+    A row without a count has no entropy. The correction is capped because no distribution over so many choices has a
+    larger entropy, and at two tests that differ it would promise one. Where options are unknown nothing is capped and
+    nothing can be normalised; with fewer than two there is nothing to normalise by.
+    """
+    table = np.asarray(counts, float)
+    known = np.full(len(table), np.nan) if options is None else np.asarray(options, float)
+    total, seen = table.sum(axis=1), (table > 0).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        plain = entr(table / total[:, None]).sum(axis=1)
+        most = np.log(known)
+        corrected = np.fmin(plain + (seen - 1) / (2 * total), most)
+        normalised = np.where(known >= 2, plain / most, np.nan)
+    return Entropies(plain, np.where(total > 0, corrected, np.nan), normalised)
+
+
+def entropy(counts: ArrayLike, options: int | None = None) -> Entropy:
+    """The entropies of one question's answers, counted by choice."""
+    row = np.asarray(counts, float)[None, :]
+    found = entropies(row, None if options is None else [options])
+    return Entropy(*(None if np.isnan(part[0]) else float(part[0]) for part in found))

@@ -5,8 +5,8 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
-from eyetest.measures.own import EXTERNAL
-from eyetest.measures.together import ADJUSTED
+from eyetest.measures.means import ADJUSTED
+from eyetest.measures.settings import EXTERNAL
 from eyetest.pages import palette
 from eyetest.pages.plots import one_each, values
 from eyetest.reports.material import Material

@@ -4,7 +4,7 @@ import altair as alt
 import polars as pl
 from altair.typing import ChartType
 
-from eyetest.measures.repeats import SOURCES
+from eyetest.measures.instability import SOURCES
 from eyetest.pages import palette
 from eyetest.pages.plots import across, intervals, named, one_each, rows, step, values
 from eyetest.reports.material import Material

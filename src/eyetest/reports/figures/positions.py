@@ -4,7 +4,7 @@ import altair as alt
 import polars as pl
 from altair.typing import ChartType
 
-from eyetest.measures.together import ADJUSTED
+from eyetest.measures.means import ADJUSTED
 from eyetest.pages import palette
 from eyetest.pages.plots import POINTS, across, dashed, intervals, layered, named, one_each, rows, step, values
 from eyetest.reports.material import Material

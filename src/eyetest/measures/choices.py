@@ -1,0 +1,203 @@
+"""How options are chosen: the places a model prefers, whether it holds in every order, whether it names the mark."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import stats
+
+from eyetest.errors import param
+from eyetest.measures.means import is_verdict, mean_columns, with_adjusted
+from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
+from eyetest.records import GIVEN
+from eyetest.wording import counted, listed
+
+_NOTE = "only answers to options in the order as written count: where another order put a choice is not in the table"
+
+
+class Positions:
+    """How often each place is picked, against how often the gold is there."""
+
+    name = "positions"
+    summary = "which place each model picks, against where the right choices are"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row a series, tag value and place; ``total_variation`` and ``p`` are of all places together.
+
+        ``p_adjusted`` is of the place by itself, by Holm's rule over all places of all models.
+        """
+        if not results.items.get_column("gold").is_not_null().any():
+            raise NotMeasurable(f"positions: no right choice is known; name the benchmark with {param('bench')}")
+        tags = results.by_tags(settings.by)
+        keys = [*results.keys(), *tags]
+        rows = results.with_items("cluster", "gold", *tags).filter(
+            pl.col("order") == 0,
+            pl.col("method") == "generate",
+            pl.col("choice").is_not_null(),
+            pl.col("gold").is_not_null(),
+        )
+        seen = rows.select(pl.col("choice", "gold").cast(pl.String).unique().implode()).collect(engine="streaming")
+        places = sorted({*seen.item(0, "choice"), *seen.item(0, "gold")})
+        if not places:
+            raise NotMeasurable("positions: no answer was read to options in the order as written (order 0)")
+        of_item = rows.group_by(*keys, "cluster", "item", "gold").agg(
+            (pl.col("choice") == place).mean().alias(f"picked {place}") for place in places
+        )
+        of_item = of_item.with_columns(
+            (pl.col("gold") == place).cast(pl.Float64).alias(f"gold {place}") for place in places
+        ).with_columns(
+            (pl.col(f"picked {place}") - pl.col(f"gold {place}")).alias(f"difference {place}") for place in places
+        )
+        return Measured(_table(of_item, keys, places, settings.level), (_NOTE,))
+
+
+def _table(of_item: pl.LazyFrame, keys: Sequence[str], places: Sequence[str], level: float) -> pl.DataFrame:
+    gaps = [f"difference {place}" for place in places]
+    values = [f"{kind} {place}" for kind in ("picked", "gold") for place in places]
+    means = mean_columns(of_item, keys, [*values, *gaps], signed=gaps, level=level)
+    of_cluster = of_item.group_by(*keys, "cluster").agg(pl.col(gaps).sum()).sort(*keys, "cluster")
+    tests = {
+        key: (homogeneity(each := part.select(gaps).to_numpy()), *(homogeneity(column[:, None]) for column in each.T))
+        for key, part in of_cluster.collect(engine="streaming").group_by(*keys, maintain_order=True)
+    }
+    found = [tests[key] for key in means.select(keys).rows()]
+    apart = pl.sum_horizontal(pl.col(gap).abs() for gap in gaps) / 2
+    rows = means.with_columns(
+        apart.alias("total_variation"),
+        *(pl.Series(name, p, pl.Float64) for name, p in zip(["p", *places], zip(*found, strict=True), strict=True)),
+    )
+    by_place = [
+        rows.select(
+            *keys,
+            pl.lit(place).alias("place"),
+            pl.col(f"picked {place}").alias("picked"),
+            pl.col(f"gold {place}").alias("gold"),
+            *(pl.col(f"difference {place}{end}").alias(f"difference{end}") for end in ("", "_low", "_high")),
+            *("total_variation", "p"),
+            pl.col(place).alias("of place"),
+            pl.col(f"difference {place}_n").alias("n"),
+        )
+        for place in places
+    ]
+    families = [key for key in keys if key != "model"]
+    return with_adjusted(pl.concat(by_place).sort(*keys, "place"), families, "of place").drop("of place")
+
+
+def homogeneity(gaps: NDArray[np.float64]) -> float | None:
+    """The chance of gaps like these, were no place preferred: Stuart and Maxwell's test, a row a cluster.
+
+    A row holds, for each place, how often it was picked less how often the gold was there. Where every cluster is one
+    answer this is the usual test. None where nothing was ever picked that was not the gold.
+    """
+    covariance = gaps.T @ gaps
+    rank = int(np.linalg.matrix_rank(covariance))
+    if not rank:
+        return None
+    total = gaps.sum(axis=0)
+    return float(stats.chi2.sf(total @ np.linalg.pinv(covariance, hermitian=True) @ total, rank))
+
+
+_IS_CHOICE = pl.col("metric").is_in(["accuracy", GIVEN]) & (pl.col("reading") != "text").fill_null(True)
+_VALUES = ("circular", "plain", "difference")
+
+
+class Circular:
+    """Right under every order, against right on average."""
+
+    name = "circular"
+    summary = "share of items right under every order of their options, against plain accuracy"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row a series and tag value.
+
+        An item's orders are the orders that it was asked in and, where items are grouped, the items of its group. A
+        wrong answer settles an item even if another call failed; otherwise a failed call leaves it undecided.
+        """
+        tags = results.by_tags(settings.by)
+        keys = [*results.keys(), *tags]
+        score, order, item = pl.col("score"), pl.col("order"), pl.col("item")
+        turned = order.min() != order.max()
+        if results.items.get_column("group").is_not_null().any():
+            turned |= item.min() != item.max()
+        units = (
+            results.with_items("cluster", "group", *tags)
+            .filter(_IS_CHOICE)
+            .group_by(*keys, pl.coalesce("group", "item").alias("unit"))
+            .agg(
+                turned.alias("turned"),
+                ((score.min() < 1) | (score.null_count() == 0)).fill_null(False).alias("settled"),
+                (score.min() == 1).cast(pl.Float64).alias("circular"),
+                score.mean().alias("plain"),
+                is_verdict(score).all().alias("plain binary"),
+                pl.col("cluster").min(),
+            )
+        )
+        counts = pl.col("turned") & pl.col("settled")
+        rows = units.with_columns(
+            *(pl.when(counts).then(pl.col(value)) for value in ("circular", "plain")),
+            pl.when(counts).then(pl.col("circular") - pl.col("plain")).alias("difference"),
+            (~pl.col("turned")).alias("one_order"),
+            (pl.col("turned") & ~pl.col("settled")).alias("undecided"),
+        )
+        found = mean_columns(rows, keys, _VALUES, ("one_order", "undecided"), ("difference",), settings.level)
+        if not found.get_column("circular_n").sum():
+            raise NotMeasurable(
+                f"circular: no item was asked in two orders, and no items are grouped; ask with {param('order')}"
+            )
+        columns = [value + end for value in _VALUES for end in ("", "_low", "_high")]
+        table = found.select(*keys, *columns, pl.col("circular_n").alias("n"), "one_order", "undecided")
+        return Measured(table, _notes(results, table))
+
+
+def _notes(results: Results, table: pl.DataFrame) -> tuple[str, ...]:
+    notes = []
+    if also := results.varied(["template", "marks", "trial"]):
+        notes.append(f"{listed(also)} varied too: an item counts only if it is right under these as well")
+    if alone := int(table.get_column("one_order").sum()):
+        notes.append(f"{counted(alone, 'item')} of some model seen in one order only: left out")
+    return tuple(notes)
+
+
+_WRITTEN = ("answered", "truncated")
+_READINGS = ("chosen", "refused", "ambiguous", "unparsed")
+
+
+class FormatHits:
+    """The share of answers that carry the mark of the option that they choose, as whoever read them says."""
+
+    name = "format-hits"
+    summary = "share of answers to choice items that carry an option mark, by model and protocol"
+    own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row a series and tag value; tests of an item are averaged first."""
+        tags = results.by_tags(settings.by)
+        keys = [*results.keys(), *tags]
+        is_chosen = pl.col("reading") == "chosen"
+        rows = (
+            results.with_items("cluster", "options", *tags)
+            .filter(
+                (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & pl.col("options").is_not_null()),
+                pl.col("method") == "generate",
+                pl.col("outcome").is_in(_WRITTEN),
+                pl.col("reading").is_in(_READINGS),
+                ~is_chosen | pl.col("marked").is_not_null(),
+            )
+            .group_by(*keys, "item", "cluster")
+            .agg(
+                (is_chosen & pl.col("marked")).fill_null(False).mean().alias("format_hits"),
+                pl.lit(True).alias("format_hits binary"),
+                pl.len().alias("answers"),
+            )
+        )
+        found = mean_columns(rows, keys, ["format_hits"], ["answers"], level=settings.level)
+        if not len(found):
+            raise NotMeasurable("format-hits: nobody wrote an answer to a choice item whose reading is known")
+        return Measured(found.rename({"format_hits_n": "n", "format_hits_clusters": "clusters"}))
+
+
+MEASURES = (Positions(), Circular(), FormatHits())

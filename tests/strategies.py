@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.records import Choice, Item, Lineage, Manifest, Turn
+from eyetest.records import Choice, Item, Lineage, Manifest, Provenance, Turn
 
 _odd = st.sampled_from(
     ["None", "NA", "nan", "['a', 'b']", "[1]", "A", "<image 1>", "=1+1", "\ufeffx", "a\r\nb", '"', "\t"]
@@ -25,6 +25,11 @@ _names = st.one_of(
 )
 _scalars = st.one_of(
     words, st.integers(-(2**53), 2**53), st.booleans(), st.floats(allow_nan=False, allow_infinity=False)
+)
+_provenance = st.one_of(
+    st.just(msgspec.UNSET),
+    st.just(msgspec.UNSET),
+    st.builds(Provenance, author=full_words, checked_by=st.just(("x",))),
 )
 _values = st.one_of(_scalars, st.lists(words, max_size=3), st.dictionaries(words, _scalars, max_size=2))
 
@@ -55,7 +60,8 @@ def drafts(
     if plain_choice or draw(st.booleans()):
         texts = draw(st.lists(options, min_size=2 if plain_choice else 1, max_size=6))
         gold = draw(st.sets(st.integers(0, len(texts) - 1), min_size=1, max_size=1 if plain_choice else 2))
-        fields["choices"] = tuple(Choice(text, i in gold) for i, text in enumerate(texts))
+        said = draw(st.lists(_provenance, min_size=len(texts), max_size=len(texts)))
+        fields["choices"] = tuple(Choice(text, i in gold, said[i]) for i, text in enumerate(texts))
     else:
         fields["references"] = (draw(full_words), *draw(st.lists(words, max_size=2)))
     return fields, draw(st.lists(st.integers(0, 5), max_size=3))

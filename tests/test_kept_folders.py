@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from eyetest.benchmarks import Benchmark
+from eyetest.records import FOLDER_VERSION
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
 
@@ -29,6 +30,18 @@ def test_a_benchmark_opens(kept: Path) -> None:
         benchmark.manifest.fingerprint
         == json.loads((kept / "run" / "run.json").read_bytes())["benchmark"]["fingerprint"]
     )
+
+
+def test_a_part_of_a_benchmark_is_of_today_and_knows_what_it_was(kept: Path, eyetest: Eyetest) -> None:
+    old = json.loads((kept / "benchmark/benchmark.json").read_bytes())
+    assert old["folder_version"] < FOLDER_VERSION
+
+    eyetest("subset", "benchmark", "--to", "part", "--only", "task=fact,area,follow").fine()
+
+    part = json.loads((kept / "part/benchmark/benchmark.json").read_bytes())
+    assert part["folder_version"] == FOLDER_VERSION
+    assert [revision["fingerprint"] for revision in part["revisions"]] == [old["fingerprint"]]
+    assert len(list(Benchmark(kept / "part/benchmark"))) == 6
 
 
 @pytest.mark.parametrize("measure", ["accuracy", "gain"])

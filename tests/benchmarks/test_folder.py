@@ -1,12 +1,15 @@
+import hashlib
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+import polars as pl
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import ImageError, InputError, ItemError
-from eyetest.records import Choice, Item, Manifest
+from eyetest.records import Choice, Item, Lineage, Manifest, Provenance
 from tests.conftest import png
 from tests.strategies import write
 
@@ -109,7 +112,7 @@ def test_a_damaged_folder_says_so(tmp_path: Path) -> None:
     with pytest.raises(ImageError, match="is missing"):
         benchmark.images.read(benchmark["1"].images[0])
     manifest = tmp_path / "b/benchmark.json"
-    manifest.write_text(manifest.read_text().replace('"folder_version": 1', '"folder_version": 99'))
+    manifest.write_text(manifest.read_text().replace('"folder_version": 2', '"folder_version": 99'))
     with pytest.raises(InputError, match=r"version 99 \(int\); this eyetest reads 1"):
         Benchmark(tmp_path / "b")
     manifest.write_text("[]")
@@ -122,3 +125,44 @@ def test_a_missing_gold_may_be_allowed(tmp_path: Path) -> None:
     with BenchmarkWriter(tmp_path / "b", Manifest(name="b"), gold_required=False) as writer:
         writer.add(unlabelled)
     assert not Benchmark(tmp_path / "b")["1"].has_gold
+
+
+def test_an_option_may_say_who_wrote_and_who_checked_it(tmp_path: Path) -> None:
+    written = Choice("a bird", provenance=Provenance(author="gpt-4o", checked_by=("anna", "ben")))
+    item = Item(id="1", question="What?", choices=(Choice("a dog", correct=True), written))
+
+    benchmark = make(tmp_path / "b", item)
+
+    assert benchmark["1"] == item
+    assert pl.read_parquet(tmp_path / "b/items.parquet")["choices"].to_list()[0][1]["provenance"] == {
+        "author": "gpt-4o",
+        "checked_by": ["anna", "ben"],
+    }
+
+
+def test_an_option_of_which_nothing_is_said_leaves_the_fingerprint_as_it_was(tmp_path: Path) -> None:
+    choices = (Choice("a", correct=True), Choice("b"))
+    benchmark = make(tmp_path / "b", Item(id="1", question="What?", choices=choices))
+    text = b'{"choices":[{"correct":true,"text":"a"},{"correct":false,"text":"b"}],"id":"1","question":"What?"}'
+
+    assert benchmark.manifest.fingerprint == hashlib.sha256(text).hexdigest()
+
+
+def test_a_changed_benchmark_knows_what_it_was(tmp_path: Path) -> None:
+    first = make(tmp_path / "first", text_item("1"), text_item("2"))
+    step = Lineage(step="subset", note="one of two")
+    manifest = msgspec.structs.replace(first.manifest, version="2", lineage=(step,))
+    with BenchmarkWriter(tmp_path / "second", manifest) as writer:
+        writer.adopt(first["1"], first)
+    second = Benchmark(tmp_path / "second").manifest
+    with BenchmarkWriter(tmp_path / "copy", second) as writer:
+        writer.adopt(first["1"], first)
+
+    (before,) = second.revisions
+    assert (before.fingerprint, before.version, before.change) == (
+        first.manifest.fingerprint,
+        "2",
+        "subset: one of two",
+    )
+    assert datetime.fromisoformat(before.time) <= datetime.now(UTC)
+    assert Benchmark(tmp_path / "copy").manifest.revisions == second.revisions

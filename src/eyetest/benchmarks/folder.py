@@ -8,6 +8,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
@@ -20,7 +21,7 @@ from eyetest.benchmarks import itemtable
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.signing import is_as_written
 from eyetest.errors import InputError, ItemError, nearest, short
-from eyetest.records import FOLDER_VERSION, Counts, ImageRef, Item, Manifest, check
+from eyetest.records import FOLDER_VERSION, READABLE_VERSIONS, Counts, ImageRef, Item, Manifest, check
 from eyetest.store.checksums import add_checksum, has_checksum
 from eyetest.store.regular_files import inside, read_regular
 from eyetest.store.replacing import refuse_to_lose, replacing_folder
@@ -148,7 +149,7 @@ class Benchmark:
     def _refuse_others(self, file: BoundedParquet) -> None:
         """Refuse items that are not those of the manifest: cut, exchanged, or of another kind altogether."""
         where, rows = self.path / ITEMS, file.metadata.num_rows
-        if not file.schema.equals(itemtable.SCHEMA):
+        if not itemtable.is_readable(file.schema):
             raise InputError(f"{where} does not have the columns of a benchmark's items")
         if rows != len(self):
             raise InputError(f"{where} holds {rows:,} items, but {MANIFEST} speaks of {len(self):,}")
@@ -291,7 +292,8 @@ class BenchmarkWriter:
             raise InputError(f"no items, so {self.path} was not written")
         add_checksum(self.folder / ITEMS)
         self.images.keep_only(self._used)
-        self.manifest = msgspec.structs.replace(self.manifest, counts=self.counts, fingerprint=fingerprint)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self.manifest = self.manifest.holding(self.counts, fingerprint, now)
         text = msgspec.json.format(msgspec.json.encode(self.manifest), indent=2)
         (self.folder / MANIFEST).write_bytes(text + b"\n")
         if (self.path / SAID).is_file():
@@ -326,10 +328,10 @@ def _read_manifest(path: Path) -> Manifest:
         raise InputError(f"{path} is no benchmark folder: there is no {MANIFEST} in it") from None
     try:
         version = msgspec.json.decode(text).get("folder_version")
-        if version != FOLDER_VERSION:
-            raise InputError(
-                f"{path} is a benchmark folder of version {short(version)}; this eyetest reads {FOLDER_VERSION}"
-            )
-        return msgspec.json.decode(text, type=Manifest)
+        if version not in READABLE_VERSIONS:
+            known = " and ".join(map(str, READABLE_VERSIONS))
+            raise InputError(f"{path} is a benchmark folder of version {short(version)}; this eyetest reads {known}")
+        manifest = msgspec.json.decode(text, type=Manifest)
+        return msgspec.structs.replace(manifest, folder_version=FOLDER_VERSION)
     except (msgspec.DecodeError, AttributeError, UnicodeError, RecursionError) as error:
         raise InputError(f"{path / MANIFEST} is not a benchmark manifest: {error}") from None

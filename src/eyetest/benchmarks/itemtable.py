@@ -12,6 +12,8 @@ import pyarrow as pa
 from eyetest.records import Item
 
 _TEXT = pa.string()
+_PLAIN_CHOICE = [("text", _TEXT), ("correct", pa.bool_())]
+_PROVENANCE = pa.struct([("author", _TEXT), ("checked_by", pa.list_(_TEXT))])
 SCHEMA = pa.schema(
     [
         ("id", _TEXT),
@@ -30,7 +32,7 @@ SCHEMA = pa.schema(
                 )
             ),
         ),
-        ("choices", pa.list_(pa.struct([("text", _TEXT), ("correct", pa.bool_())]))),
+        ("choices", pa.list_(pa.struct([*_PLAIN_CHOICE, ("provenance", _PROVENANCE)]))),
         ("references", pa.list_(_TEXT)),
         ("hint", _TEXT),
         ("history", pa.list_(pa.struct([("question", _TEXT), ("answer", _TEXT)]))),
@@ -54,6 +56,9 @@ SCHEMA = pa.schema(
         ("spellings", _TEXT),
     ]
 )
+_CHOICES = SCHEMA.get_field_index("choices")
+_FIRST_SCHEMA = SCHEMA.set(_CHOICES, pa.field("choices", pa.list_(pa.struct(_PLAIN_CHOICE))))
+"""Of folders in which an option could not yet say who wrote it."""
 _JSON_COLUMNS = ("tags", "spellings")
 
 
@@ -63,11 +68,19 @@ def to_table(items: Iterable[Item]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
+def is_readable(schema: pa.Schema) -> bool:
+    """Whether a file has the columns of items, as they are now or as they were before."""
+    return bool(schema.equals(SCHEMA) or schema.equals(_FIRST_SCHEMA))
+
+
 def from_batch(batch: pa.RecordBatch) -> Iterator[Item]:
     """Items of an Arrow batch."""
     for row in batch.to_pylist():
         for name in _JSON_COLUMNS:
             row[name] = msgspec.json.decode(row[name]) if row[name] else {}
+        for choice in row["choices"]:
+            if not choice.get("provenance"):
+                choice.pop("provenance", None)
         yield msgspec.convert(row, Item)
 
 
@@ -75,6 +88,8 @@ def _row(item: Item) -> dict[str, Any]:
     row: dict[str, Any] = msgspec.structs.asdict(item)
     for name in ("images", "choices", "history", "lineage"):
         row[name] = [msgspec.structs.asdict(value) for value in row[name]]
+    for choice in row["choices"]:
+        choice["provenance"] = msgspec.structs.asdict(choice["provenance"]) if choice["provenance"] else None
     for name in _JSON_COLUMNS:
         row[name] = msgspec.json.encode(row[name]).decode() if row[name] else None
     return row

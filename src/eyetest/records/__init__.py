@@ -11,14 +11,18 @@ from eyetest.records.item import (
     ImageRef,
     Item,
     Lineage,
+    Problem,
+    Provenance,
     Spelling,
     Turn,
+    check,
     image_numbers,
     letter,
+    problems,
     sorting_tags,
     tag_word,
 )
-from eyetest.records.manifest import FOLDER_VERSION, Counts, Manifest, Origin
+from eyetest.records.manifest import FOLDER_VERSION, READABLE_VERSIONS, Counts, Manifest, Origin, Revision
 from eyetest.records.marking import identity, mark, shown_order
 from eyetest.records.order import REVERSED, order_shown, order_word, positions_shown, read_order
 from eyetest.records.recipe import Panel, Recipe, Review, Select, Stage
@@ -51,7 +55,6 @@ from eyetest.records.tables import (
     VerdictKind,
     columns,
 )
-from eyetest.records.validation import Problem, check, problems
 
 __all__ = [
     "BLIND_SIGHTS",
@@ -61,6 +64,7 @@ __all__ = [
     "MAX_CHOICES",
     "NO_PICTURES",
     "PLACEHOLDER",
+    "READABLE_VERSIONS",
     "REVERSED",
     "RUN_VERSION",
     "TABLES",
@@ -91,11 +95,13 @@ __all__ = [
     "Price",
     "Problem",
     "Prompt",
+    "Provenance",
     "ReadingKind",
     "Recipe",
     "Request",
     "Response",
     "Review",
+    "Revision",
     "RunBenchmark",
     "RunManifest",
     "RunStep",

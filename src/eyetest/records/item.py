@@ -6,10 +6,12 @@ stands where picture 2 is to be seen, and a picture that no text names is shown 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
+
+from eyetest.errors import ItemError, short
 
 MAX_CHOICES = 26
 _MOST_VALUES = 60
@@ -36,11 +38,21 @@ class ImageRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.sha256}.{'jpg' if self.format == 'jpeg' else self.format}"
 
 
+class Provenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where an option comes from."""
+
+    author: str = ""
+    """Who wrote it, a person or a model."""
+    checked_by: tuple[str, ...] = ()
+
+
 class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One option, and whether it is right."""
 
     text: str
     correct: bool = False
+    provenance: Provenance | msgspec.UnsetType = msgspec.UNSET
+    """Unset where nobody says: then it is in no file and no fingerprint, as in folders from before there was one."""
 
     @property
     def images(self) -> tuple[int, ...]:
@@ -152,3 +164,55 @@ def image_numbers(text: str) -> tuple[int, ...]:
 def letter(position: int) -> str:
     """The mark of a choice: A for 0, Z for 25."""
     return chr(ord("A") + position)
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One thing wrong with one field of one item."""
+
+    item: str
+    field: str
+    found: str
+    expected: str
+
+    def error(self, where: str = "") -> ItemError:
+        """The problem as something to raise; ``where`` names the file and row it came from."""
+        name = f"item {short(self.item)}"
+        return ItemError(f"{where}: {name}" if where else name, self.field, self.found, self.expected)
+
+
+def problems(item: Item, *, gold_required: bool = True) -> Iterator[Problem]:
+    """Everything that keeps this item out of a benchmark.
+
+    What makes it a *bad* item (a literal "nan" option, a placeholder without its picture) is for an audit to find, so
+    it must be able to come in.
+    """
+
+    def problem(field: str, found: str, expected: str) -> Problem:
+        return Problem(item.id, field, found, expected)
+
+    if not item.id.strip():
+        yield problem("id", short(item.id), "a name that is not blank")
+    if not (item.question.strip() or item.images):
+        yield problem("question", "neither text nor picture", "at least one of them")
+    if len(item.choices) > MAX_CHOICES:
+        yield problem("choices", f"{len(item.choices)} options", f"at most {MAX_CHOICES}")
+    if item.choices and item.references:
+        yield problem("references", "references beside choices", "one or the other")
+    if gold_required and not item.has_gold:
+        expected = "one right option" if item.choices else "at least one reference answer"
+        yield problem("answer", "no gold answer", expected)
+    for number, image in enumerate(item.images, 1):
+        if len(image.sha256) != 64 or image.format not in IMAGE_FORMATS:
+            yield problem(f"images[{number}]", short(image.filename), "a SHA-256 and a known image format")
+        if min(image.width, image.height) < 1:
+            yield problem(f"images[{number}]", f"{image.width} × {image.height}", "a size in pixels")
+    for name in item.tags:
+        if not name.strip():
+            yield problem("tags", short(name), "a tag name that is not blank")
+
+
+def check(item: Item, where: str = "", *, gold_required: bool = True) -> Item:
+    """The item itself, or an error that names its first problem."""
+    for problem in problems(item, gold_required=gold_required):
+        raise problem.error(where)
+    return item

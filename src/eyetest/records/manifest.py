@@ -4,7 +4,9 @@ import msgspec
 
 from eyetest.records.item import Lineage
 
-FOLDER_VERSION = 1
+FOLDER_VERSION = 2
+READABLE_VERSIONS = (1, 2)
+"""Folders of version 1 know neither who wrote an option nor what a benchmark was before it was changed."""
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -30,6 +32,17 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Our field → the column it was read from."""
 
 
+class Revision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a benchmark was before it was changed."""
+
+    fingerprint: str
+    version: str
+    time: str
+    """When it was changed."""
+    change: str
+    """What was done to it."""
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``benchmark.json``."""
 
@@ -43,4 +56,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     origin: Origin = Origin()
     fingerprint: str = ""
     """A hash of all items in order: two benchmarks with the same one hold the same items."""
+    revisions: tuple[Revision, ...] = ()
+    """What it was before, the oldest first."""
     folder_version: int = FOLDER_VERSION
+
+    def holding(self, counts: Counts, fingerprint: str, time: str) -> "Manifest":
+        """The manifest of these items; where it spoke of others, those become an earlier revision."""
+        revisions = self.revisions
+        if self.fingerprint and self.fingerprint != fingerprint:
+            last = self.lineage[-1] if self.lineage else Lineage(step="change")
+            change = f"{last.step}: {last.note}" if last.note else last.step
+            before = Revision(fingerprint=self.fingerprint, version=self.version, time=time, change=change)
+            revisions = (*revisions, before)
+        return msgspec.structs.replace(self, counts=counts, fingerprint=fingerprint, revisions=revisions)

@@ -24,6 +24,7 @@ KNOWN_COLUMNS: dict[str, tuple[str, ...]] = {
     "description": ("description",),
     "group": ("group", "g_index"),
     "lineage": ("lineage",),
+    "option_provenance": ("option_provenance",),
     "tags": ("tags",),
 }
 """Our fields, and the names under which files are known to keep them, best first."""
@@ -74,6 +75,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     group: str = ""
     lineage: str = ""
+    option_provenance: str = ""
     tags: str = ""
     tag_columns: tuple[str, ...] = ()
 

@@ -27,7 +27,7 @@ from eyetest.benchmarks.rows.offering import (
 )
 from eyetest.benchmarks.rows.pictures import PictureLoader, holds_pictures
 from eyetest.errors import ImageError, InputError, ItemError, MissingImage, param, short
-from eyetest.records import Choice, ImageRef, Item, Lineage, Turn, letter
+from eyetest.records import Choice, ImageRef, Item, Lineage, Provenance, Turn, letter
 from eyetest.tabular.literals import parse_list
 
 __all__ = ["Row", "RowReader", "Rows", "plan"]
@@ -174,7 +174,12 @@ class RowReader:
         if not offered.texts:
             return ()
         gold = self._gold(row, offered)
-        return tuple(Choice(text, i in gold) for i, text in enumerate(offered.texts))
+        choices = tuple(Choice(text, i in gold) for i, text in enumerate(offered.texts))
+        column = self.layout.option_provenance
+        said = _records(row, column, tuple[Provenance, ...])
+        if said and len(said) != len(choices):
+            raise ItemError(row.where, column, f"{len(said)} records", f"one for each of {len(choices)} options")
+        return tuple(_with_provenance(*pair) for pair in zip(choices, said, strict=True)) if said else choices
 
     def _gold(self, row: Row, offered: Offered) -> tuple[int, ...]:
         layout, names = self.layout, offered.names
@@ -197,6 +202,11 @@ class RowReader:
         if gold is None:
             raise _bad_gold(row, layout.answer, row.values.get(layout.answer), names)
         return gold
+
+
+def _with_provenance(choice: Choice, provenance: Provenance) -> Choice:
+    known = provenance != Provenance()
+    return msgspec.structs.replace(choice, provenance=provenance) if known else choice
 
 
 def _absent_pictures(layout: Layout, row: Row) -> dict[str, Any]:

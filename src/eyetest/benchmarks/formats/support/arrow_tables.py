@@ -21,7 +21,7 @@ from eyetest.records import ImageRef, Item
 Shape = Literal["plain", "mmmu", "mmstar"]
 _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 _MMMU_IMAGES = tuple(f"image_{number}" for number in range(1, 8))
-_JSON_COLUMNS = ("history", "lineage", "tags")
+_JSON_COLUMNS = ("history", "lineage", "option_provenance", "tags")
 _BATCH_ROWS = 256
 _BATCH_BYTES = 32 * 2**20
 _INT64 = 2**63

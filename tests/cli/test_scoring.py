@@ -315,12 +315,13 @@ def test_one_line_and_exit_code_2(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("part", ["plan.parquet", "responses/000001.parquet", "run.json"])
+@pytest.mark.parametrize("part", ["plan.parquet", "responses/000001*.parquet", "run.json"])
 @pytest.mark.parametrize("command", [("score", "r"), ("explain", "r", "q0"), ("diff-rules", "r")])
 def test_a_damaged_run_is_one_line(run: Path, eyetest: Eyetest, part: str, command: tuple[str, ...]) -> None:
-    data = (run / part).read_bytes()
+    (path,) = run.glob(part)
+    data = path.read_bytes()
     for damage in (data[: len(data) // 2], b"", b"?" * len(data)):
-        (run / part).write_bytes(damage)
+        path.write_bytes(damage)
         assert "damaged" in eyetest(*command).refused()
 
 

@@ -19,7 +19,7 @@ from eyetest.models.base import Surroundings
 from eyetest.models.embedded import cards, models_file
 from eyetest.models.embedded.cards import weights
 from eyetest.models.embedded.network import Network
-from eyetest.models.embedded.speaking import Turn, answer
+from eyetest.models.embedded.speaking import Generation, answer
 from eyetest.models.embedded.tokens import END, STYLES, Tokens
 from eyetest.prompts import build
 from eyetest.prompts.describing import description_prompt
@@ -211,9 +211,9 @@ def test_a_candidate_is_as_likely_as_its_tokens_together(bench: Benchmark, items
     network = Network(cards()["mole-m"])
     for item in items[:6]:
         prompt = tuple(tokens.encode_prompt(build(item, Condition(sight="blind"))))
-        said = Turn(prompt, tuple(tokens.lines(prompt)), top=1)
+        said = Generation(prompt, tuple(tokens.lines(prompt)), top=1)
         answer(network, [said])
-        weighed = Turn(prompt, said.lines, candidates=[said.said, tokens.encode("a heron")])
+        weighed = Generation(prompt, said.lines, candidates=[said.said, tokens.encode("a heron")])
         answer(network, [weighed])
         log = sum(float(logs[token]) for token, logs in zip((*said.said, END), said.likelihoods, strict=True))
         assert weighed.weights[0] == pytest.approx(log, abs=_CLOSE)

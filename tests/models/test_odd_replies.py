@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from eyetest.models import CallError
 from eyetest.models.replies import read_completion, read_failure
 from eyetest.records import Response
-from eyetest.runs import responsetable
-from eyetest.runs.journal import Journal, read_sealed
+from eyetest.runs import Journal
+from eyetest.runs.parts import PartName, from_batch, read_sealed, to_table
 from tests.endpoint import Attempt, Endpoint, Reply, completion
 from tests.running.benches import make_bench, stored
 from tests.running.processes import Nursery
@@ -113,8 +113,8 @@ def read_back(response: Response, folder: Path) -> Response:
     journal = Journal(place)
     journal.append(response)
     journal.close()
-    table, torn = read_sealed(place, 1)
-    (found,) = responsetable.from_batch(table.to_batches()[0])
+    table, torn = read_sealed(place, PartName(1))
+    (found,) = from_batch(table.to_batches()[0])
     assert torn == 0
     return found
 
@@ -165,8 +165,8 @@ def test_what_is_kept_can_always_be_read_back(value: Any) -> None:
         assert msgspec.json.decode(msgspec.json.encode(error_row), type=Response) == error_row
         return
     assert msgspec.json.decode(msgspec.json.encode(response), type=Response) == response
-    (batch,) = responsetable.to_table([response]).to_batches()
-    assert list(responsetable.from_batch(batch)) == [response]
+    (batch,) = to_table([response]).to_batches()
+    assert list(from_batch(batch)) == [response]
 
 
 HOSTILE: dict[str, Reply] = {

@@ -21,6 +21,7 @@ from eyetest.results.judge import judge_run
 from eyetest.results.provenance import read_provenance
 from eyetest.results.scores import score_run, scores_path
 from eyetest.runs import BENCHMARK, Run, RunWriter
+from eyetest.runs.parts import part_names, sealed
 from eyetest.scoring import Scorer
 from eyetest.scoring.table import score_table
 from tests.scoring.test_table import animals, make_bench, make_run, request
@@ -176,7 +177,7 @@ def test_a_newer_answer_to_the_same_question(run: Run) -> None:
 
 def test_a_part_that_says_something_else_under_the_same_name(run: Run) -> None:
     assert accuracy(run)[0] == 1.0
-    part = run.path / "responses/000001.parquet"
+    part = sealed(run.path, part_names(run.path)[0])
     table = pq.read_table(part)
     texts = pa.array(["A"] * len(table), table.schema.field("text").type)
     pq.write_table(table.set_column(table.schema.get_field_index("text"), table.schema.field("text"), texts), part)
@@ -238,13 +239,13 @@ def test_an_unfinished_run_says_so(run: Run) -> None:
 
 def test_scores_are_not_taken_for_answers_that_are_gone(run: Run, bench: Benchmark) -> None:
     score_run(run, bench, Scorer())
-    for part in ("responses/000001.parquet", "plan.parquet"):
-        shutil.move(run.path / part, run.path.parent / "aside")
+    for part in (sealed(run.path, part_names(run.path)[0]), run.path / "plan.parquet"):
+        shutil.move(part, run.path.parent / "aside")
         for do in (lambda: results(run), lambda: score_run(Run(run.path), bench, Scorer())):
-            with pytest.raises(InputError, match=Path(part).name) as caught:
+            with pytest.raises(InputError, match=part.name) as caught:
                 do()
             assert "\n" not in str(caught.value)
-        shutil.move(run.path.parent / "aside", run.path / part)
+        shutil.move(run.path.parent / "aside", part)
     assert accuracy(run)[0] == 1.0
 
 
@@ -252,9 +253,10 @@ def test_scores_are_not_taken_for_answers_that_are_gone(run: Run, bench: Benchma
 def test_each_part_is_missed_also_in_a_run_that_was_never_scored(run: Run, bench: Benchmark, gone: int) -> None:
     for n in (1, 2):
         add(run, (Asked(item="q0", model="m", trial=n), said(100 + n, "B")))
-    (run.path / f"responses/00000{gone}.parquet").unlink()
+    part = sealed(run.path, part_names(run.path)[gone - 1])
+    part.unlink()
     rows = {1: f"{ITEMS + 2} answers", 2: "1 answer", 3: "1 answer"}[gone]
-    with pytest.raises(InputError, match=rf"has lost responses/00000{gone}.parquet, with {rows}"):
+    with pytest.raises(InputError, match=rf"has lost responses/{part.name}, with {rows}"):
         score_run(Run(run.path), bench, Scorer())
     assert not (run.path / "scores").exists()
     add(run, (Asked(item="q1", model="m", trial=9), said(200, "B")))
@@ -272,7 +274,7 @@ def test_a_run_of_an_older_version_misses_what_lies_between(run: Run, bench: Ben
     assert Run(run.path).manifest.parts == {}
     assert score_run(Run(run.path), bench, Scorer()).exists()
     shutil.rmtree(run.path / "scores")
-    (run.path / "responses/000002.parquet").unlink()
+    sealed(run.path, part_names(run.path)[1]).unlink()
     with pytest.raises(InputError, match=r"has lost responses/000002.parquet, and what was answered there"):
         score_run(Run(run.path), bench, Scorer())
 

@@ -4,6 +4,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -17,7 +18,8 @@ from eyetest.models import parse_models
 from eyetest.records import Response, RunStep
 from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_table, stored
-from eyetest.runs.journal import JournalError, seal, segment_numbers
+from eyetest.runs.journal import JournalError, seal
+from eyetest.runs.parts import PartName, part_names
 from tests.endpoint import Attempt, Endpoint
 from tests.running.benches import answers, make_bench
 from tests.running.processes import Nursery, until
@@ -109,14 +111,14 @@ def test_a_reader_survives_a_segment_that_is_sealed_into_nothing(
     """A kill between beginning a segment and its first line leaves it empty; the next writer takes it away."""
     run = empty_run(tmp_path / "r")
     (run / "journal/000001.jsonl").touch()
-    numbers = segment_numbers
+    names = part_names
 
-    def and_then_it_is_sealed(folder: Path) -> set[int]:
-        found = numbers(folder)
-        seal(folder, 1)
+    def and_then_it_is_sealed(folder: Path) -> list[PartName]:
+        found = names(folder)
+        seal(folder, PartName(1))
         return found
 
-    monkeypatch.setattr(stored, "segment_numbers", and_then_it_is_sealed)
+    monkeypatch.setattr(stored, "part_names", and_then_it_is_sealed)
     assert list(read_responses(run)) == []
 
 
@@ -125,14 +127,14 @@ def test_a_segment_that_is_sealed_between_listing_and_reading(
 ) -> None:
     run = empty_run(tmp_path / "r")
     (run / "journal/000001.jsonl").write_bytes(b'{"request":"%s","outcome":"answered","text":"A"}\n' % (b"0" * 32))
-    numbers = segment_numbers
+    names = part_names
 
-    def and_then_it_is_sealed(folder: Path) -> set[int]:
-        found = numbers(folder)
-        seal(folder, 1)
+    def and_then_it_is_sealed(folder: Path) -> list[PartName]:
+        found = names(folder)
+        seal(folder, PartName(1))
         return found
 
-    monkeypatch.setattr(stored, "segment_numbers", and_then_it_is_sealed)
+    monkeypatch.setattr(stored, "part_names", and_then_it_is_sealed)
     assert [row.text for row in read_responses(run)] == ["A"]
 
 
@@ -141,7 +143,7 @@ def test_a_kill_between_sealing_and_removing_counts_nothing_twice(tmp_path: Path
     segment = run / "journal/000001.jsonl"
     segment.write_bytes(b'{"request":"%s","outcome":"answered","text":"A"}\n' % (b"0" * 32))
     line = segment.read_bytes()
-    seal(run, 1)
+    seal(run, PartName(1))
     segment.write_bytes(line)
     assert len(list(read_responses(run))) == 1
     journal = Journal(run)
@@ -282,7 +284,9 @@ def test_a_file_size_limit_stops_the_run_with_one_line(tmp_path: Path, endpoint:
     full = nursery.run(*command, most_bytes=40_000)
     assert full.code == 2, full.stderr
     errors = [line for line in full.stderr.splitlines() if line.startswith("error:")]
-    assert errors == ["error: the journal cannot be written: file too large: r/journal/000001.jsonl"], full.stderr
+    (error,) = errors
+    told = r"error: the journal cannot be written: file too large: r/journal/000001-[0-9a-f]{8}\.jsonl"
+    assert re.fullmatch(told, error), full.stderr
     assert "Traceback" not in full.stderr
     assert "never awaited" not in full.stderr
     kept = answers(tmp_path / "r")

@@ -28,7 +28,7 @@ from eyetest.records import (
     parse_rule,
 )
 from eyetest.records.settings import Cut
-from eyetest.running import Asking, Limits, Panel, Plan, Progress, Runner, Session, execute, execute_panels
+from eyetest.running import Asking, ItemPanel, Limits, Plan, Progress, Runner, Session, execute, execute_panels
 from eyetest.runs import read_responses
 from tests.endpoint import draw as chance
 from tests.running.benches import make_bench
@@ -60,7 +60,7 @@ def truth(rule: StoppingRule, table: Table) -> bool | None:
 
 
 def in_waves(rule: StoppingRule, table: Table) -> tuple[bool | None, list[str], list[list[str]]]:
-    panel = Panel(rule, calls_of(table))
+    panel = ItemPanel(rule, calls_of(table))
     waves = []
     while wave := panel.wave():
         waves.append([call.id for call in wave])
@@ -168,7 +168,7 @@ def test_never_fewer_than_somebody_who_knows_all_answers(case: tuple[StoppingRul
 
 def test_waves_are_as_large_as_they_can_be() -> None:
     rule = parse_rule("more than 5 of 10 trials, at least 3 of 4 models", trials=10, models=4)
-    panel = Panel(rule, calls_of([[True] * 10] * 4))
+    panel = ItemPanel(rule, calls_of([[True] * 10] * 4))
     assert [call.id for call in panel.wave()] == [f"{m}-{t}" for m in range(2) for t in range(5)]
 
 

@@ -13,7 +13,8 @@ from eyetest.records import Response
 from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Journal, Run, read_responses
 from eyetest.runs.frames import responses_frame
-from eyetest.runs.journal import read_segment, sealed, segment
+from eyetest.runs.journal import read_segment
+from eyetest.runs.parts import PartName, part_names, sealed, segment
 from eyetest.runs.stored import damaged_parts, torn_lines
 from tests.running.benches import make_bench
 from tests.runs.conftest import Eyetest
@@ -40,7 +41,7 @@ def flip(path: Path, place: int) -> bytes:
 
 def test_a_flipped_bit_in_a_sealed_part_is_found_wherever_it_is(tmp_path: Path) -> None:
     responses = written(tmp_path)
-    path = sealed(tmp_path, 2)
+    path = sealed(tmp_path, PartName(2))
     size = path.stat().st_size
     for place in range(0, size - 60, max(1, size // 50)):
         whole = flip(path, place)
@@ -57,7 +58,7 @@ def test_a_flipped_bit_in_a_sealed_part_is_found_wherever_it_is(tmp_path: Path) 
 def test_parts_without_a_checksum_are_read_as_before(tmp_path: Path) -> None:
     responses = written(tmp_path)
     for number in (1, 2, 3):
-        pq.write_table(pq.read_table(sealed(tmp_path, number)), sealed(tmp_path, number))
+        pq.write_table(pq.read_table(sealed(tmp_path, PartName(number))), sealed(tmp_path, PartName(number)))
     assert list(read_responses(tmp_path)) == responses
     assert responses_frame(tmp_path).collect().height == 12
     assert damaged_parts(tmp_path) == []
@@ -68,7 +69,7 @@ def test_a_damaged_line_costs_no_more_than_itself(tmp_path: Path) -> None:
     responses = [numbered(number) for number in range(5)]
     for response in responses:
         journal.append(response)
-    path = segment(tmp_path, 1)
+    path = segment(tmp_path, PartName(1))
     line = len(path.read_bytes()) // 5
     for place in range(line + 1, 2 * line - 30, 7):
         whole = flip(path, place)
@@ -82,7 +83,7 @@ def test_damaged_lines_are_kept_beside_what_is_sealed(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     for number in range(3):
         journal.append(numbered(number))
-    path = segment(tmp_path, 1)
+    path = segment(tmp_path, PartName(1))
     flip(path, len(path.read_bytes()) // 2)
     damaged = path.read_bytes()
     journal.close()
@@ -97,7 +98,7 @@ def test_a_line_whose_checksum_went_missing_is_not_taken_for_an_old_one(tmp_path
     journal = Journal(tmp_path)
     for number in range(3):
         journal.append(numbered(number))
-    path = segment(tmp_path, 1)
+    path = segment(tmp_path, PartName(1))
     first, *rest = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(first[:-19].replace(b"It is A", b"It is B") + b"}\n" + b"".join(rest))
     found = read_segment(path)
@@ -109,13 +110,13 @@ def test_a_damaged_part_whose_lines_are_still_there_is_made_again(tmp_path: Path
     journal = Journal(tmp_path)
     for number in range(4):
         journal.append(numbered(number))
-    lines = segment(tmp_path, 1).read_bytes()
+    lines = segment(tmp_path, PartName(1)).read_bytes()
     journal.close()
-    segment(tmp_path, 1).write_bytes(lines)
-    flip(sealed(tmp_path, 1), 40)
+    segment(tmp_path, PartName(1)).write_bytes(lines)
+    flip(sealed(tmp_path, PartName(1)), 40)
     assert list(read_responses(tmp_path)) == [numbered(number) for number in range(4)]
     Journal(tmp_path).close()
-    assert not segment(tmp_path, 1).exists()
+    assert not segment(tmp_path, PartName(1)).exists()
     assert damaged_parts(tmp_path) == []
     assert list(read_responses(tmp_path)) == [numbered(number) for number in range(4)]
 
@@ -125,7 +126,7 @@ def test_a_part_that_is_no_file_of_the_run_is_named_and_left_out(tmp_path: Path,
     run = tmp_path / "r"
     run.mkdir()
     responses = written(run)
-    path = sealed(run, 2)
+    path = sealed(run, PartName(2))
     path.rename(tmp_path / "outside.parquet")
     if what == "a pipe":
         os.mkfifo(path)
@@ -142,7 +143,7 @@ def test_a_part_that_is_no_file_of_the_run_is_named_and_left_out(tmp_path: Path,
 
 def test_a_journal_that_is_a_pipe_is_named_and_stops_nobody(tmp_path: Path) -> None:
     responses = written(tmp_path)
-    os.mkfifo(segment(tmp_path, 9))
+    os.mkfifo(segment(tmp_path, PartName(9)))
     with pytest.warns(DamagedWarning, match=r"000009\.jsonl is a pipe"):
         assert list(read_responses(tmp_path)) == responses
     journal = Journal(tmp_path)
@@ -167,13 +168,14 @@ def test_a_run_asks_again_only_what_is_lost(tmp_path: Path, eyetest: Eyetest) ->
     session.run(tmp_path / "r")
     Session(bench, models, Asking()).run(tmp_path / "r")
     assert len(list(read_responses(tmp_path / "r"))) == 12
-    first = pq.read_metadata(sealed(tmp_path / "r", 1)).num_rows
+    oldest = sealed(tmp_path / "r", part_names(tmp_path / "r")[0])
+    first = pq.read_metadata(oldest).num_rows
     assert 0 < first < 12
-    flip(sealed(tmp_path / "r", 1), 30)
+    flip(oldest, 30)
     state = json.loads(eyetest("status", tmp_path / "r", "--json").out)
-    assert [told for told in state["damaged"] if "000001.parquet is damaged" in told]
+    assert [told for told in state["damaged"] if f"{oldest.name} is damaged" in told]
     told = eyetest("status", tmp_path / "r").fine()
-    assert told.count("000001.parquet is damaged") == 1
+    assert told.count(f"{oldest.name} is damaged") == 1
     assert f"{first}" in told
     with pytest.warns(DamagedWarning):
         progress = Session(bench, models, Asking()).run(tmp_path / "r")

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from eyetest.records import Likelihood, Response
 from eyetest.runs import Journal, StoredResponses, read_responses, responses_table
 from eyetest.runs import journal as journal_module
-from eyetest.runs.journal import JournalError, read_segment, seal, sealed, segment, segment_numbers
+from eyetest.runs.journal import JournalError, read_segment, seal
+from eyetest.runs.parts import PartName, part_names, sealed, segment
 from eyetest.runs.stored import stored_outcomes, torn_lines
 
 FULL = Response(
@@ -55,11 +56,13 @@ def test_every_field_comes_back_from_the_open_and_from_the_sealed_segment(tmp_pa
     journal = Journal(tmp_path)
     journal.append(FULL)
     journal.append(SPARE)
-    assert segment(tmp_path, 1).read_bytes() == checked(FULL, SPARE), "on disk before the next line of the caller"
+    assert segment(tmp_path, PartName(1)).read_bytes() == checked(FULL, SPARE), (
+        "on disk before the next line of the caller"
+    )
     assert list(read_responses(tmp_path)) == [FULL, SPARE]
     journal.close()
-    assert not segment(tmp_path, 1).exists()
-    assert sealed(tmp_path, 1).exists()
+    assert not segment(tmp_path, PartName(1)).exists()
+    assert sealed(tmp_path, PartName(1)).exists()
     assert list(read_responses(tmp_path)) == [FULL, SPARE]
 
 
@@ -98,9 +101,9 @@ def test_sealing_changes_nothing(tmp_path_factory: pytest.TempPathFactory, found
     folder = tmp_path_factory.mktemp("run")
     for part in ("journal", "responses"):
         (folder / part).mkdir()
-    segment(folder, 1).write_bytes(lines(*found))
-    assert read_segment(segment(folder, 1)) == (found, 0, [])
-    seal(folder, 1)
+    segment(folder, PartName(1)).write_bytes(lines(*found))
+    assert read_segment(segment(folder, PartName(1))) == (found, 0, [])
+    seal(folder, PartName(1))
     assert list(read_responses(folder)) == found
 
 
@@ -110,7 +113,7 @@ def test_full_segments_are_sealed_while_writing_goes_on(tmp_path: Path) -> None:
         journal.append(numbered(number))
         assert len(list(read_responses(tmp_path))) == number + 1
     journal.close()
-    assert segment_numbers(tmp_path) == {1, 2, 3, 4}
+    assert [part.number for part in part_names(tmp_path)] == [1, 2, 3, 4]
     assert list((tmp_path / "journal").iterdir()) == []
     assert list(read_responses(tmp_path)) == [numbered(number) for number in range(10)]
 
@@ -121,37 +124,37 @@ def test_a_large_answer_ends_its_segment(tmp_path: Path, monkeypatch: pytest.Mon
     for number in range(3):
         journal.append(numbered(number, "x" * 2000))
     journal.close()
-    assert segment_numbers(tmp_path) == {1, 2, 3}
+    assert [part.number for part in part_names(tmp_path)] == [1, 2, 3]
 
 
 def test_what_a_dead_writer_left_is_sealed_and_never_appended_to(tmp_path: Path) -> None:
     (tmp_path / "journal").mkdir()
-    segment(tmp_path, 4).write_bytes(lines(numbered(1), numbered(2)) + b'{"request": "to')
+    segment(tmp_path, PartName(4)).write_bytes(lines(numbered(1), numbered(2)) + b'{"request": "to')
     assert [response.request for response in read_responses(tmp_path)] == [f"{n:032x}" for n in (1, 2)]
     assert torn_lines(tmp_path) == 1
     journal = Journal(tmp_path)
     journal.append(numbered(3))
     journal.close()
-    assert segment_numbers(tmp_path) == {4, 5}
-    assert not segment(tmp_path, 4).exists()
+    assert [part.number for part in part_names(tmp_path)] == [4, 5]
+    assert not segment(tmp_path, PartName(4)).exists()
     assert list(read_responses(tmp_path)) == [numbered(number) for number in (1, 2, 3)]
     assert torn_lines(tmp_path) == 1, "it is remembered that something was lost"
 
 
 def test_a_segment_that_holds_only_a_torn_line_is_kept(tmp_path: Path) -> None:
     (tmp_path / "journal").mkdir()
-    segment(tmp_path, 1).write_bytes(b'{"reque')
+    segment(tmp_path, PartName(1)).write_bytes(b'{"reque')
     Journal(tmp_path).close()
-    assert segment(tmp_path, 1).read_bytes() == b'{"reque'
+    assert segment(tmp_path, PartName(1)).read_bytes() == b'{"reque'
     assert torn_lines(tmp_path) == 1
     assert list(read_responses(tmp_path)) == []
 
 
 def test_an_empty_segment_goes_away(tmp_path: Path) -> None:
     (tmp_path / "journal").mkdir()
-    segment(tmp_path, 1).touch()
+    segment(tmp_path, PartName(1)).touch()
     Journal(tmp_path).close()
-    assert segment_numbers(tmp_path) == set()
+    assert part_names(tmp_path) == []
 
 
 def test_a_death_between_sealing_and_removing(tmp_path: Path) -> None:
@@ -159,10 +162,10 @@ def test_a_death_between_sealing_and_removing(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.append(numbered(1))
     journal.close()
-    segment(tmp_path, 1).write_bytes(lines(numbered(1)))
+    segment(tmp_path, PartName(1)).write_bytes(lines(numbered(1)))
     assert list(read_responses(tmp_path)) == [numbered(1)]
     Journal(tmp_path).close()
-    assert not segment(tmp_path, 1).exists()
+    assert not segment(tmp_path, PartName(1)).exists()
     assert list(read_responses(tmp_path)) == [numbered(1)]
 
 
@@ -208,7 +211,7 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.Monk
         patch.setattr(os, "write", full)
         with pytest.raises(JournalError, match="the journal cannot be written: no space left on device"):
             journal.append(numbered(2))
-    assert segment(tmp_path, 1).read_bytes() == checked(numbered(1))
+    assert segment(tmp_path, PartName(1)).read_bytes() == checked(numbered(1))
     journal.append(numbered(3))
     journal.close()
     assert list(read_responses(tmp_path)) == [numbered(1), numbered(3)]

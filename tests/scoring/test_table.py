@@ -27,7 +27,7 @@ from eyetest.records import (
 )
 from eyetest.runs import Run, RunWriter
 from eyetest.runs.frames import answers_frame, responses_frame
-from eyetest.runs.journal import segment
+from eyetest.runs.parts import PartName, segment
 from eyetest.scoring import Said, Scorer
 from eyetest.scoring.metrics import corpus_metric
 from eyetest.scoring.rules import Reading, Reply
@@ -473,11 +473,11 @@ def test_a_segment_that_is_sealed_while_one_looks(tmp_path: Path, monkeypatch: p
         aside.rename(sealed)
         raise FileNotFoundError(path)
 
-    monkeypatch.setattr("eyetest.runs.frames.segment_numbers", lambda folder: {1})
+    monkeypatch.setattr("eyetest.runs.frames.part_names", lambda folder: [PartName.parse(sealed.stem)])
     monkeypatch.setattr("eyetest.runs.stored.read_segment", gone)
     assert responses_frame(run.path).collect().get_column("text").to_list() == ["B"]
     sealed.rename(aside)
-    monkeypatch.setattr("eyetest.runs.stored.read_segment", lambda path: segment(path, 0).read_bytes())
+    monkeypatch.setattr("eyetest.runs.stored.read_segment", lambda path: segment(path, PartName(0)).read_bytes())
     assert responses_frame(run.path).collect().is_empty(), "an empty segment goes without a trace"
 
 

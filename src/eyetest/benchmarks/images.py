@@ -19,6 +19,7 @@ from PIL import UnidentifiedImageError
 
 from eyetest.errors import ImageError, InputError, short
 from eyetest.records import IMAGE_FORMATS, ImageFormat, ImageRef
+from eyetest.store.base import store_of
 from eyetest.store.regular_files import inside, open_regular
 
 MAX_BYTES = 64 * 2**20
@@ -26,7 +27,6 @@ MAX_PIXELS = 100_000_000
 _HASH = re.compile("[0-9a-f]{64}")
 _WRITERS = 2
 _MOST_WAITING = 8
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 _PILLOW_FORMATS = [name.upper() for name in IMAGE_FORMATS]
 _FORMAT_OF: dict[str, ImageFormat] = {**{name: name for name in IMAGE_FORMATS}, "mpo": "jpeg"}
 
@@ -39,7 +39,7 @@ class ImageStore:
     """
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root, self._store = root, store_of(root)
         self._known: dict[str, ImageRef] = {}
         self._folders: dict[str, Path] = {}
         self._writer: ThreadPoolExecutor | None = None
@@ -82,15 +82,11 @@ class ImageStore:
             raise ImageError(f"picture {image.filename} is missing from {self.root}") from None
         except InputError as error:
             raise ImageError(f"picture {image.filename} cannot be used: {error}") from None
-        try:
+        with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 (a descriptor)
             size = os.fstat(file).st_size
             if size != image.size:
                 raise ImageError(f"picture {image.filename} has {size} bytes, {image.size} were stored")
-            data = os.read(file, size)
-            while len(data) < size and (more := os.read(file, size - len(data))):
-                data += more
-        finally:
-            os.close(file)
+            data = opened.readall()
         if hashlib.sha256(data).hexdigest() != image.sha256:
             raise ImageError(f"picture {image.filename} in {self.root} holds other bytes than its name says")
         return data
@@ -137,18 +133,7 @@ class ImageStore:
             self._waiting.popleft().result()
 
     def _write(self, image: ImageRef, data: bytes) -> None:
-        path = self.path(image)
-        try:
-            file = os.open(path, _NEW_FILE, 0o666)
-        except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(path, _NEW_FILE, 0o666)
-        try:
-            written = 0
-            while written < len(data):
-                written += os.write(file, data[written:] if written else data)
-        finally:
-            os.close(file)
+        self._store.write(self.path(image), data)
 
 
 def inspect(data: bytes, sha256: str) -> ImageRef:

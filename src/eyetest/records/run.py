@@ -7,7 +7,8 @@ import msgspec
 from eyetest.records.manifest import Manifest
 from eyetest.records.settings import ModelEntry
 
-RUN_VERSION = 1
+RUN_VERSION = 2
+"""2: parts of answers are named by their writer."""
 
 
 class RunBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,6 +50,6 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     benchmark: RunBenchmark | None = None
     models: dict[str, ModelEntry] = {}
     steps: tuple[RunStep, ...] = ()
-    parts: dict[int, int] = {}
+    parts: dict[str, int] = {}
     """The parts in which answers lay when the last writer left, and how many each held; those that go are missed."""
     run_version: int = RUN_VERSION

@@ -16,7 +16,7 @@ from eyetest.records import Item
 from eyetest.runs import Run
 from eyetest.runs.folder import MENDED
 from eyetest.runs.frames import part_frame, scan_table
-from eyetest.runs.parts import content_id, part_ids
+from eyetest.runs.parts import PartName, content_id, part_ids
 from eyetest.runs.plan import PLAN
 from eyetest.scoring import Scorer
 from eyetest.scoring.rules import RULE_SETS
@@ -126,7 +126,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     mends: str
     """What people had changed of the items by then."""
     plan: str
-    parts: dict[int, str]
+    parts: dict[str, str]
     """The parts that the answers lay in, and what each held."""
     planned: int = 0
     answered: int = 0
@@ -190,9 +190,10 @@ def holds(made: Provenance, now: Provenance, folder: Path) -> bool:
 _COMPARED = [name for name in Provenance.__struct_fields__ if name not in _OUTCOME]
 
 
-def _are_planned(folder: Path, parts: set[int]) -> bool:
+def _are_planned(folder: Path, parts: set[str]) -> bool:
     """Whether some parts answer anything of the plan, and not only what judges and describers were asked."""
-    frames = [frame.select("request") for number in parts if (frame := part_frame(folder, number)) is not None]
+    names = [name for key in parts if (name := PartName.parse(key))]
+    frames = [frame.select("request") for name in names if (frame := part_frame(folder, name)) is not None]
     if not frames:
         return False
     plan = scan_table(folder / PLAN).select("request")

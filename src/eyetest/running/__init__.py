@@ -6,16 +6,16 @@ from eyetest.running.planning import Estimate, Plan
 from eyetest.running.progress import Progress
 from eyetest.running.runner import NotAskedError, Runner
 from eyetest.running.session import Asking, Session
-from eyetest.running.stopping import Panel
+from eyetest.running.stopping import ItemPanel
 
 __all__ = [
     "Asking",
     "Budget",
     "Estimate",
     "Hit",
+    "ItemPanel",
     "Limits",
     "NotAskedError",
-    "Panel",
     "Plan",
     "Progress",
     "Runner",

@@ -8,7 +8,7 @@ from eyetest.models import Call, Model
 from eyetest.records import Condition, Item, Response, StoppingRule
 from eyetest.running.planning import Plan
 from eyetest.running.runner import NotAskedError, Runner
-from eyetest.running.stopping import Panel
+from eyetest.running.stopping import ItemPanel
 
 Hit = Callable[[Item, Condition, Response], bool | None]
 """Whether an answer is right; None where there is no answer to judge."""
@@ -49,7 +49,7 @@ async def execute_panels(
                 raise
         return hit(call.item, call.asked.condition, await asked[call.id])
 
-    async def settle(panel: Panel) -> None:
+    async def settle(panel: ItemPanel) -> None:
         while wave := panel.wave():
             results = await asyncio.gather(*(judge(call) for call in wave), return_exceptions=True)
             for call, result in zip(wave, results, strict=True):
@@ -102,20 +102,20 @@ async def _ask(runner: Runner, call: Call) -> None:
         return
 
 
-def _panels(plan: Plan, rule: StoppingRule, item: Item) -> list[Panel]:
+def _panels(plan: Plan, rule: StoppingRule, item: Item) -> list[ItemPanel]:
     """One panel a condition: the calls about the item by model, in the order of the models.
 
     Models with a condition of their own sit in one panel with the others.
     """
     if plan.is_joint:
         calls = [call for call in plan.calls(item, plan.models) if not isinstance(call, tuple)]
-        return [Panel(rule, [[call for call in calls if call.asked.model == m.name] for m in plan.models])]
+        return [ItemPanel(rule, [[call for call in calls if call.asked.model == m.name] for m in plan.models])]
     by_condition: dict[Condition, dict[str, list[Call]]] = {}
     for call in plan.calls(item, plan.models):
         if not isinstance(call, tuple):
             models = by_condition.setdefault(call.asked.condition, {model.name: [] for model in plan.models})
             models[call.asked.model].append(call)
-    return [Panel(rule, list(models.values())) for models in by_condition.values()]
+    return [ItemPanel(rule, list(models.values())) for models in by_condition.values()]
 
 
 class _Window:

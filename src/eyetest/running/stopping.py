@@ -48,7 +48,7 @@ class Waves:
         return tallies
 
 
-class Panel:
+class ItemPanel:
     """The calls about one item, by model in the order in which models are asked."""
 
     def __init__(self, rule: StoppingRule, calls: Sequence[Sequence[Call]]) -> None:

@@ -1,16 +1,14 @@
 """A run on disk: ``run.json``, ``plan.parquet``, ``journal/``, ``responses/``, later ``scores/``.
 
-One process writes at a time, and says so with a lock that the system takes back when the process ends, however it
-ends. Anybody may read meanwhile.
+One process plans and asks at a time, and says so with a lock that the system takes back when the process ends,
+however it ends. Anybody may read meanwhile.
 """
 
-import fcntl
-import os
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from time import sleep
+from secrets import token_hex
 from types import TracebackType
 
 import msgspec
@@ -18,10 +16,12 @@ import pyarrow as pa
 
 from eyetest.errors import EyetestError, InputError, name_file, system_words
 from eyetest.records import RUN_VERSION, ModelEntry, RunBenchmark, RunManifest, RunStep
-from eyetest.runs.journal import JOURNAL, RESPONSES, Journal
-from eyetest.runs.parts import count_rows
+from eyetest.runs.journal import Journal
+from eyetest.runs.parts import JOURNAL, RESPONSES, count_rows
 from eyetest.runs.plan import PLAN, PlanWriter, plan_table, read_plan
 from eyetest.runs.stored import damaged_parts, responses_table, stored_outcomes, torn_lines
+from eyetest.store.base import store_of
+from eyetest.store.local import BusyError
 from eyetest.store.regular_files import read_regular
 from eyetest.store.replacing import replacing_file
 from eyetest.version import __version__
@@ -37,8 +37,6 @@ RECORDED = "recorded"
 _LOCK = "lock"
 _INSIDE = "run"
 """Where a refinement keeps the answers that it asked for."""
-_LOOKS = 40
-_SECONDS_BETWEEN_LOOKS = 0.01
 _OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, BENCHMARK, MENDED, _LOCK}
 
 
@@ -99,7 +97,7 @@ class Run:
     @property
     def writer(self) -> int | None:
         """The process that is writing to the run now, if there is one."""
-        return _holder(self.path / _LOCK)
+        return store_of(self.path).holder(self.path / _LOCK)
 
     def __repr__(self) -> str:
         about = self.manifest.benchmark.name if self.manifest.benchmark else "answers"
@@ -114,53 +112,43 @@ class RunWriter(Run):
 
     def __init__(self, path: Path) -> None:
         _refuse_foreign(path)
-        self.path = path
+        self.path, self._store = path, store_of(path)
         self.manifest = _read_manifest(path) if is_run(path) else RunManifest()
 
     def __enter__(self) -> "RunWriter":
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:
-            raise self._cannot_write(error) from None
-        if not _locked(self._lock):
-            pid = os.pread(self._lock, 32, 0).decode().strip() or "unknown"
-            os.close(self._lock)
-            raise InputError(f"{self.path} is being written by process {pid}; wait for it, or stop it") from None
-        try:
-            os.ftruncate(self._lock, 0)
-            os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
-            if is_run(self.path):
-                self.manifest = _read_manifest(self.path)
-            self.journal = Journal(self.path)
-        except OSError as error:
-            os.close(self._lock)
-            raise self._cannot_write(error) from None
+        with ExitStack() as stack:
+            try:
+                self._store.make_folder(self.path)
+                stack.enter_context(self._store.lock(self.path / _LOCK))
+                if is_run(self.path):
+                    self.manifest = _read_manifest(self.path)
+                self.journal = Journal(self.path, token_hex(4))
+            except OSError as error:
+                raise InputError(f"cannot write {self.path}: {system_words(error)}") from None
+            except BusyError as error:
+                raise InputError(f"{self.path} {error}") from None
+            self._lock = stack.pop_all()
         return self
-
-    def _cannot_write(self, error: OSError) -> InputError:
-        return InputError(f"cannot write {self.path}: {system_words(error)}")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         name_file(error, self.path)
-        try:
-            self.journal.close()
-        finally:
-            if is_run(self.path):
-                with suppress(EyetestError, OSError):  # a full disk has been told of by then
-                    self._note_parts()
-            else:
-                self._vanish()
-            os.ftruncate(self._lock, 0)
-            os.close(self._lock)
+        with self._lock:
+            try:
+                self.journal.close()
+            finally:
+                if is_run(self.path):
+                    with suppress(EyetestError, OSError):  # a full disk has been told of by then
+                        self._note_parts()
+                else:
+                    self._vanish()
 
     def _note_parts(self) -> None:
         """Write down where answers lie now, so that a part that goes is missed."""
         parts = count_rows(self.path, self.manifest.parts)
         if parts != self.manifest.parts:
-            self._write(msgspec.structs.replace(self.manifest, parts=parts))
+            self._write(msgspec.structs.replace(self.manifest, parts=parts, run_version=RUN_VERSION))
 
     def _vanish(self) -> None:
         """Leave nothing behind of a run that never began."""
@@ -225,30 +213,3 @@ def _refuse_foreign(path: Path) -> None:
 
 def _is_ours(name: str) -> bool:
     return name in _OURS or (name.startswith(".") and ".partial-" in name)
-
-
-def _locked(file: int) -> bool:
-    """Take the lock. A reader who looks whether it is held holds it for a moment, so look more than once."""
-    for _ in range(_LOOKS):
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            sleep(_SECONDS_BETWEEN_LOOKS)
-        else:
-            return True
-    return False
-
-
-def _holder(lock: Path) -> int | None:
-    try:
-        file = os.open(lock, os.O_RDONLY)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return int(os.pread(file, 32, 0).decode().strip() or 0)
-    else:
-        return None
-    finally:
-        os.close(file)

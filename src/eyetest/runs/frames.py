@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from eyetest.errors import InputError, damaged
-from eyetest.runs import responsetable
-from eyetest.runs.journal import sealed, segment_numbers
+from eyetest.runs.parts import SCHEMA, PartName, part_names, sealed
 from eyetest.runs.plan import PLAN, plan_table
 from eyetest.runs.stored import read_part, refuse_if_all_is_damaged, tell_damage
 from eyetest.store.checksums import has_checksum
@@ -37,9 +36,9 @@ def answers_frame(folder: Path) -> pl.LazyFrame:
 def responses_frame(folder: Path) -> pl.LazyFrame:
     """The responses that count, one row a request: of a request that was asked again, the last."""
     refuse_if_all_is_damaged(folder)
-    parts = [part for number in sorted(segment_numbers(folder)) if (part := part_frame(folder, number)) is not None]
+    parts = [frame for name in part_names(folder) if (frame := part_frame(folder, name)) is not None]
     if not parts:
-        return _frame(responsetable.SCHEMA.empty_table()).select(_SAID)
+        return _frame(SCHEMA.empty_table()).select(_SAID)
     frame = pl.concat(parts)
     with one_line_if_damaged(folder):
         counts = frame.select(pl.len(), pl.col("request").hash().n_unique().alias("requests")).collect()
@@ -69,13 +68,13 @@ def scan_table(path: Path) -> pl.LazyFrame:
     return pl.scan_parquet(path, glob=False)
 
 
-def part_frame(folder: Path, number: int) -> pl.LazyFrame | None:
-    """One segment: lazily where it is sealed and sure of itself, otherwise as it can be read."""
+def part_frame(folder: Path, name: PartName) -> pl.LazyFrame | None:
+    """One part: lazily where it is sealed and sure of itself, otherwise as it can be read."""
     with suppress(InputError, FileNotFoundError):
-        path = inside(sealed(folder, number), folder)
-        if has_checksum(path) and pq.read_schema(path).equals(responsetable.SCHEMA):
+        path = inside(sealed(folder, name), folder)
+        if has_checksum(path) and pq.read_schema(path).equals(SCHEMA):
             return pl.scan_parquet(path, glob=False).select(_SAID)
-    part = read_part(folder, number)
+    part = read_part(folder, name)
     tell_damage(part)
     return None if part.table is None else _frame(part.table.select(_SAID))
 

@@ -1,34 +1,38 @@
 """The journal: every response is a line on disk before anybody hears of it.
 
-A writer appends to a segment of its own, ``journal/000007.jsonl``, and never to one that it did not begin, so a line
-that a killed process left torn stays the last of its file. A full segment is sealed in the background into
-``responses/000007.parquet``, which takes its place in one step. Whoever finds both reads the sealed one.
+A writer appends to parts of its own, and never to one that it did not begin, so a line that a killed process left
+torn stays the last of its file. A full part is sealed in the background into Parquet, which takes its place in one
+step. Whoever finds both reads the sealed one. A part that its writer left unsealed is sealed by the next writer.
 
-A line ends with the CRC-32 of what comes before it, and a sealed segment knows its SHA-256, so damage is found and
+A line ends with the CRC-32 of what comes before it, and a sealed part knows its SHA-256, so damage is found and
 costs no more than what it hit.
 """
 
-import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
-from stat import S_ISREG
 from typing import NamedTuple
 from zlib import crc32
 
 import msgspec
-import pyarrow as pa
 
 from eyetest.errors import EyetestError, InputError, system_words
 from eyetest.records import Response
-from eyetest.runs import responsetable
-from eyetest.store.regular_files import inside, read_regular
-from eyetest.store.replacing import replacing_file, sweep
-from eyetest.tabular.record_files import read_parquet, write_parquet
+from eyetest.runs.parts import (
+    JOURNAL,
+    RESPONSES,
+    PartName,
+    next_part,
+    part_names,
+    read_sealed,
+    sealed,
+    segment,
+    to_table,
+)
+from eyetest.store.base import Growing, store_of
+from eyetest.store.regular_files import read_regular
+from eyetest.tabular.record_files import write_parquet
 
-JOURNAL = "journal"
-RESPONSES = "responses"
 _ROWS_A_SEGMENT = 5_000
 _BYTES_A_SEGMENT = 64 * 2**20
 _SYNC_SECONDS = 1.0
@@ -43,26 +47,25 @@ class JournalError(EyetestError):
 
 
 class Journal:
-    """Appends responses to a run folder whose lock the caller holds."""
+    """Appends responses to a run folder, beside others who may be doing the same under other names."""
 
-    def __init__(self, folder: Path, *, rows_a_segment: int = _ROWS_A_SEGMENT) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, writer: str = "", *, rows_a_segment: int = _ROWS_A_SEGMENT) -> None:
+        self._folder, self._writer, self._store = folder, writer, store_of(folder)
         self._most_rows = rows_a_segment
         self._sealer = ThreadPoolExecutor(1, "seal")
         self._sealing: list[Future[None]] = []
-        self._file = -1
-        self._rows = self._bytes = 0
-        for part in (JOURNAL, RESPONSES):
-            (folder / part).mkdir(exist_ok=True)
-        for path in (folder / JOURNAL).glob("*.jsonl"):
-            status = path.lstat()
-            if S_ISREG(status.st_mode) and not status.st_size:  # begun and never written: its number is free again
-                path.unlink()
-        numbers = segment_numbers(folder)
-        self._next = max(numbers, default=0) + 1
-        for number in sorted(numbers):
-            if segment(folder, number).exists():
-                self._sealing.append(self._sealer.submit(seal, folder, number))
+        self._part = PartName(0, writer)
+        self._file: Growing | None = None
+        self._rows = 0
+        for name in (JOURNAL, RESPONSES):
+            self._store.make_folder(folder / name)
+        for part in reversed(part_names(folder)):
+            with self._store.claimed(segment(folder, part)) as size:
+                if size == 0:
+                    _remove_empty(folder, part)
+        for part in part_names(folder):
+            if segment(folder, part).exists():
+                self._sealing.append(self._sealer.submit(seal, folder, part))
         self._closing = threading.Event()
         self._syncer = threading.Thread(target=self._sync, name="sync", daemon=True)
         self._syncer.start()
@@ -70,72 +73,89 @@ class Journal:
     def append(self, response: Response) -> None:
         """Put a response on disk; when this returns, killing the process cannot lose it."""
         line = _line(response)
-        if self._file < 0:
-            self._begin()
         try:
-            written = os.write(self._file, line)
-            while written < len(line):
-                written += os.write(self._file, line[written:])
+            if self._file is None:
+                self._part = next_part(self._folder, self._writer)
+                self._file, self._rows = self._store.begin(segment(self._folder, self._part)), 0
+            self._file.add(line)
         except OSError as error:
-            self._take_back()
-            raise self._cannot_write(error) from None
+            if self._file is not None and self._file.torn:
+                self._file.close()
+                self._file = None
+            path = segment(self._folder, self._part)
+            raise JournalError(f"the journal cannot be written: {system_words(error)}: {path}") from None
         self._rows += 1
-        self._bytes += len(line)
-        if self._rows >= self._most_rows or self._bytes >= _BYTES_A_SEGMENT:
-            self._end()
+        if self._rows >= self._most_rows or self._file.size >= _BYTES_A_SEGMENT:
+            self._end(self._file)
 
     def close(self) -> None:
         """Seal what is there and wait for it."""
         self._closing.set()
         self._syncer.join()
-        if self._file >= 0:
-            self._end()
+        if self._file is not None:
+            self._end(self._file)
         self._sealer.shutdown()
         for sealing in self._sealing:
             sealing.result()
 
-    def _begin(self) -> None:
-        self._number, self._next = self._next, self._next + 1
-        path = segment(self._folder, self._number)
-        try:
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
-        except OSError as error:
-            raise self._cannot_write(error) from None
-        self._rows = self._bytes = 0
-
-    def _take_back(self) -> None:
-        """Leave no torn line where the next one goes: if it cannot be cut off, the next goes into a new segment."""
-        try:
-            os.ftruncate(self._file, self._bytes)
-        except OSError:
-            file, self._file = self._file, -1
-            with suppress(OSError):
-                os.close(file)
-
-    def _cannot_write(self, error: OSError) -> JournalError:
-        path = segment(self._folder, self._number)
-        return JournalError(f"the journal cannot be written: {system_words(error)}: {path}")
-
-    def _end(self) -> None:
-        file, self._file = self._file, -1
-        os.close(file)
+    def _end(self, file: Growing) -> None:
+        self._file = None
+        file.close()
         self._sealing = [sealing for sealing in self._sealing if not sealing.done() or sealing.result()]
-        self._sealing.append(self._sealer.submit(seal, self._folder, self._number))
+        self._sealing.append(self._sealer.submit(seal, self._folder, self._part))
 
     def _sync(self) -> None:
         """Hand what was written to the disk itself once in a while, off the path of the calls.
 
         A killed process loses nothing without this; it is for the machine that loses power.
         """
-        seen = (-1, 0)
+        synced: tuple[Growing | None, int] = (None, 0)
         while not self._closing.wait(_SYNC_SECONDS):
-            state = (self._file, self._bytes)
-            if state != seen and state[0] >= 0:
-                try:
-                    os.fdatasync(state[0])
-                except OSError:  # the segment ended meanwhile; sealing it syncs it
-                    continue
-            seen = state
+            file = self._file
+            if file is not None and (file, file.size) != synced:
+                synced = (file, file.size)
+                file.sync()
+
+
+def seal(folder: Path, part: PartName) -> None:
+    """Turn a part that nobody writes to any more into Parquet. Lines that are damaged are kept beside it."""
+    path = segment(folder, part)
+    with store_of(folder).claimed(path) as size:
+        if size is None:  # somebody appends to it or seals it, or it is no file at all, which readers name
+            return
+        if _is_sound(folder, part):
+            store_of(folder).sweep(sealed(folder, part))
+            store_of(folder).remove(path)
+            return
+        try:
+            lines = read_segment(path)
+        except InputError:
+            return
+        if not lines.responses:
+            if not (lines.torn or lines.damaged):
+                _remove_empty(folder, part)
+            return
+        table = to_table(lines.responses)
+        with store_of(folder).replacing_file(sealed(folder, part)) as target:
+            write_parquet(table.replace_schema_metadata({"torn": str(lines.torn + len(lines.damaged))}), target)
+        if lines.damaged:
+            path.replace(path.with_suffix(".damaged"))
+        else:
+            store_of(folder).remove(path)
+
+
+def _remove_empty(folder: Path, part: PartName) -> None:
+    """Take away a part that was begun and never written to, unless a later one would then seem to follow a gap."""
+    if part.number >= max(other.number for other in part_names(folder)):
+        store_of(folder).remove(segment(folder, part))
+
+
+def _is_sound(folder: Path, part: PartName) -> bool:
+    try:
+        read_sealed(folder, part)
+    except (FileNotFoundError, InputError):
+        return False
+    return True
 
 
 def _line(response: Response) -> bytes:
@@ -148,55 +168,8 @@ def _line(response: Response) -> bytes:
     return b"%b%b\n" % (text[:-1], _CHECK % crc32(text))
 
 
-def segment(folder: Path, number: int) -> Path:
-    """The file of a journal segment."""
-    return folder / JOURNAL / f"{number:06d}.jsonl"
-
-
-def sealed(folder: Path, number: int) -> Path:
-    """The Parquet file that a segment is sealed into."""
-    return folder / RESPONSES / f"{number:06d}.parquet"
-
-
-def segment_numbers(folder: Path) -> set[int]:
-    """Numbers of all segments, open or sealed."""
-    files = [*(folder / JOURNAL).glob("*.jsonl"), *(folder / RESPONSES).glob("*.parquet")]
-    return {int(path.stem) for path in files if path.stem.isdecimal() and path.stem.isascii()}
-
-
-def seal(folder: Path, number: int) -> None:
-    """Turn a segment that nobody writes to any more into Parquet. Lines that are damaged are kept beside it."""
-    path, damaged = segment(folder, number), False
-    if _is_sound(folder, number):
-        sweep(sealed(folder, number))
-    else:
-        try:
-            found = read_segment(path)
-        except InputError:  # no file at all, which readers name
-            return
-        if found.responses:
-            table = responsetable.to_table(found.responses)
-            with replacing_file(sealed(folder, number)) as place:
-                write_parquet(table.replace_schema_metadata({"torn": str(found.torn + len(found.damaged))}), place)
-        elif found.torn or found.damaged:
-            return
-        damaged = bool(found.damaged)
-    if damaged:
-        path.replace(path.with_suffix(".damaged"))
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _is_sound(folder: Path, number: int) -> bool:
-    try:
-        read_sealed(folder, number)
-    except (FileNotFoundError, InputError):
-        return False
-    return True
-
-
 class Segment(NamedTuple):
-    """What an open segment holds."""
+    """The lines of an open part."""
 
     responses: list[Response]
     torn: int
@@ -206,7 +179,7 @@ class Segment(NamedTuple):
 
 
 def read_segment(path: Path) -> Segment:
-    """The responses of an open segment. An older eyetest wrote lines without a checksum, but never among others."""
+    """The responses of an open part. An older eyetest wrote lines without a checksum, but never among others."""
     *lines, last = read_regular(path, path.parent.parent).split(b"\n")
     checked = any(_stated(line) is not None for line in lines)
     responses, damaged = [], []
@@ -240,10 +213,3 @@ def _stated(line: bytes) -> bytes | None:
     """The checksum that a line ends with."""
     end = line[-_CHECK_SIZE:]
     return end[8:16] if end.startswith(_CHECK[:8]) and end.endswith(_CHECK[-2:]) else None
-
-
-def read_sealed(folder: Path, number: int) -> tuple[pa.Table, int]:
-    """The table of a sealed segment, and how many lines were lost before it was sealed."""
-    path = inside(sealed(folder, number), folder)
-    table = read_parquet(path, responsetable.SCHEMA, responsetable.refuse_damaged)
-    return table, int((table.schema.metadata or {}).get(b"torn", b"0"))

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from eyetest.errors import DamagedWarning, InputError
 from eyetest.records import Response
-from eyetest.runs import responsetable
-from eyetest.runs.journal import read_sealed, read_segment, segment, segment_numbers
+from eyetest.runs.journal import read_segment
+from eyetest.runs.parts import SCHEMA, PartName, from_batch, part_names, read_sealed, segment, to_table
 
 _MOST_NAMED = 5
 
 
-class Part(NamedTuple):
-    """One segment, open or sealed."""
+class StoredPart(NamedTuple):
+    """One part, open or sealed."""
 
     table: pa.Table | None
     """Its responses; None where it cannot be read, or went away empty."""
@@ -27,8 +27,8 @@ class Part(NamedTuple):
     """What is wrong with it, for people."""
 
 
-def read_part(folder: Path, number: int) -> Part:
-    """A segment from wherever it is.
+def read_part(folder: Path, name: PartName) -> StoredPart:
+    """A part from wherever it is.
 
     It may be sealed between looking for it and opening it; then its Parquet file is there instead. A damaged one
     is a loss only where the journal does not hold it any more.
@@ -36,23 +36,23 @@ def read_part(folder: Path, number: int) -> Part:
     damage = ""
     for look in (_sealed_part, _open_part, _sealed_part):
         try:
-            return look(folder, number)
+            return look(folder, name)
         except FileNotFoundError:
             continue
         except InputError as error:
             damage = damage or str(error)
-    return Part(None, damage=damage)
+    return StoredPart(None, damage=damage)
 
 
-def _sealed_part(folder: Path, number: int) -> Part:
-    return Part(*read_sealed(folder, number))
+def _sealed_part(folder: Path, name: PartName) -> StoredPart:
+    return StoredPart(*read_sealed(folder, name))
 
 
-def _open_part(folder: Path, number: int) -> Part:
-    path = segment(folder, number)
-    found = read_segment(path)
-    damage = f"{path} is damaged: {_lines(found.damaged)} not what was written" if found.damaged else ""
-    return Part(responsetable.to_table(found.responses), found.torn + len(found.damaged), damage)
+def _open_part(folder: Path, name: PartName) -> StoredPart:
+    path = segment(folder, name)
+    lines = read_segment(path)
+    damage = f"{path} is damaged: {_lines(lines.damaged)} not what was written" if lines.damaged else ""
+    return StoredPart(to_table(lines.responses), lines.torn + len(lines.damaged), damage)
 
 
 def _lines(numbers: list[int]) -> str:
@@ -64,15 +64,15 @@ def _lines(numbers: list[int]) -> str:
 
 
 def stored_tables(folder: Path) -> Iterator[tuple[pa.Table, int]]:
-    """Each segment as a table, oldest first, with its number of torn lines. What is damaged is told and left out."""
-    for number in sorted(segment_numbers(folder)):
-        part = read_part(folder, number)
+    """Each part as a table, oldest first, with its number of torn lines. What is damaged is told and left out."""
+    for name in part_names(folder):
+        part = read_part(folder, name)
         tell_damage(part)
         if part.table is not None:
             yield part.table, part.torn
 
 
-def tell_damage(part: Part) -> None:
+def tell_damage(part: StoredPart) -> None:
     """Say once what is left out."""
     if part.damage:
         told = f"{part.damage}; what is damaged is left out, and the next run asks it again"
@@ -82,8 +82,8 @@ def tell_damage(part: Part) -> None:
 def refuse_if_all_is_damaged(folder: Path) -> None:
     """For those who would make a table of nothing: an empty one would look as if nothing had been asked."""
     damage = ""
-    for number in sorted(segment_numbers(folder)):
-        part = read_part(folder, number)
+    for name in part_names(folder):
+        part = read_part(folder, name)
         if part.table is not None:
             return
         damage = damage or part.damage
@@ -93,7 +93,7 @@ def refuse_if_all_is_damaged(folder: Path) -> None:
 
 def damaged_parts(folder: Path) -> list[str]:
     """What is damaged, a line each."""
-    parts = (read_part(folder, number) for number in sorted(segment_numbers(folder)))
+    parts = (read_part(folder, name) for name in part_names(folder))
     return [part.damage for part in parts if part.damage]
 
 
@@ -101,13 +101,13 @@ def read_responses(folder: Path) -> Iterator[Response]:
     """Every stored response, oldest first. A request that was asked again appears again; the last one counts."""
     for table, _ in stored_tables(folder):
         for batch in table.to_batches():
-            yield from responsetable.from_batch(batch)
+            yield from from_batch(batch)
 
 
 def responses_table(folder: Path) -> pa.Table:
     """The responses that count, one row a request, as an Arrow table."""
     tables = [table.replace_schema_metadata() for table, _ in stored_tables(folder)]
-    table = pa.concat_tables(tables) if tables else responsetable.SCHEMA.empty_table()
+    table = pa.concat_tables(tables) if tables else SCHEMA.empty_table()
     last = {request: row for row, request in enumerate(table.column("request").to_pylist())}
     return table if len(last) == len(table) else table.take(np.fromiter(last.values(), np.int64))
 
@@ -136,7 +136,7 @@ class StoredResponses:
         row = self._rows.get(request)
         if row is None:
             return None
-        return next(responsetable.from_batch(self._table.slice(row, 1).combine_chunks().to_batches()[0]))
+        return next(from_batch(self._table.slice(row, 1).combine_chunks().to_batches()[0]))
 
 
 def torn_lines(folder: Path) -> int:

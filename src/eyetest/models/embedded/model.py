@@ -18,7 +18,7 @@ from eyetest.errors import EyetestError, InputError, short
 from eyetest.models.base import Call, CallError, Surroundings
 from eyetest.models.embedded.cards import Card, weights
 from eyetest.models.embedded.network import Network
-from eyetest.models.embedded.speaking import Turn, answer, as_settings
+from eyetest.models.embedded.speaking import Generation, answer, as_settings
 from eyetest.models.embedded.tokens import Tokens
 from eyetest.records import GreyPicture, Likelihood, ModelEntry, Picture, Prompt, Response, Words
 
@@ -93,7 +93,7 @@ class EmbeddedModel:
     def _respond(self, calls: Sequence[Call]) -> list[Response | CallError]:
         """Answer calls in groups that can be read together."""
         found: dict[int, Response | CallError] = {}
-        turns: dict[int, Turn] = {}
+        turns: dict[int, Generation] = {}
         for place, call in enumerate(calls):
             try:
                 turns[place] = self._turn(call)
@@ -107,7 +107,7 @@ class EmbeddedModel:
             found |= {place: self._response(calls[place], turns[place]) for place in group}
         return [found[place] for place in range(len(calls))]
 
-    def _turn(self, call: Call) -> Turn:
+    def _turn(self, call: Call) -> Generation:
         prompt, settings = call.request.prompt, call.request.settings
         numbers, lines = _encoded(prompt, self._card.style)
         if len(numbers) > _MOST_TOKENS:
@@ -116,7 +116,7 @@ class EmbeddedModel:
         if shown and not self._card.sees:
             raise CallError("bad-request", f"{self._card.name} has no eyes: it reads text alone")
         temperature, most = as_settings(settings)
-        return Turn(
+        return Generation(
             numbers,
             lines,
             tuple(map(_identity, shown)),
@@ -146,7 +146,7 @@ class EmbeddedModel:
                 _PIXELS.popitem(last=False)
         return pixels
 
-    def _response(self, call: Call, turn: Turn) -> Response:
+    def _response(self, call: Call, turn: Generation) -> Response:
         finished = turn.stopped or bool(turn.weights)
         return Response(
             request=call.id,
@@ -189,7 +189,7 @@ def _identity(part: Picture | GreyPicture) -> tuple[object, ...]:
     return ("grey",) if isinstance(part, GreyPicture) else (part.image.sha256,)
 
 
-def _groups(turns: dict[int, Turn]) -> list[list[int]]:
+def _groups(turns: dict[int, Generation]) -> list[list[int]]:
     """Batches of prompts that show equally many pictures and are about as long; equal prompts stay together."""
 
     def order(place: int) -> tuple[Any, ...]:

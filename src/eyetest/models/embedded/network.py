@@ -15,7 +15,7 @@ _HEAD = 32
 _FAR = np.float32(-1e4)
 
 
-class Reading(NamedTuple):
+class PromptState(NamedTuple):
     """What a mind remembers of some prompts, one a row, and what it would say next."""
 
     memory: dict[str, Floats]
@@ -25,10 +25,10 @@ class Reading(NamedTuple):
     """Which places of the text stand in the line of an option."""
     logits: Floats
 
-    def rows(self, chosen: Sequence[int] | Numbers) -> "Reading":
+    def rows(self, chosen: Sequence[int] | Numbers) -> "PromptState":
         """Some rows, one perhaps several times."""
         kept = {name: values[chosen] for name, values in self.memory.items()}
-        return Reading(kept, self.lengths[chosen], self.marked[chosen], self.logits[chosen])
+        return PromptState(kept, self.lengths[chosen], self.marked[chosen], self.logits[chosen])
 
 
 class Network:
@@ -46,7 +46,9 @@ class Network:
         seen: Floats = self._eyes.run(None, {"pictures": pictures})[0]
         return seen
 
-    def read(self, prompts: Sequence[Sequence[int]], lines: Sequence[Sequence[int]], seen: Floats | None) -> Reading:
+    def read(
+        self, prompts: Sequence[Sequence[int]], lines: Sequence[Sequence[int]], seen: Floats | None
+    ) -> PromptState:
         """Read prompts of any lengths together; ``seen`` has what the eyes saw of each."""
         count, longest, width = len(prompts), max(map(len, prompts)), self._card.width
         prefix = np.zeros((count, 0, width), np.float32) if seen is None else seen
@@ -70,9 +72,9 @@ class Network:
                 **memory,
             }
         )
-        return Reading(memory, lengths + before, marks != 0, logits)
+        return PromptState(memory, lengths + before, marks != 0, logits)
 
-    def go_on(self, reading: Reading, tokens: Numbers) -> Reading:
+    def go_on(self, reading: PromptState, tokens: Numbers) -> PromptState:
         """Read on: (row, new token). Logits are of all new places."""
         rows, new = tokens.shape
         past, text = reading.memory["past_k0"].shape[2], reading.marked.shape[1]
@@ -94,7 +96,7 @@ class Network:
                 **reading.memory,
             }
         )
-        return Reading(
+        return PromptState(
             _closed(memory, reading.lengths, past, new), reading.lengths + new, _longer(reading.marked, new), logits
         )
 

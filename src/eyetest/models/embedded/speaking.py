@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eyetest.models.embedded.network import Network, Numbers, Reading
+from eyetest.models.embedded.network import Network, Numbers, PromptState
 from eyetest.models.embedded.tokens import END, PAD
 
 _LEAST_WARM = 1e-3
@@ -19,7 +19,7 @@ _WIDE = 2**64 - 1
 
 
 @dataclass
-class Turn:
+class Generation:
     """A call, and what is said to it so far."""
 
     prompt: tuple[int, ...]
@@ -40,7 +40,7 @@ class Turn:
     stopped: bool = False
 
 
-def answer(network: Network, turns: Sequence[Turn]) -> None:
+def answer(network: Network, turns: Sequence[Generation]) -> None:
     """Say something in every turn, or weigh its candidates."""
     places: dict[object, int] = {}
     rows = [places.setdefault((turn.prompt, turn.pictures), len(places)) for turn in turns]
@@ -56,7 +56,7 @@ def answer(network: Network, turns: Sequence[Turn]) -> None:
         _speak(network, reading, [turn for turn, _ in speakers], np.array([row for _, row in speakers]))
 
 
-def _seen(network: Network, turns: Sequence[Turn]) -> NDArray[np.float32] | None:
+def _seen(network: Network, turns: Sequence[Generation]) -> NDArray[np.float32] | None:
     """What the eyes see of every prompt; all prompts of a batch show equally many pictures."""
     if turns[0].pixels is None:
         return None
@@ -65,7 +65,7 @@ def _seen(network: Network, turns: Sequence[Turn]) -> NDArray[np.float32] | None
     return network.look(shown.reshape(count * pictures, *shown.shape[2:])).reshape(count, -1, network.width)
 
 
-def _speak(network: Network, reading: Reading, turns: Sequence[Turn], rows: Numbers) -> None:
+def _speak(network: Network, reading: PromptState, turns: Sequence[Generation], rows: Numbers) -> None:
     active = list(turns)
     current = reading if rows.tolist() == list(range(len(reading.lengths))) else reading.rows(rows)
     while True:
@@ -79,7 +79,7 @@ def _speak(network: Network, reading: Reading, turns: Sequence[Turn], rows: Numb
         current = network.go_on(current, chosen[going][:, None])
 
 
-def _draw(turns: Sequence[Turn], logits: NDArray[np.float32]) -> Numbers:
+def _draw(turns: Sequence[Generation], logits: NDArray[np.float32]) -> Numbers:
     """The next token of each turn: the likeliest, or one by lot."""
     logits[:, PAD] = _NEVER
     shifted = logits - logits.max(axis=1, keepdims=True)
@@ -104,14 +104,14 @@ def lot(seed: int, place: int) -> float:
     return (mixed ^ (mixed >> 31)) / 2**64
 
 
-def _tell(turn: Turn, shifted: NDArray[np.float32]) -> None:
+def _tell(turn: Generation, shifted: NDArray[np.float32]) -> None:
     """Keep the log-likelihoods of this place; which of them was chosen is known from what is said."""
     wide = shifted.astype(np.float64)
     logs = wide - np.log(np.exp(wide).sum())
     turn.likelihoods.append(logs)
 
 
-def _ends(turn: Turn, token: int) -> bool:
+def _ends(turn: Generation, token: int) -> bool:
     if token == END:
         turn.stopped = True
         return True
@@ -119,7 +119,7 @@ def _ends(turn: Turn, token: int) -> bool:
     return len(turn.said) >= turn.most
 
 
-def _weigh(network: Network, reading: Reading, candidates: Sequence[Sequence[int]]) -> list[float]:
+def _weigh(network: Network, reading: PromptState, candidates: Sequence[Sequence[int]]) -> list[float]:
     """The log-likelihood of each candidate as the whole reply."""
     longest = max(map(len, candidates))
     tokens = np.full((len(candidates), longest), PAD, np.int64)

@@ -18,10 +18,9 @@ import pyarrow.parquet as pq
 
 from eyetest.errors import InputError
 from eyetest.records import Asked, Response, columns
-from eyetest.runs import responsetable
 from eyetest.runs.folder import RECORDED
 from eyetest.runs.importing.staging import Staging
-from eyetest.runs.journal import sealed, segment_numbers
+from eyetest.runs.parts import SCHEMA, next_part, sealed, to_table
 from eyetest.runs.plan import PlanWriter, plan_table
 from eyetest.runs.stored import stored_tables
 from eyetest.store.checksums import add_checksum
@@ -89,9 +88,8 @@ def compare(folder: Path, staging: Staging, ids: Collection[bytes], models: Coll
 
 def write(folder: Path, staging: Staging, merge: Merge) -> None:
     """Put the rows in place: all responses in one step, then the plan in one step. The run is locked."""
-    number = max(segment_numbers(folder), default=0) + 1
-    with replacing_file(sealed(folder, number)) as place:
-        with pq.ParquetWriter(place, responsetable.SCHEMA, compression="zstd") as file:
+    with replacing_file(sealed(folder, next_part(folder))) as place:
+        with pq.ParquetWriter(place, SCHEMA, compression="zstd") as file:
             for batch in _chosen(staging, merge):
                 file.write_batch(_responses(batch))
         add_checksum(place)
@@ -116,14 +114,11 @@ def _buffer(rows: npt.NDArray[Any]) -> pa.Buffer:
 
 def _responses(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The rows of ``responses/``: what an answer does not know is as in a response that says nothing about it."""
-    plain = responsetable.to_table([Response(request="", outcome="answered", finish=RECORDED)])
+    plain = to_table([Response(request="", outcome="answered", finish=RECORDED)])
     failed = pc.equal(batch.column("outcome"), "failed")
     known = {name: batch.column(name) for name in ("request", *_SAID)} | {"error": pc.if_else(failed, "recorded", "")}
-    arrays = [
-        known[name] if name in known else pa.repeat(plain.column(name)[0], len(batch))
-        for name in responsetable.SCHEMA.names
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=responsetable.SCHEMA)
+    arrays = [known[name] if name in known else pa.repeat(plain.column(name)[0], len(batch)) for name in SCHEMA.names]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
 def _held(folder: Path, ids: Collection[bytes], models: Collection[str]) -> Mapping[bytes, Held]:

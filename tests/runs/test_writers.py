@@ -1,0 +1,110 @@
+"""Several writers append to one run at once, each to parts of its own name; who reads finds all of it."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from eyetest.records import Response, RunStep
+from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_table
+from eyetest.runs.parts import PartName, part_names, sealed, segment
+
+WRITER = """
+import sys
+from pathlib import Path
+from eyetest.records import Response
+from eyetest.runs import Journal
+
+journal = Journal(Path(sys.argv[1]), sys.argv[2], rows_a_segment=7)
+for number in range(int(sys.argv[3])):
+    journal.append(Response(request=sys.argv[2] * 4 + f"{number:016x}", outcome="answered", text=sys.argv[2]))
+    print(number, flush=True)
+journal.close()
+"""
+
+
+def said(number: int, text: str = "A") -> Response:
+    return Response(request=f"{number:032x}", outcome="answered", text=text)
+
+
+def start(folder: Path, name: str, rows: int) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-c", WRITER, str(folder), name, str(rows)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE)
+
+
+def test_two_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
+    writers = [start(tmp_path, name, 60) for name in ("aaaa", "bbbb")]
+    for writer in writers:
+        writer.communicate()
+        assert writer.returncode == 0
+    texts = [response.text for response in read_responses(tmp_path)]
+    assert (texts.count("aaaa"), texts.count("bbbb")) == (60, 60)
+    assert {part.writer for part in part_names(tmp_path)} == {"aaaa", "bbbb"}
+    assert not list((tmp_path / "journal").iterdir()), "all of it is sealed"
+
+
+def test_one_of_two_is_killed_and_the_other_goes_on(tmp_path: Path) -> None:
+    living = Journal(tmp_path, "bbbb")
+    living.append(said(1))
+    dying = start(tmp_path, "aaaa", 10**6)
+    assert dying.stdout is not None
+    told = [dying.stdout.readline() for _ in range(40)]
+    living.append(said(2))
+    dying.send_signal(signal.SIGKILL)
+    dying.wait()
+    told += dying.stdout.readlines()
+    dying.stdout.close()
+    whole = [line for line in told if line.endswith(b"\n")]
+    texts = [response.text for response in read_responses(tmp_path)]
+    assert texts.count("aaaa") in (len(whole), len(whole) + 1), "what was told is there"
+    Journal(tmp_path, "cccc").close()
+    open_parts = [part.writer for part in part_names(tmp_path) if segment(tmp_path, part).exists()]
+    assert open_parts == ["bbbb"], "what the dead left is sealed, what the living write is not touched"
+    living.append(said(3))
+    living.close()
+    assert [response.text for response in read_responses(tmp_path)].count("A") == 3
+
+
+def test_what_a_living_writer_has_just_begun_is_not_taken_for_an_empty_part(tmp_path: Path) -> None:
+    living = Journal(tmp_path, "aaaa")
+    living.append(said(1))
+    path = segment(tmp_path, PartName(1, "aaaa"))
+    line = path.read_bytes()
+    path.write_bytes(b"")
+    Journal(tmp_path, "bbbb").close()
+    assert path.exists()
+    path.write_bytes(line)
+    living.close()
+    assert len(list(read_responses(tmp_path))) == 1
+
+
+def test_an_empty_part_stays_where_its_going_would_look_like_a_loss(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()
+    segment(tmp_path, PartName(1, "aaaa")).touch()
+    segment(tmp_path, PartName(2, "bbbb")).write_bytes(b'{"request":"aa","outcome":"answered","text":"B"}\n')
+    Journal(tmp_path, "cccc").close()
+    assert [part.number for part in part_names(tmp_path)] == [1, 2]
+    assert sealed(tmp_path, PartName(2, "bbbb")).exists()
+
+
+def test_the_later_of_two_answers_counts_whoever_wrote_it(tmp_path: Path) -> None:
+    for writer, text in (("ffff", "first"), ("aaaa", "second")):
+        journal = Journal(tmp_path, writer)
+        journal.append(said(1, text))
+        journal.close()
+    assert responses_table(tmp_path).column("text").to_pylist() == ["second"]
+
+
+def test_a_run_names_its_parts_and_goes_on_from_numbered_ones(tmp_path: Path) -> None:
+    old = Journal(tmp_path / "r")
+    old.append(said(1))
+    old.close()
+    with RunWriter(tmp_path / "r") as run:
+        run.record(RunStep(what="ask"), {})
+        run.journal.append(said(2))
+    first, second = part_names(tmp_path / "r")
+    assert first == PartName(1)
+    assert second.number == 2
+    assert len(second.writer) == 8
+    assert PartName.parse(second.key) == PartName.parse(second.stem) == second
+    assert Run(tmp_path / "r").manifest.parts == {"1": 1, second.key: 1}

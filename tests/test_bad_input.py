@@ -2,8 +2,6 @@
 
 import base64
 import json
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +12,7 @@ import pytest
 
 from tests.benchmarks.test_images import png_header
 from tests.conftest import png
+from tests.support.command import run
 
 RED = base64.b64encode(png()).decode()
 LARGE = base64.b64encode(png(size=(300, 300))).decode()
@@ -122,11 +121,6 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "damaged Parquet": (damaged_parquet, "b.parquet is not a Parquet file"),
     "empty folder": (lambda folder: folder, "is no benchmark that eyetest recognises"),
 }
-
-
-def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from eyetest.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120, check=False)
 
 
 @pytest.mark.parametrize("case", CASES)

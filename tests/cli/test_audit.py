@@ -11,9 +11,9 @@ from eyetest.records import Verdict, columns
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
+from tests.support.command import run
 from tests.support.drawn import draw_benchmark
 from tests.support.spoilt import spoil_benchmark
-from tests.test_bad_input import run
 
 QUICK = [word for name in ("malformed", "positions", "duplicate-items", "named-answer") for word in ("--probe", name)]
 

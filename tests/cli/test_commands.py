@@ -10,8 +10,8 @@ import pytest
 from eyetest import __version__
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark
 from eyetest.records import Item, Manifest
+from tests.support.command import run
 from tests.support.drawn import draw_benchmark
-from tests.test_bad_input import run
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from eyetest.errors import InputError
 from eyetest.prompts import build
 from eyetest.records import Choice, Condition, Item, Manifest, Prompt
 from tests.conftest import ROOT, png
+from tests.support.command import run
 from tests.support.drawn import draw_benchmark
-from tests.test_bad_input import run
 
 
 @pytest.fixture(scope="module")

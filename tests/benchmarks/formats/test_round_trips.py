@@ -31,7 +31,7 @@ def assert_comes_back(drawn: Drawn, format_name: str) -> None:
 
 @pytest.mark.parametrize("name", ["datasets", "jsonl", "lmms-eval", "mmmu", "parquet"])
 def test_every_item_comes_back(name: str) -> None:
-    @settings(max_examples=60)
+    @settings(max_examples=25)
     @given(benchmarks())
     def holds(drawn: Drawn) -> None:
         assert_comes_back(drawn, name)
@@ -39,7 +39,7 @@ def test_every_item_comes_back(name: str) -> None:
     holds()
 
 
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(benchmarks(options=full_words))
 def test_every_item_that_a_tsv_can_hold_comes_back(drawn: Drawn) -> None:
     assert_comes_back(drawn, "vlmevalkit")
@@ -49,7 +49,7 @@ def fits_mmstar(fields: dict[str, Any]) -> bool:
     return join_options(fields["question"], tuple(choice.text for choice in fields["choices"])) is not None
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(benchmarks(options=full_words, plain_choice=True))
 def test_every_item_that_mmstar_can_hold_comes_back(drawn: Drawn) -> None:
     fitting = [(name, fields, pictures[:1]) for name, fields, pictures in drawn if fits_mmstar(fields)]
@@ -57,7 +57,7 @@ def test_every_item_that_mmstar_can_hold_comes_back(drawn: Drawn) -> None:
     assert_comes_back(fitting, "mmstar")
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(benchmarks(options=full_words), st.sampled_from(["jsonl", "vlmevalkit", "parquet", "datasets"]),
        st.sampled_from(["jsonl", "vlmevalkit", "parquet", "datasets", "mmmu"]))  # fmt: skip
 def test_a_detour_through_another_format_changes_nothing(drawn: Drawn, there: str, back: str) -> None:

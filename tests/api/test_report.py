@@ -8,8 +8,8 @@ from polars.testing import assert_frame_equal
 
 import eyetest as et
 from eyetest.errors import InputError
-from eyetest.reports.report_page import About
-from eyetest.reports.telling import Report
+from eyetest.reports.report import Report
+from eyetest.reports.report_page import ReportDetails
 from tests.reports.pages import Tags
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
@@ -22,7 +22,7 @@ def words_of(page: str) -> str:
 
 
 def test_it_tells_what_the_command_tells(here: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch) -> None:
-    pages: list[tuple[Report, About]] = []
+    pages: list[tuple[Report, ReportDetails]] = []
     for module in (api, cli):
         monkeypatch.setattr(module, "write_report_page", lambda told, about, *_, **__: pages.append((told, about)))
     better = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from eyetest.benchmarks import Benchmark, is_benchmark
-from eyetest.reports.dataset_card import Said
+from eyetest.reports.dataset_card import Statements
 from tests.cli.test_docs import commands
 from tests.conftest import ROOT
 from tests.recipes.benches import INSPECTORS, MAJORITY, make_bench, outcome, write_yaml
@@ -185,6 +185,6 @@ def test_the_page_about_cards(here: Path, eyetest: Eyetest) -> None:
     (here / "refined/card.yaml").write_text(shown[1])
     eyetest("card", "refined").fine()
     assert front(here / "refined/benchmark")["pretty_name"] == "Animals"
-    assert list(yaml.safe_load(shown[1])) == list(Said.__struct_fields__), (
+    assert list(yaml.safe_load(shown[1])) == list(Statements.__struct_fields__), (
         "the page shows everything that can be said"
     )

@@ -68,7 +68,7 @@ def page(story: WorldStory, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_numbers_are_those_of_the_verdicts(story: WorldStory, page: Path) -> None:
     column = next(story.columns())
-    cells = dict(zip(story.flaws, column.cells, strict=True))
+    cells = dict(zip(story.flaws, column.recalls, strict=True))
     leaked = [truth for truth in story.truths if "leaked-to-lvlms" in truth.flaws]
     assert (cells["leaked-to-lvlms"].found, cells["leaked-to-lvlms"].planted) == (-(-len(leaked) // 2), len(leaked))
     assert cells["leaked-to-lvlms"].looked_for

@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-from eyetest.recipes.funnel import funnel, write_funnel
+from eyetest.recipes.refining import funnel, write_funnel
 from eyetest.records import Item, Verdict, VerdictKind
 
 

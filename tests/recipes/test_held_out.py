@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.recipes import load_recipe
-from eyetest.recipes.residual import asked_of_all, residual
+from eyetest.recipes.panels import asked_of_all, residual
 from eyetest.records import Choice, Item, Manifest
 from eyetest.screens import SCREENS, Case, Evidence, Seat
 from tests.recipes.benches import by_item, write_yaml

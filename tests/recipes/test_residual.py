@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eyetest.recipes import load_recipe
-from eyetest.recipes.residual import asked_of_all, residual
+from eyetest.recipes.panels import asked_of_all, residual
 from eyetest.screens import SCREENS, Case, Evidence, Seat
 from tests.screens.simulated import Drawn, draw_panel, heard_early
 

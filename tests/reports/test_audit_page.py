@@ -13,7 +13,7 @@ from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
-from eyetest.pages.texts import odds
+from eyetest.pages.page import odds
 from eyetest.probes.audit import Audit, hold
 from eyetest.records import Choice, Finding, Item, Manifest, Turn
 from eyetest.reports import audit_page, write_audit_page

@@ -17,17 +17,16 @@ from eyetest.records import Choice, Item, Lineage, Manifest, Recipe, Turn, Verdi
 from eyetest.reports.dataset_card import (
     Known,
     Records,
-    Said,
+    Statements,
     card_of,
     read_said,
     self_score,
     with_settings,
     write_card,
 )
-from eyetest.reports.dataset_card.checks import CHECKS
-from eyetest.reports.dataset_card.licences import Licence
 from eyetest.reports.dataset_card.limits import limits
-from eyetest.reports.dataset_card.practices import practices
+from eyetest.reports.dataset_card.practices import CHECKS
+from eyetest.reports.dataset_card.statements import Licence, practices
 from eyetest.tabular.record_files import write_records
 from tests.conftest import png
 
@@ -54,7 +53,7 @@ def make_bench(path: Path, manifest: Manifest | None = None) -> Benchmark:
 
 
 def known_of(bench: Benchmark, **said: Any) -> Known:
-    return card_of(bench, msgspec.convert(said, Said))
+    return card_of(bench, msgspec.convert(said, Statements))
 
 
 def written(bench: Benchmark, known: Known | None = None) -> tuple[str, dict[str, Any]]:
@@ -181,7 +180,7 @@ def test_texts_from_outside_stay_texts(tmp_path: Path) -> None:
         benchmark={"name": HOSTILE, "fingerprint": ""},
     )
     told = dict.fromkeys(("about", "contact", "homepage", "feedback", "paper", "citation", "name"), HOSTILE)
-    known = card_of(bench, Said(**told, creators=(HOSTILE,), sources={HOSTILE: HOSTILE}), records)  # type: ignore[arg-type]
+    known = card_of(bench, Statements(**told, creators=(HOSTILE,), sources={HOSTILE: HOSTILE}), records)  # type: ignore[arg-type]
     text, front = written(bench, known)
     assert front["license"] == "other"
     body = re.sub(r"^(`{3,})\w*\n.*?\n\1$", "", text.split("---\n", 2)[2], flags=re.DOTALL | re.MULTILINE)
@@ -265,7 +264,7 @@ def test_what_fell_is_counted_by_stage_and_reason(tmp_path: Path) -> None:
     first = [Verdict(item=f"x{n}", stage="blind-hits", verdict="drop", reason=why) for n, why in enumerate(reasons)]
     first += [Verdict(item=item.id, stage="blind-hits", verdict="keep") for item in bench]
     second = [Verdict(item=item.id, stage="review", verdict="keep", reason="not reviewed") for item in bench]
-    known = card_of(bench, Said(), refined(tmp_path / "r", first + second, RECIPE))
+    known = card_of(bench, Statements(), refined(tmp_path / "r", first + second, RECIPE))
     text, front = written(bench, known)
     assert "10 items of **wild** went in, 5 are left." in text
     assert "| blind-hits | 10 | 5 | 5 | 0 | 0 |" in text
@@ -283,7 +282,7 @@ def test_many_reasons_are_summed_up(tmp_path: Path) -> None:
     bench = make_bench(tmp_path / "b")
     words = [f"reason {letter}" for letter in "abcdefghijkl"]
     drops = [Verdict(item=why, stage="blind-hits", verdict="drop", reason=why) for why in words]
-    known = card_of(bench, Said(), refined(tmp_path / "r", drops, RECIPE))
+    known = card_of(bench, Statements(), refined(tmp_path / "r", drops, RECIPE))
     assert known.refinement is not None
     falls = known.refinement.outcomes[0].falls
     assert sum(fall.items for fall in falls) == len(words)
@@ -295,7 +294,9 @@ def test_the_honest_blind_figure_comes_first(tmp_path: Path) -> None:
     keep = [Verdict(item=item.id, stage="blind-hits", verdict="keep") for item in bench]
 
     def told(*residuals: dict[str, Any]) -> list[str]:
-        return list(limits(card_of(bench, Said(), refined(tmp_path / "r", keep, RECIPE, residual_blind=residuals))))
+        return list(
+            limits(card_of(bench, Statements(), refined(tmp_path / "r", keep, RECIPE, residual_blind=residuals)))
+        )
 
     both = told(blind("panel", "after", 0.2), blind("held out", "before", 0.6), blind("held out", "after", 0.4))
     assert both[0].startswith("Without the picture, 1 model that had no say (panel readers) still answered 40 %")
@@ -320,7 +321,7 @@ def test_the_list_of_practices_and_its_checks_belong_together() -> None:
     every = [practice for stage in practices().values() for practice in stage]
     assert list(practices()) == ["design", "implementation", "documentation", "maintenance", "retirement"]
     assert {practice.check for practice in every if practice.check} == set(CHECKS)
-    assert {practice.said for practice in every if practice.said} <= set(Said.__struct_fields__)
+    assert {practice.said for practice in every if practice.said} <= set(Statements.__struct_fields__)
     assert max(Counter(practice.name for practice in every).values()) == 1
     assert not [practice.name for practice in every if practice.check and practice.said]
 
@@ -347,7 +348,7 @@ def test_the_score_leaves_out_what_nobody_knows(tmp_path: Path) -> None:
 
 def test_what_people_say_is_checked_and_kept() -> None:
     words = ["licence=MIT", "language=en, de", "sources.A.B=CC0-1.0", "practices.users=no", "contact="]
-    said = with_settings(Said(contact="old"), [*words, "published=2026-02-01"])
+    said = with_settings(Statements(contact="old"), [*words, "published=2026-02-01"])
     assert (said.licence, said.language, said.contact) == ("MIT", ("en", "de"), "")
     assert (said.sources, said.practices, str(said.published)) == ({"A.B": "CC0-1.0"}, {"users": False}, "2026-02-01")
     assert with_settings(said, ["sources.A.B=", "language="]).sources == {}
@@ -367,7 +368,7 @@ def test_what_people_say_is_checked_and_kept() -> None:
 )
 def test_what_makes_no_sense_is_refused(word: str, expected: str) -> None:
     with pytest.raises(InputError, match=re.escape(expected)):
-        with_settings(Said(), [word])
+        with_settings(Statements(), [word])
 
 
 def test_a_card_yaml_that_is_wrong_says_where(tmp_path: Path) -> None:
@@ -382,4 +383,4 @@ def test_a_damaged_refinement_is_one_line(tmp_path: Path, name: str) -> None:
     records = refined(tmp_path / "r", [Verdict(item="t", stage="review", verdict="keep")], RECIPE)
     (tmp_path / "r" / name).write_bytes(b"{")
     with pytest.raises(InputError, match=name):
-        card_of(bench, Said(), records)
+        card_of(bench, Statements(), records)

@@ -16,7 +16,7 @@ from eyetest.records import Finding
 from eyetest.reports import FIGURES, chart
 from eyetest.reports.figures import in_order
 from eyetest.reports.material import Material, unanswered
-from eyetest.reports.telling import Report, tell
+from eyetest.reports.report import Report, tell
 from tests.measures.tables import grid, results
 from tests.reports.pages import HOSTILE
 from tests.reports.synthetic import panel

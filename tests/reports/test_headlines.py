@@ -10,8 +10,8 @@ from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.settings import own_settings
 from eyetest.reports.headlines import cautions, scored_by_others, tiles, verdict
 from eyetest.reports.material import Material
-from eyetest.reports.report_page import About, write_report_page
-from eyetest.reports.telling import Report
+from eyetest.reports.report import Report
+from eyetest.reports.report_page import ReportDetails, write_report_page
 from tests.measures.tables import results
 
 ITEMS = [
@@ -79,12 +79,12 @@ def test_scores_of_others_are_told_first_and_nothing_else_is_claimed(tmp_path: P
     first = cautions(report)[0]
     assert first.startswith("20 of 40 answers were scored by others")
     assert "the other 20 by our rules" in first
-    write_report_page(report, About("t"), tmp_path / "p.html")
+    write_report_page(report, ReportDetails("t"), tmp_path / "p.html")
     page = (tmp_path / "p.html").read_text()
     assert first in page[: page.index('id="asked"')], "on the first screen"
     assert "20 answers came with scores of others" in page
     assert "A refusal or an unreadable answer scores 0." not in page
-    write_report_page(told(asked("b", [0.0] * 20)), About("t"), tmp_path / "ours.html")
+    write_report_page(told(asked("b", [0.0] * 20)), ReportDetails("t"), tmp_path / "ours.html")
     ours = (tmp_path / "ours.html").read_text()
     assert "A refusal or an unreadable answer scores 0." in ours
     assert "scored by others" not in ours

@@ -1,6 +1,6 @@
 """Reasons that differ in their figures alone."""
 
-from eyetest.reports.reasons import kind_of, together
+from eyetest.reports.refinements import kind_of, together
 
 
 def test_figures_become_ranges() -> None:

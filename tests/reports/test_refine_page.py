@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.records import Choice, Item, Manifest, Verdict
-from eyetest.reports import Blind, Refinement, write_refine_page
+from eyetest.records import Choice, Item, Manifest, Panel, Recipe, Verdict
+from eyetest.reports import write_refine_page
+from eyetest.reports.refinements import Interval, Members, RefinedFrom, RefinementRecord, Residual
 from tests.conftest import png
 from tests.reports.pages import HOSTILE, Browse, Tags
 
@@ -34,19 +35,20 @@ def page(bench: Benchmark, tmp_path: Path) -> Path:
         for i, item in enumerate(items)
     ]
     left = [Verdict(item=v.item, stage="t", verdict="keep") for v in verdicts if v.verdict == "keep"]
-    told = Refinement(
-        name=bench.manifest.name,
-        recipe=HOSTILE[0],
-        about=HOSTILE[1],
-        stages=[("".join(HOSTILE), verdicts), ("last", left)],
-        items=items,
-        kept=8,
-        blind=[Blind(HOSTILE[2], 2, 0.4, 0.3, 0.5), Blind("held out", 1, 0.0, 0.0, 0.0)],
-        panels=[(HOSTILE[3], HOSTILE[4])],
-        tags=[(HOSTILE[5], [(HOSTILE[6], 10, 4), ("", 0, 0)])],
-        notes=[HOSTILE[7]],
+    record = RefinementRecord(
+        eyetest="1",
+        benchmark=RefinedFrom(bench.manifest.name, "f"),
+        recipe=Recipe(about=HOSTILE[1], panels={HOSTILE[3]: Panel(size=1)}),
+        panels={HOSTILE[3]: Members((HOSTILE[4],), (HOSTILE[5],))},
+        residual_blind=(
+            Residual(HOSTILE[2], "panel", "before", Interval(0.4, 0.3, 0.5, 24), 2, 1, 1),
+            Residual("p", "held out", "after", Interval(0.0, 0.0, 0.0, 8), 1, 1, 1),
+        ),
+        notes=(HOSTILE[7],),
     )
-    write_refine_page(told, bench, tmp_path / "report.html")
+    stages = [("".join(HOSTILE), verdicts), ("last", left)]
+    kept = [items[verdict.item] for verdict in left]
+    write_refine_page(record, stages, items, kept, bench, tmp_path / "report.html")
     return tmp_path / "report.html"
 
 
@@ -71,8 +73,8 @@ def test_it_tells_the_way_through(page: Path) -> None:
 
 
 def test_an_empty_refinement_is_a_page_too(bench: Benchmark, tmp_path: Path) -> None:
-    told = Refinement(name="none", recipe="", about="", stages=[], items={}, kept=0, paused="review")
-    write_refine_page(told, bench, tmp_path / "empty.html")
+    record = RefinementRecord("1", RefinedFrom("none", ""), Recipe(), {}, paused="review")
+    write_refine_page(record, [], {}, [], bench, tmp_path / "empty.html")
     assert "the stage review waits for people" in (tmp_path / "empty.html").read_text()
 
 

@@ -11,7 +11,7 @@ from eyetest.records import Choice, Item, Manifest, Verdict
 from eyetest.review import QUEUE, read_decisions, write_queue
 from tests.conftest import png
 
-COLUMNS = ["item", "stage", "reason", "question", "options", "gold", "images", "evidence", "form"]
+COLUMNS = ["item", "round", "stage", "reason", "question", "options", "gold", "images", "evidence", "form"]
 
 
 @pytest.fixture
@@ -25,8 +25,9 @@ def bench(tmp_path: Path) -> Benchmark:
     return Benchmark(tmp_path / "b")
 
 
-def queue(bench: Benchmark, folder: Path, *waiting: Verdict, form: str = "") -> list[dict[str, str]]:
-    assert write_queue(folder, waiting, {item.id: item for item in bench}, bench, form) is None
+def queue(bench: Benchmark, folder: Path, *waiting: Verdict, form: str = "", number: int = 1) -> list[dict[str, str]]:
+    asked = {"blind-hits": (number, form)}
+    assert write_queue(folder, waiting, {item.id: item for item in bench}, bench, asked) is None
     with (folder / QUEUE).open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         assert reader.fieldnames == COLUMNS
@@ -39,9 +40,10 @@ def verdict(item: str, **more: str) -> Verdict:
 
 def test_everything_that_it_takes_to_decide(bench: Benchmark, tmp_path: Path) -> None:
     evidence = json.dumps({"seats": {"m": [1, 2]}})
-    (row,) = queue(bench, tmp_path / "r", verdict("plain", evidence=evidence), form="Is it in the picture?")
+    (row,) = queue(bench, tmp_path / "r", verdict("plain", evidence=evidence), form="Is it in the picture?", number=2)
     assert row == {
         "item": "plain",
+        "round": "2",
         "stage": "blind-hits",
         "reason": "2 answers missing",
         "question": "Wie heißt das? 図",
@@ -105,7 +107,7 @@ def test_what_people_filled_in_is_kept(bench: Benchmark, tmp_path: Path) -> None
     for number in (1, 2):
         filled = (folder / QUEUE).read_text(encoding="utf-8") + f"text,drop,{number}\n"
         (folder / QUEUE).write_text(filled, encoding="utf-8")
-        kept = write_queue(folder, [verdict("plain")], items, bench)
+        kept = write_queue(folder, [verdict("plain")], items, bench, {"blind-hits": (1, "")})
         assert kept == folder / f"queue-kept-{number}.csv"
         assert kept.read_text(encoding="utf-8") == filled
         assert f"text,drop,{number}" not in (folder / QUEUE).read_text(encoding="utf-8")
@@ -114,6 +116,6 @@ def test_what_people_filled_in_is_kept(bench: Benchmark, tmp_path: Path) -> None
 def test_a_queue_of_which_nobody_knows_who_wrote_it_is_kept(bench: Benchmark, tmp_path: Path) -> None:
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / QUEUE).write_bytes(b"item,decision\nplain,drop\n")
-    kept = write_queue(tmp_path / "r", [], {}, bench)
+    kept = write_queue(tmp_path / "r", [], {}, bench, {})
     assert kept is not None
     assert kept.read_bytes() == b"item,decision\nplain,drop\n"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eyetest.curate.repair import Repair
 from eyetest.measures.printed import csv_text
-from eyetest.recipes.funnel import Step, write_funnel
+from eyetest.recipes.refining import FunnelRow, write_funnel
 from eyetest.records import Verdict
 from eyetest.tabular.files import read_rows
 from eyetest.tabular.record_files import write_records
@@ -104,7 +104,7 @@ def test_verdicts_repairs_and_funnels_hold_no_formula(tmp_path: Path) -> None:
     write_records([verdict], Verdict, tmp_path / "v.csv", overwrite=False)
     repair = Repair(item="=1", change="+k", detail="@2")
     write_records([repair], Repair, tmp_path / "r.csv", overwrite=False)
-    write_funnel(tmp_path / "f.csv", [Step("=s", "+tag", "@v", 3, 1, 1, 1, 0)])
+    write_funnel(tmp_path / "f.csv", [FunnelRow("=s", "+tag", "@v", 3, 1, 1, 1, 0)])
     for name in ("v.csv", "r.csv", "f.csv"):
         (_, row) = cells((tmp_path / name).read_text())
         assert not [cell for cell in row if cell.startswith(("=", "+", "-", "@"))]

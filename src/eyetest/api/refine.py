@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import msgspec
 import polars as pl
 
 from eyetest.api.open_ import AnyRun, Bench, Place, opened, several
@@ -66,7 +67,7 @@ class Refined:
         """What is still answered blind, by the panel and by models that had no say, before and after."""
         rows = [
             {"panel": one.panel, "who": one.who, "when": one.when, "models": one.models}
-            | {"answers": one.answers, "asked": one.asked, **one.accuracy._asdict()}
+            | {"answers": one.answers, "asked": one.asked, **msgspec.structs.asdict(one.accuracy)}
             for one in self.outcome.residuals
         ]
         return pl.DataFrame(rows)

@@ -14,7 +14,7 @@ from eyetest.measures.settings import read_external
 from eyetest.recipes.gathering import gather
 from eyetest.reports import write_audit_page
 from eyetest.reports.composing import SHOWN, Given, Wanted, compose
-from eyetest.reports.exports import refuse_to_lose_files, write_figures, write_tables
+from eyetest.reports.report import refuse_to_lose_files, write_figures, write_tables
 from eyetest.reports.report_page import write_report_page
 from eyetest.runs import Run
 from eyetest.scoring import Scorer

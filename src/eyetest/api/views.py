@@ -10,10 +10,8 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import home_of
-from eyetest.pages.album import Album
-from eyetest.pages.item_view import show_item
-from eyetest.pages.page import fill_page
-from eyetest.pages.texts import clip, plain
+from eyetest.pages.item_view import Album, show_item
+from eyetest.pages.page import clip, fill_page, plain
 from eyetest.records import Item
 from eyetest.runs import Run
 from eyetest.runs.frames import answers_frame, one_line_if_damaged

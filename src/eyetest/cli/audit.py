@@ -16,7 +16,7 @@ from eyetest.cli import options
 from eyetest.cli.terminal import note, out, print_json, program, safe, step_bar
 from eyetest.curate import Repair, repair_benchmark
 from eyetest.errors import InputError
-from eyetest.pages.texts import odds
+from eyetest.pages.page import odds
 from eyetest.probes import PROBES, Probe, Subject
 from eyetest.probes.audit import Audit, run_audit
 from eyetest.probes.subject import load_thresholds

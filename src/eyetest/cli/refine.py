@@ -221,8 +221,8 @@ def _residual_table(result: Refined) -> Table:
     for name in ("panel", "who", "models", "answers", "items", "accuracy"):
         table.add_column(name, justify="left" if name in ("panel", "who") else "right", no_wrap=True)
     for one in result.residuals:
-        value, low, high, n = one.accuracy
-        told = "–" if value is None else f"{value:.3f} [{low or 0:.3f}, {high or 1:.3f}]"
+        share = one.accuracy
+        told = "–" if share.value is None else f"{share.value:.3f} [{share.low or 0:.3f}, {share.high or 1:.3f}]"
         answers = str(one.answers) if one.answers == one.asked else f"{one.answers} of {one.asked}"
-        table.add_row(safe(one.panel), f"{one.who}, {one.when}", str(one.models), answers, f"{n:,}", told)
+        table.add_row(safe(one.panel), f"{one.who}, {one.when}", str(one.models), answers, f"{share.n:,}", told)
     return table

@@ -25,12 +25,11 @@ from eyetest.measures.settings import read_external
 from eyetest.models.specs import read_models
 from eyetest.recipes.gathering import gather
 from eyetest.reports.composing import SHOWN, Wanted, compose
-from eyetest.reports.exports import refuse_to_lose_files, write_figures, write_tables
-from eyetest.reports.method import command
+from eyetest.reports.report import refuse_to_lose_files, write_figures, write_tables
 from eyetest.reports.report_page import write_report_page
 from eyetest.scoring import Scorer
 from eyetest.store.replacing import refuse_to_lose
-from eyetest.wording import counted
+from eyetest.wording import counted, typed
 
 _HOW = "What to write"
 
@@ -94,7 +93,7 @@ def report(
         external_name=external.name if external else "",
         gallery=gallery,
         title=title or "",
-        command=command(["eyetest", *sys.argv[1:]]),
+        command=typed("eyetest", *sys.argv[1:]),
     )
     given = gather(paths, verdicts, _open)
     with step_bar("reading answers") as progress:

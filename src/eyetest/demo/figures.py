@@ -122,8 +122,8 @@ def _placed(table: pl.DataFrame, x_span: list[float], y_span: list[float]) -> pl
 
 def ranking(story: WorldStory) -> ChartType:
     """Kendall's τ with true skill: of the spoilt benchmark, of random subsets, of the refined one."""
-    found = story.rankings
-    known = {"spoilt, all items": found.spoilt, "random, as few items": found.random, "refined": found.refined}
+    ranks = story.rankings
+    known = {"spoilt, all items": ranks.spoilt, "random, as few items": ranks.random, "refined": ranks.refined}
     table = [
         {"which": name, "tau": one.value, "tau_low": one.low, "tau_high": one.high} for name, one in known.items()
     ]

@@ -1,37 +1,51 @@
-"""A world whose flaws are known as one HTML file: what was planted, what was found, what was missed."""
+"""A world whose flaws are known as one HTML file: what was planted, found and missed, with items to look at."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from altair.typing import ChartType
-from markupsafe import Markup
 
-from eyetest.demo import figures as world_figures
-from eyetest.demo.gallery import exhibits
-from eyetest.demo.story import Cell, Column, WorldStory
+from eyetest.demo import figures
+from eyetest.demo.story import FlawRecall, RecipeColumn, WorldStory
 from eyetest.measures.stats.correlation import CorrelationEstimate
 from eyetest.measures.stats.intervals import Estimate
 from eyetest.models.embedded import cards
-from eyetest.pages import palette
-from eyetest.pages.album import Album
 from eyetest.pages.charts import as_svg, for_page
-from eyetest.pages.page import write_page
+from eyetest.pages.item_view import Album, ItemView, lot, show_item
+from eyetest.pages.page import clip, write_page
 from eyetest.pages.plots import dressed
 from eyetest.probes.subject import percent
-from eyetest.version import __version__
+from eyetest.records import Item, Verdict
+from eyetest.reports.gallery import Fallen, replies_to
 from eyetest.wording import counted
-from eyetest.world import FLAWS
+from eyetest.world import FLAWS, Truth
+from eyetest.world.grading import looks_for
 
 _FIGURES: Mapping[str, tuple[str, Callable[[WorldStory], ChartType]]] = {
-    "planted": ("Planted flaws, found and missed", world_figures.planted),
-    "leakage": ("Measured leakage and what truly leaked", world_figures.leakage),
-    "eyes": ("Blind, sighted, and true skill", world_figures.eyes),
-    "gains": ("Gain against true skill, before and after", world_figures.gains),
-    "ranking": ("How well each benchmark ranks models", world_figures.ranking),
+    "planted": ("Planted flaws, found and missed", figures.planted),
+    "leakage": ("Measured leakage and what truly leaked", figures.leakage),
+    "eyes": ("Blind, sighted, and true skill", figures.eyes),
+    "gains": ("Gain against true skill, before and after", figures.gains),
+    "ranking": ("How well each benchmark ranks models", figures.ranking),
 }
 _PALEST, _STRONGEST = 4, 62
 """How much colour a cell has, in per cent."""
+_FOUND, _MISSED, _BLAMED = 9, 6, 3
+"""How many items are shown of each."""
+
+
+@dataclass(frozen=True)
+class Exhibits:
+    """Items that belong together, and how many there are of them."""
+
+    severity: str
+    word: str
+    about: str
+    number: int
+    items: Sequence[Fallen]
 
 
 def write_world_page(story: WorldStory, about: Mapping[str, str], to: Path, *, overwrite: bool = False) -> None:
@@ -45,23 +59,20 @@ def write_world_page(story: WorldStory, about: Mapping[str, str], to: Path, *, o
         "flaws": [(flaw, FLAWS[flaw]) for flaw in story.flaws],
         "columns": [_column(one) for one in columns],
         "rows": [
-            (flaw, FLAWS[flaw], [_cell(one.cells[place]) for one in columns])
-            for place, flaw in enumerate(story.flaws)
+            (flaw, FLAWS[flaw], [_cell(one.recalls[row]) for one in columns]) for row, flaw in enumerate(story.flaws)
         ],
-        "agreements": _agreements(story),
+        "agreements": story.agreements,
         "rankings": story.rankings,
         "items": len(story.truths),
         "kept": len(story.kept),
-        "doubted": _told(story.doubts.get("wrong-gold")),
-        "exhibits": exhibits(story, album),
+        "doubted": f"{_two(doubt)} {_bounds(doubt)}" if (doubt := story.doubts.get("wrong-gold")) else "",
+        "exhibits": _exhibits(story, album),
         "recipes": [(one.title, one.about, one.recipe) for one in story.tried if one.recipe],
         "models": list(cards().values()),
         "about": about,
         "album": album.pictures,
-        "dark": Markup(palette.dark_rules()),  # noqa: S704 (constants of ours)
-        "version": __version__,
     }
-    write_page("world.html.j2", contents, to, overwrite=overwrite)
+    write_page("world.html.j2", contents, to, overwrite=overwrite, package="eyetest.demo")
 
 
 def headline(story: WorldStory) -> str:
@@ -77,38 +88,26 @@ def headline(story: WorldStory) -> str:
 
 
 def _tiles(story: WorldStory) -> list[tuple[str, str, str]]:
-    whole, found = story.graded.overall, story.rankings
-    leaks, gain = _agreements(story)["leakage"], _agreements(story)["gain_after"]
+    whole, ranks = story.graded.overall, story.rankings
+    leaks, gain = story.agreements["leakage"], story.agreements["gain_after"]
+    recall, precision = whole.recall, whole.precision
     return [
-        ("spoilt items found", _share(whole.recall), f"{whole.found:,} of {whole.planted:,} {_bounds(whole.recall)}"),
-        (
-            "rightly taken out",
-            _share(whole.precision),
-            f"{whole.right:,} of {whole.flagged:,} {_bounds(whole.precision)}",
-        ),
+        ("spoilt items found", _share(recall), f"{whole.found:,} of {whole.planted:,} {_bounds(recall)}"),
+        ("rightly taken out", _share(precision), f"{whole.right:,} of {whole.flagged:,} {_bounds(precision)}"),
         ("items left", f"{len(story.kept):,}", f"of {len(story.truths):,}"),
         ("leakage ranks models", _two(leaks), f"as what truly leaked {_bounds(leaks)}"),
         ("gain ranks models", _two(gain), f"as true skill, once refined {_bounds(gain)}"),
-        ("ranking", f"{_two(found.spoilt)} → {_two(found.refined)}", "τ with true skill, spoilt and refined"),
+        ("ranking", f"{_two(ranks.spoilt)} → {_two(ranks.refined)}", "τ with true skill, spoilt and refined"),
     ]
 
 
-def _agreements(story: WorldStory) -> dict[str, CorrelationEstimate]:
-    return {
-        "leakage": story.agreement(story.birds, "unclipped", "told"),
-        "gain": story.agreement(story.birds, "gain", "skill"),
-        "gain_after": story.agreement(story.refined_birds, "gain", "skill"),
-    }
-
-
-def _column(one: Column) -> dict[str, Any]:
-    wrong = one.flagged - one.right
+def _column(one: RecipeColumn) -> dict[str, Any]:
     luck = one.tried.by_luck
     return {
         "title": one.tried.title,
         "about": one.tried.about,
         "flagged": f"{one.flagged:,}",
-        "wrong": f"{wrong:,}",
+        "wrong": f"{one.flagged - one.right:,}",
         "luck": "" if luck is None else f"{luck:.0f}",
         "precision": _share(one.precision),
         "bounds": _bounds(one.precision),
@@ -116,7 +115,7 @@ def _column(one: Column) -> dict[str, Any]:
     }
 
 
-def _cell(one: Cell) -> dict[str, Any]:
+def _cell(one: FlawRecall) -> dict[str, Any]:
     return {
         "sought": one.looked_for,
         "share": _share(one.recall),
@@ -142,5 +141,63 @@ def _bounds(one: Estimate | CorrelationEstimate) -> str:
     return "" if one.low is None or one.high is None else f"[{one.low:.2f}, {one.high:.2f}]"
 
 
-def _told(one: Estimate | None) -> str:
-    return "" if one is None else f"{_two(one)} {_bounds(one)}"
+def _exhibits(story: WorldStory, album: Album) -> list[Exhibits]:
+    """Some items that were found, some that were missed, some that were blamed for nothing; each flaw in its turn."""
+    gone = {truth.item for truth in story.truths if {truth.item, truth.twin} & story.flagged.keys()}
+    found = [truth for truth in story.truths if truth.flaws and truth.item in gone]
+    missed = [truth for truth in story.truths if truth.flaws and truth.item not in gone]
+    blamed = [truth for truth in story.truths if truth.item in story.flagged and not story.flawed(truth)]
+    shown = [_in_turn(found, _FOUND), _in_turn(missed, _MISSED), _in_turn(blamed, _BLAMED)]
+    verdicts = {truth.item: _verdict(truth, story) for part in shown for truth in part}
+    items = {item.id: item for item in story.benchmark if item.id in verdicts}
+    heard = replies_to([row for row in verdicts.values() if row], story.runs, story.results.scores)
+    kinds = (
+        ("sound", "Found", "A flaw was planted, and a screen took the item out.", len(found)),
+        ("bad", "Missed", "A flaw was planted, and the item is still there.", len(missed)),
+        ("suspect", "False alarm", "Nothing is wrong with the item, and a screen took it out.", len(blamed)),
+    )
+    return [
+        Exhibits(
+            *kind,
+            [
+                Fallen(_view(truth, items[truth.item], verdicts[truth.item], album), heard.get(truth.item, []))
+                for truth in part
+            ],
+        )
+        for kind, part in zip(kinds, shown, strict=True)
+        if part
+    ]
+
+
+def _in_turn(truths: Iterable[Truth], most: int) -> list[Truth]:
+    """One of each kind of flaw, then another of each; which ones is drawn by lot."""
+    by_flaw: dict[str, list[Truth]] = {flaw: [] for flaw in FLAWS}
+    for truth in sorted(truths, key=lambda truth: lot(truth.item)):
+        by_flaw.setdefault(truth.flaws[0] if truth.flaws else "", []).append(truth)
+    turns = chain.from_iterable(zip_longest(*by_flaw.values()))
+    return list(islice((truth for truth in turns if truth is not None), most))
+
+
+def _verdict(truth: Truth, story: WorldStory) -> Verdict | None:
+    """The verdict that took an item out, or that of the stage that was to; else the last one."""
+    if row := story.flagged.get(truth.item) or story.flagged.get(truth.twin):
+        return row
+    about = [row for row in story.whole.verdicts if row.item == truth.item]
+    sought = [row for row in about if set(truth.flaws) & looks_for(row.stage)]
+    return next(iter(sought or about[-1:]), None)
+
+
+def _view(truth: Truth, item: Item, verdict: Verdict | None, album: Album) -> ItemView:
+    told = [f"Planted: {FLAWS[flaw]}." for flaw in truth.flaws] or ["Nothing was planted here."]
+    if "wrong-gold" in truth.flaws:
+        told.append(f"Right is {truth.gold_before}.")
+    if "two-right-options" in truth.flaws:
+        told.append(f"Right are {' and '.join(truth.right)}.")
+    if truth.twin:
+        told.append(f"It repeats {truth.twin}.")
+    if verdict is not None and (verdict.verdict != "keep" or set(truth.flaws) & looks_for(verdict.stage)):
+        why = clip(verdict.reason.removeprefix(f"{verdict.stage}: "), 160)
+        told.append(f"{verdict.stage.capitalize()}: {why}." if why != verdict.stage else f"Flagged by {why}.")
+    elif truth.flaws:
+        told.append("No stage here looks for this.")
+    return show_item(item.id, " ".join(told), [], item, album)

@@ -37,7 +37,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Cell:
+class FlawRecall:
     """How much of one kind of flaw one recipe found."""
 
     looked_for: bool
@@ -47,11 +47,11 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Column:
+class RecipeColumn:
     """One recipe in the table of what was found."""
 
     tried: Tried
-    cells: Sequence[Cell]
+    recalls: Sequence[FlawRecall]
     flagged: int
     right: int
     precision: Estimate
@@ -102,20 +102,20 @@ class WorldStory:
     def _twins(self) -> set[str]:
         return {truth.twin for truth in self.truths if truth.twin}
 
-    def columns(self) -> Iterator[Column]:
+    def columns(self) -> Iterator[RecipeColumn]:
         """Each recipe: what it found of each kind of flaw, and how much of what it blamed was to blame."""
         for tried in self.tried:
-            found = grade(self.truths, tried.verdicts)
-            by_flaw = {one.flaw: one for one in found.flaws}
-            stages = {one.stage for one in found.stages}
+            graded = grade(self.truths, tried.verdicts)
+            by_flaw = {one.flaw: one for one in graded.flaws}
+            stages = {one.stage for one in graded.stages}
             sought = frozenset().union(*(looks_for(stage) for stage in stages))
-            first = next(one for one in found.flaws if one.flaw in sought)
-            total = found.overall if len(stages) > len(_COPIES) else first
-            cells = [
-                Cell(flaw in sought, by_flaw[flaw].found, by_flaw[flaw].planted, by_flaw[flaw].recall)
+            first = next(one for one in graded.flaws if one.flaw in sought)
+            total = graded.overall if len(stages) > len(_COPIES) else first
+            recalls = [
+                FlawRecall(flaw in sought, by_flaw[flaw].found, by_flaw[flaw].planted, by_flaw[flaw].recall)
                 for flaw in self.flaws
             ]
-            yield Column(tried, cells, total.flagged, total.right, wilson(total.right, total.flagged))
+            yield RecipeColumn(tried, recalls, total.flagged, total.right, wilson(total.right, total.flagged))
 
     @cached_property
     def birds(self) -> pl.DataFrame:
@@ -137,9 +137,18 @@ class WorldStory:
         told = pl.col("model").replace_strict({name: card.leaked for name, card in cards().items()}, default=None)
         return gains.join(skill.select("model", *names).rename(names), on="model").with_columns(told.alias("told"))
 
-    def agreement(self, table: pl.DataFrame, measured: str, true: str) -> CorrelationEstimate:
-        """Whether a measure ranks models as the truth does."""
-        return spearman(table.get_column(measured).to_numpy(), table.get_column(true).to_numpy())
+    @cached_property
+    def agreements(self) -> dict[str, CorrelationEstimate]:
+        """Whether measures rank models as the truth does: leakage, and gain on all items and on those kept."""
+        columns = {
+            "leakage": (self.birds, "unclipped", "told"),
+            "gain": (self.birds, "gain", "skill"),
+            "gain_after": (self.refined_birds, "gain", "skill"),
+        }
+        return {
+            name: spearman(table.get_column(measured).to_numpy(), table.get_column(true).to_numpy())
+            for name, (table, measured, true) in columns.items()
+        }
 
     @cached_property
     def rankings(self) -> Rankings:

@@ -12,7 +12,7 @@ import vl_convert
 from altair.typing import ChartType
 from markupsafe import Markup
 
-from eyetest.pages.texts import printable
+from eyetest.pages.page import printable
 
 _SVG = "http://www.w3.org/2000/svg"
 _ELEMENTS = {"svg", "g", "path", "rect", "line", "circle", "text", "tspan"}

@@ -1,17 +1,95 @@
-"""An item as pages show it: its pictures small, its texts short enough to bear, its gold marked."""
+"""An item as pages show it: its pictures small, each once, its texts short enough to bear, its gold marked."""
 
+import base64
+import io
 from collections.abc import Iterable
+from contextlib import suppress
 from hashlib import blake2b
 
 import msgspec
+from PIL import Image as Pillow
 
-from eyetest.pages.album import Album, Picture
-from eyetest.pages.texts import clip, plain
-from eyetest.records import PLACEHOLDER, Item, letter
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import EyetestError
+from eyetest.pages.page import clip, plain
+from eyetest.records import PLACEHOLDER, ImageRef, Item, Verdict, letter
 
+_SIDE = 240
+_MOST_THUMBNAIL_BYTES = 3 * 2**20
+_MOST_PIXELS = 400_000_000
 _GALLERY = 4
 _MOST_TAGS = 6
 _SHORT_TAG = 28
+
+
+class Thumbnail(msgspec.Struct, frozen=True):
+    """A picture as shown: where its pixels are in the page, or why there are none."""
+
+    number: int = 0
+    label: str = ""
+    ref: str = ""
+    width: int = 0
+    height: int = 0
+    why_not: str = ""
+
+
+class Album:
+    """Thumbnails of the page, drawn anew by us. Its limits keep a page of posters or scans small and quick."""
+
+    def __init__(self, *benchmarks: Benchmark | None) -> None:
+        self._stores = [benchmark.images for benchmark in benchmarks if benchmark]
+        self._made: dict[str, Thumbnail] = {}
+        self._bytes_left = _MOST_THUMBNAIL_BYTES
+        self._pixels_left = _MOST_PIXELS
+        self.pictures: list[tuple[Thumbnail, str]] = []
+        """Each picture with its pixels as a data URL."""
+
+    def add(self, image: ImageRef, number: int) -> Thumbnail:
+        """The picture as it is to be shown."""
+        made = self._made.get(image.sha256)
+        if made is None:
+            made = self._made[image.sha256] = self._make(image)
+        label = f"picture {number}, {image.width:,} × {image.height:,} pixels"
+        return msgspec.structs.replace(made, number=number, label=label)
+
+    def _make(self, image: ImageRef) -> Thumbnail:
+        if not self._stores:
+            return Thumbnail(why_not="its benchmark is not open")
+        self._pixels_left -= image.width * image.height
+        if self._pixels_left < 0 or self._bytes_left <= 0:
+            return Thumbnail(why_not="left out to keep this page small")
+        small = self._open(image)
+        if small is None:
+            return Thumbnail(why_not="cannot be read")
+        kind, data = min((_encoded(small, kind) for kind in ("jpeg", "png")), key=lambda coded: len(coded[1]))
+        self._bytes_left -= len(data)
+        picture = Thumbnail(ref=f"picture-{len(self.pictures) + 1}", width=small.width, height=small.height)
+        self.pictures.append((picture, f"data:image/{kind};base64,{base64.b64encode(data).decode()}"))
+        return picture
+
+    def _open(self, image: ImageRef) -> Pillow.Image | None:
+        """The picture from whichever benchmark has it; pictures are known by their bytes."""
+        for store in self._stores:
+            with suppress(EyetestError, OSError, ValueError):
+                return _small(store.open(image))
+        return None
+
+
+def _small(picture: Pillow.Image) -> Pillow.Image:
+    """A thumbnail on white, in plain colours, whatever the picture was."""
+    if picture.mode.startswith("I;16"):
+        picture = picture.convert("I").point(lambda value: value / 256).convert("L")
+    picture.thumbnail((_SIDE, _SIDE), reducing_gap=2)
+    picture = picture.convert("RGBA")
+    paper = Pillow.new("RGB", picture.size, "white")
+    paper.paste(picture, mask=picture.getchannel("A"))
+    return paper
+
+
+def _encoded(picture: Pillow.Image, kind: str) -> tuple[str, bytes]:
+    data = io.BytesIO()
+    picture.save(data, kind, quality=80, optimize=True)
+    return kind, data.getvalue()
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -20,17 +98,17 @@ class Option(msgspec.Struct, frozen=True):
     letter: str
     text: list[str | int]
     correct: bool
-    pictures: list[Picture]
+    pictures: list[Thumbnail]
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     """One item on the page; one that is not in the benchmark has its id and the evidence only."""
 
     id: str
     evidence: str
     item: Item | None = None
     question: list[str | int] = []
-    pictures: list[Picture] = []
+    pictures: list[Thumbnail] = []
     more_pictures: int = 0
     options: list[Option] = []
     tags: list[tuple[str, str]] = []
@@ -44,13 +122,13 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
         return pictured or (short and len(self.options) > 6)
 
 
-def show_item(name: str, evidence: str, scores: list[tuple[str, str]], item: Item | None, album: Album) -> Shown:
-    """An item with what is to be said about it; one that is not there has its name and the evidence only."""
+def show_item(name: str, evidence: str, scores: list[tuple[str, str]], item: Item | None, album: Album) -> ItemView:
+    """An item with what is to be said about it."""
     if item is None:
-        return Shown(id=name, evidence=evidence)
+        return ItemView(id=name, evidence=evidence)
     in_options = {number for choice in item.choices for number in choice.images}
     gallery = [number for number in range(1, len(item.images) + 1) if number not in in_options]
-    return Shown(
+    return ItemView(
         id=name,
         evidence=evidence,
         item=item,
@@ -58,12 +136,20 @@ def show_item(name: str, evidence: str, scores: list[tuple[str, str]], item: Ite
         pictures=_pictures(gallery[:_GALLERY], item, album),
         more_pictures=len(gallery[_GALLERY:]),
         options=[
-            Option(letter(place), _parts(choice.text, 240), choice.correct, _pictures(choice.images[:2], item, album))
-            for place, choice in enumerate(item.choices)
+            Option(letter(index), _parts(choice.text, 240), choice.correct, _pictures(choice.images[:2], item, album))
+            for index, choice in enumerate(item.choices)
         ],
         tags=_short_tags(item),
         scores=scores,
     )
+
+
+def show_verdict(verdict: Verdict, item: Item | None, album: Album) -> ItemView:
+    """An item with the verdict on it."""
+    scores = [("hits", str(verdict.hits))] if verdict.hits is not None else []
+    if verdict.p is not None:
+        scores.append(("p", f"{verdict.p:.2g}"))
+    return show_item(verdict.item, clip(verdict.reason, 300), scores, item, album)
 
 
 def lot(item: str) -> bytes:
@@ -78,11 +164,11 @@ def _short_tags(item: Item) -> list[tuple[str, str]]:
     return [(key, clip(value, _SHORT_TAG)) for key, value in told[:_MOST_TAGS]]
 
 
-def _pictures(numbers: Iterable[int], item: Item, album: Album) -> list[Picture]:
+def _pictures(numbers: Iterable[int], item: Item, album: Album) -> list[Thumbnail]:
     return [album.add(item.images[n - 1], n) for n in numbers if 0 < n <= len(item.images)]
 
 
 def _parts(text: str, limit: int) -> list[str | int]:
-    """A text cut at the places where it names pictures."""
+    """A text cut where it names pictures."""
     pieces = PLACEHOLDER.split(clip(text, limit))
     return [int(piece) if odd % 2 else piece for odd, piece in enumerate(pieces) if piece.strip()]

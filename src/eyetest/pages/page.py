@@ -1,36 +1,141 @@
-"""Templates become pages that open anywhere.
+"""Templates become pages that open anywhere, and what datasets say in them stays text.
 
-Everything a dataset says is text there: the template escapes it, a content policy in the page forbids scripts and the
-network, and pictures are drawn anew by us before they go in. Each picture lies in the page once and is referred to.
+A web page's template escapes it, a content policy in the page forbids scripts and the network, and pictures are drawn
+anew by us before they go in. In Markdown, whatever a text holds is shown as it is and means nothing else.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
-from eyetest.pages.texts import clip, odds, p_value
+from eyetest.pages.palette import dark_rules
 from eyetest.probes.subject import percent
 from eyetest.store.replacing import refuse_to_lose, replacing_file
+from eyetest.version import __version__
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_LONGEST_LINE = 2_000
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_MARKS = re.compile(r"([\\`*_\[\]#|~!$])")
+_LIST_OR_RULE = re.compile(r"^([-+=]|\d+(?=[.)](?:\s|$)))")
+_ADDRESS = re.compile(r"https?://[\w.~:/?#@%=&+,;-]+")
+
+
+def printable(text: str) -> str:
+    """A text from outside, with nothing in it that turns other text around or that no page may hold."""
+    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def clip(text: str, limit: int) -> str:
+    """A text from outside, no longer than a page can bear."""
+    text = printable(str(text))
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
+
+
+def p_value(p: float) -> str:
+    """A p-value as papers print it."""
+    if p < 0.0001:
+        return "p < 0.0001"
+    return f"p = {p:.2g}" if p < 0.995 else "p = 1"
+
+
+def odds(p: float) -> str:
+    """How often something happens, for people who do not think in p-values: ``once in 4,000``."""
+    if p < 1e-6:
+        return "less than once in a million"
+    if p <= 0.1:
+        times = 1 / p
+        unit = 10 ** max(0, len(str(int(times))) - 2)
+        return f"once in {round(times / unit) * unit:,}"
+    return f"{round(100 * p)} times in 100" if p < 0.995 else "nearly always"
+
+
+def plain(value: object) -> str:
+    """A value as people write it."""
+    if isinstance(value, float):
+        return f"{value:,.4g}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) >= 10_000 else str(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(plain(part) for part in value[:20]) + (" …" if len(value) > 20 else "")
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {plain(part)}" for key, part in list(value.items())[:20])
+    return "" if value is None else str(value)
 
 
 def fill_page(template: str, contents: Mapping[str, Any], package: str = "eyetest.reports") -> str:
-    """A template of some package, filled; what is put into it is escaped."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader(package),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"p": p_value, "odds": odds, "clip": clip, "percent": percent}
+    """A web page from a template of some package, which may use those of this one; what is put into it is escaped."""
+    environment = _environment(package, autoescape=True)
+    environment.filters |= {"p": p_value, "odds": odds, "clip": clip}
+    environment.globals["dark"] = Markup(dark_rules())  # noqa: S704 (constants of ours)
     return environment.get_template(template).render(contents)
 
 
-def write_page(template: str, contents: Mapping[str, Any], to: Path, *, overwrite: bool = False) -> None:
-    """Fill a template, and put the page in its place in one step."""
-    page = fill_page(template, contents)
+def write_page(
+    template: str,
+    contents: Mapping[str, Any],
+    to: Path,
+    *,
+    overwrite: bool = False,
+    package: str = "eyetest.reports",
+) -> None:
+    """Fill a web page, and put it in its place in one step."""
+    page = fill_page(template, contents, package)
     refuse_to_lose(to, overwrite=overwrite, ours=None)
-    with replacing_file(to, overwrite=overwrite) as place:
-        place.write_bytes(page.lstrip().encode("utf-8", "replace"))
+    with replacing_file(to, overwrite=overwrite) as file:
+        file.write_bytes(page.lstrip().encode("utf-8", "replace"))
+
+
+class Verbatim(str):
+    """Markdown that we wrote ourselves, or fenced."""
+
+    __slots__ = ()
+
+
+def fill_markdown(template: str, contents: Mapping[str, Any], package: str = "eyetest.reports") -> str:
+    """Markdown from a template, in which every value is escaped that is not `Verbatim`."""
+    environment = _environment(
+        package, finalize=lambda value: value if isinstance(value, Verbatim) else escape_markdown(str(value))
+    )
+    environment.filters |= {"fenced": _fenced, "address": _address, "verbatim": Verbatim}
+    return environment.get_template(template).render(contents)
+
+
+def escape_markdown(text: str) -> str:
+    """A text as one line that shows itself: no mark-up, no link, no end of a table's cell."""
+    line = " ".join(clip(text, _LONGEST_LINE).split())
+    line = "".join(_ENTITIES.get(character, character) for character in line)
+    line = _MARKS.sub(r"\\\1", line).replace("://", "&#58;//")
+    return _LIST_OR_RULE.sub(lambda match: f"{match[1]}\\" if match[1].isdigit() else f"\\{match[1]}", line)
+
+
+def _fenced(text: str, language: str = "") -> Verbatim:
+    """A text to be copied exactly, behind a fence that is longer than any inside it."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return Verbatim(f"{fence}{language}\n{clip(text.strip(), 10**6)}\n{fence}")
+
+
+def _address(text: str) -> str:
+    """A web address that a person gave, as a link; anything else as text."""
+    return Verbatim(f"<{text}>") if _ADDRESS.fullmatch(text) else text
+
+
+def _environment(package: str, **settings: Any) -> jinja2.Environment:
+    shared = [jinja2.PackageLoader(name) for name in dict.fromkeys((package, __package__))]
+    environment = jinja2.Environment(  # noqa: S701 (web pages say so themselves; Markdown is escaped by escape_markdown)
+        loader=jinja2.ChoiceLoader(shared),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        **settings,
+    )
+    environment.filters["percent"] = percent
+    environment.globals["version"] = __version__
+    return environment

@@ -9,7 +9,7 @@ from altair.typing import ChartType
 
 from eyetest.measures.results import PROTOCOL
 from eyetest.pages import palette
-from eyetest.pages.texts import clip
+from eyetest.pages.page import clip
 from eyetest.records import Condition
 
 ROOMY, TIGHT = 22, 17
@@ -24,6 +24,16 @@ def dressed(chart: ChartType) -> ChartType:
     """The chart in the colours and type of all figures."""
     chart.config = palette.config()
     return chart
+
+
+def bounded(*names: str) -> list[str]:
+    """The columns of estimates: each value, and both ends of its interval."""
+    return [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+
+
+def benchmark_of(table: pl.DataFrame) -> list[str]:
+    """The column that tells benchmarks apart, where there are several."""
+    return ["benchmark"] if "benchmark" in table.columns else []
 
 
 def values(rows: pl.DataFrame | Iterable[Mapping[str, Any]]) -> alt.InlineData:
@@ -81,16 +91,15 @@ def intervals(chart: alt.Chart, value: str, x: Across, **encoded: Any) -> alt.La
 
 def layered(*charts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
     """Charts one over the other."""
-    found = alt.layer(*charts)
-    assert isinstance(found, alt.LayerChart)
-    return found
+    chart = alt.layer(*charts)
+    assert isinstance(chart, alt.LayerChart)
+    return chart
 
 
 def dashed(at: float = 0.0, axis: str = "x") -> alt.Chart:
     """A line across, where nothing differs or where guessing is."""
     rule = alt.Chart(values([{"at": at}])).mark_rule(color=palette.SOFT, strokeDash=[3, 3])
-    place = alt.X("at", type="quantitative") if axis == "x" else alt.Y("at", type="quantitative")
-    drawn: alt.Chart = rule.encode(place)
+    drawn: alt.Chart = rule.encode((alt.X if axis == "x" else alt.Y)("at", type="quantitative"))
     return drawn
 
 

@@ -9,8 +9,7 @@ from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.benchmarks.formats import is_readable
 from eyetest.benchmarks.opening import refuse_one_above
 from eyetest.errors import InputError
-from eyetest.recipes.funnel import KINDS
-from eyetest.recipes.refining import ABOUT, BENCHMARK, FUNNEL, RUN
+from eyetest.recipes.refining import ABOUT, BENCHMARK, FUNNEL, KINDS, RUN
 from eyetest.reports.composing import Given
 from eyetest.runs import Run, is_run
 from eyetest.runs.frames import one_line_if_damaged

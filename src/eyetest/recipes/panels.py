@@ -1,17 +1,20 @@
-"""Who sits on a recipe's panels, and where what they said is found."""
+"""Who sits on a recipe's panels, where what they said is found, and what they still answer blind."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from eyetest.errors import InputError, heading, nearest, param
 from eyetest.measures import Results
 from eyetest.measures.blind import strictest_sights
 from eyetest.measures.results import PROTOCOL
-from eyetest.records import BLIND_SIGHTS, GIVEN, Condition, ModelEntry, Panel, Recipe
-from eyetest.screens import Seat
+from eyetest.measures.stats.intervals import mean
+from eyetest.records import BLIND_SIGHTS, GIVEN, Condition, Cut, Item, ModelEntry, Panel, Recipe
+from eyetest.reports.refinements import Interval, Residual
+from eyetest.screens import Evidence, Seat
 from eyetest.wording import counted, listed
 
 
@@ -186,3 +189,36 @@ def _tests(rows: pl.DataFrame, seated: Seated) -> pl.DataFrame:
     order = ["item", "template", "order", "marks", "trial"]
     ranked = rows.sort(order).with_columns(pl.int_range(pl.len()).over("item").alias("test"))
     return ranked.filter(pl.col("test") < seated.tests).drop("test")
+
+
+def asked_of_all(evidence: Evidence, seats: Sequence[Seat], items: Sequence[Item]) -> dict[int, int]:
+    """By the number of each seat, how many of its tests every item got. Where no item lacks any, that is all."""
+    wanted = {seat.model for seat in seats}
+    places = [place for place, model in enumerate(evidence.seats) if model in wanted]
+    heard = [[sum(said is not None for said in evidence.of(item.id)[place]) for place in places] for item in items]
+    return dict(zip(places, np.array(heard).min(axis=0).tolist(), strict=True)) if heard else dict.fromkeys(places, 0)
+
+
+def residual(
+    told: tuple[str, str, str], evidence: Evidence, tests: Mapping[int, int], items: Sequence[Item]
+) -> Residual:
+    """What is still answered blind. Items are what varies, so each item's models are averaged first.
+
+    A screened benchmark looks cleaner to its own panel than to anybody else, so the held-out figure is honest.
+    A panel that stopped early was asked on where it was wrong and spared where it was right, or the other way round:
+    only the answers that every item got, whatever was said, are counted.
+    ``told``: the panel, who of it, and when. ``tests``: how many tests of each seat count (`asked_of_all`).
+    """
+    scores = []
+    for item in items:
+        answers = evidence.of(item.id)
+        known = [
+            float(right)
+            for place, count in tests.items()
+            for said in answers[place][:count]
+            if said is not None and (right := said.is_right({"any": Cut(op=">=", value=1)})) is not None
+        ]
+        if known:
+            scores.append(float(np.mean(known)))
+    models = sum(count > 0 for count in tests.values())
+    return Residual(*told, Interval(*mean(scores)), models, sum(tests.values()), len(tests) * evidence.tests)

@@ -5,10 +5,11 @@ decisions of people, so that a refinement that was killed and run again ends in 
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,25 +17,45 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.curate.selection import CannotMeet
 from eyetest.errors import InputError
-from eyetest.recipes.funnel import Step, funnel, write_funnel
-from eyetest.recipes.panels import Seated, told_of
-from eyetest.recipes.reporting import refinement, still_blind
-from eyetest.recipes.residual import Residual, asked_of_all, residual
+from eyetest.recipes.panels import Seated, asked_of_all, residual, told_of
 from eyetest.recipes.selecting import refuse_hopeless, selected
-from eyetest.recipes.sources import Source
-from eyetest.records import Decision, Item, Lineage, Recipe, Stage, Verdict
+from eyetest.recipes.sources import AnswerSource
+from eyetest.records import BLIND_SIGHTS, Item, Lineage, Recipe, Stage, Verdict, sorting_tags, tag_word
 from eyetest.reports import write_refine_page
 from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
-from eyetest.review import DECISIONS, QUEUE, decide, read_decisions, write_queue
-from eyetest.review.decisions import edited
+from eyetest.reports.refinements import NOT_REVIEWED, Members, RefinedFrom, RefinementRecord, Residual
+from eyetest.review import DECISIONS, QUEUE, Rounds, edited, read_decisions, write_queue
 from eyetest.screens import SCREENS, Case, Evidence
 from eyetest.screens.difficulty import BAND
 from eyetest.store.replacing import replacing_file
 from eyetest.tabular.record_files import write_records
+from eyetest.tabular.sheets import SheetWriter
 from eyetest.version import __version__
 
 VERDICTS, FUNNEL, ABOUT, REPORT = "verdicts.parquet", "funnel.csv", "refine.json", "report.html"
 BENCHMARK, RUN, REVIEW = "benchmark", "run", "review"
+KINDS = ("keep", "drop", "fix", "review")
+
+
+class FunnelRow(NamedTuple):
+    """What one stage did to some items: those of a tag's value, or all."""
+
+    stage: str
+    tag: str
+    value: str
+    into: int
+    keep: int
+    drop: int
+    fix: int
+    review: int
+
+
+class _StageHeard(NamedTuple):
+    """What a stage's panel said about the items that reached it."""
+
+    seated: Seated
+    evidence: Evidence
+    items: list[Item]
 
 
 @dataclass
@@ -63,7 +84,7 @@ class Refining:
     benchmark: Benchmark
     recipe: Recipe
     panels: Mapping[str, Seated]
-    source: Source
+    source: AnswerSource
     to: Path
     skip_review: bool = False
 
@@ -75,29 +96,31 @@ class Refining:
         for name, rows in decisions.items():
             for row in rows:
                 edited(self._items[name], row.edits)  # what makes no sense is told before anybody is asked
+        self._rounds = Rounds(self.recipe, decisions)
         refuse_hopeless(self.recipe, list(self._items.values()))
-        found = Refined(notes=list(self.source.notes))
+        refined = Refined(notes=list(self.source.notes))
         alive = list(self._items.values())
-        heard: list[_Heard] = []
+        heard: list[_StageHeard] = []
         for stage in self.recipe.stages:
             try:
-                verdicts = self._stage(stage, alive, decisions, found, heard)
+                verdicts = self._stage(stage, alive, refined.notes, heard)
             except CannotMeet as error:
-                raise self._explained(error, found) from None
-            found.stages.append((stage.title, verdicts))
-            found.waiting += [verdict for verdict in verdicts if verdict.verdict == "review"]
-            alive = self._after(stage, alive, verdicts, decisions)
+                raise self._explained(error, refined) from None
+            waiting = [verdict for verdict in verdicts if verdict.verdict == "review"]
+            refined.stages.append((stage.title, verdicts))
+            refined.waiting += waiting
+            alive = self._after(stage, alive, verdicts)
             if any(verdict.verdict == "fix" for verdict in verdicts):
                 self.source.mend(self._mended())
-            if stage.review is not None and any(verdict.verdict == "review" for verdict in verdicts):
-                found.paused = stage.title
+            if stage.review is not None and waiting:
+                refined.paused = stage.title
                 break
-        found.kept = [] if found.paused else alive
+        refined.kept = [] if refined.paused else alive
         self.source.mend(self._mended())
-        found.residuals = self._residuals(heard, alive)
-        found.notes += _stopped_notes(found.residuals)
-        self._write(found)
-        return found
+        refined.residuals = self._residuals(heard, alive)
+        refined.notes += _stopped_notes(refined.residuals)
+        self._write(refined)
+        return refined
 
     def _mended(self) -> list[Item]:
         """The items that people have changed, as far as models and golds are concerned."""
@@ -105,22 +128,17 @@ class Refining:
         return [item for name, item in now.items() if item != self._items[name]]
 
     def _stage(
-        self,
-        stage: Stage,
-        alive: Sequence[Item],
-        decisions: Mapping[str, Sequence[Decision]],
-        found: Refined,
-        heard: list["_Heard"],
+        self, stage: Stage, alive: Sequence[Item], notes: list[str], heard: list[_StageHeard]
     ) -> list[Verdict]:
         if stage.review is not None:
-            return [self._reviewed(stage, item, decisions.get(item.id, ())) for item in alive]
-        evidence = self._hear(stage, alive, heard, found.notes)
+            return [self._reviewed(stage, item) for item in alive]
+        evidence = self._hear(stage, alive, notes, heard)
         if stage.select is not None:
-            return selected(stage, alive, evidence, self.recipe.seed, found.notes)
+            return selected(stage, alive, evidence, self.recipe.seed, notes)
         seated = self.panels[stage.panel] if stage.panel else None
-        stage = msgspec.structs.replace(stage, full_counts=True) if self.source.is_recorded else stage
+        full = msgspec.structs.replace(stage, full_counts=True) if self.source.is_recorded else stage
         case = Case(
-            stage,
+            full,
             alive,
             evidence,
             seats=seated.seats if seated else (),
@@ -131,164 +149,131 @@ class Refining:
             benchmark=self.benchmark,
         )
         verdicts = list(SCREENS[stage.screen or stage.grade or ""].judge(case))
-        return [self._decided(verdict, decisions) for verdict in verdicts]
+        return [self._decided(stage, verdict) for verdict in verdicts]
 
-    def _hear(self, stage: Stage, alive: Sequence[Item], heard: list["_Heard"], notes: list[str]) -> Evidence:
+    def _hear(self, stage: Stage, alive: Sequence[Item], notes: list[str], heard: list[_StageHeard]) -> Evidence:
         """What the stage's panel said; the held-out ones are listened to but not handed on."""
         if not stage.panel:
             return Evidence.nothing()
         seated = self.panels[stage.panel]
         name = stage.screen or stage.grade
-        tests, size = seated.tests, seated.panel.size
-        rule = SCREENS[name].rule(stage, len(seated.seats), size, tests) if name else None
+        rule = SCREENS[name].rule(stage, len(seated.seats), seated.panel.size, seated.tests) if name else None
         scores = self.source.hear(seated, alive, stage, rule)
         notes += [line for line in told_of(seated, scores) if line not in notes]
-        evidence = Evidence(scores, [seat.model for seat in seated.everybody], tests)
-        heard.append(_Heard(seated, evidence, list(alive)))
+        evidence = Evidence(scores, [seat.model for seat in seated.everybody], seated.tests)
+        heard.append(_StageHeard(seated, evidence, list(alive)))
         return evidence.only([seat.model for seat in seated.seats])
 
-    def _reviewed(self, stage: Stage, item: Item, decisions: Sequence[Decision]) -> Verdict:
-        assert stage.review is not None
-        found = decide(decisions, stage.review.reviewers)
-        if found.verdict == "review" and self.skip_review:
-            return Verdict(item=item.id, stage=stage.title, verdict="keep", reason="not reviewed")
-        return Verdict(
-            item=item.id, stage=stage.title, verdict=found.verdict, reason=found.reason, n=found.n, hits=found.agree
-        )
+    def _reviewed(self, stage: Stage, item: Item) -> Verdict:
+        said = self._rounds.decided(stage, item.id)
+        if said.verdict == "review" and self.skip_review:
+            return Verdict(item=item.id, stage=stage.title, verdict="keep", reason=NOT_REVIEWED)
+        told = {"verdict": said.verdict, "reason": said.reason, "n": said.n, "hits": said.agree}
+        return Verdict(item=item.id, stage=stage.title, **told)  # type: ignore[arg-type]
 
-    def _decided(self, verdict: Verdict, decisions: Mapping[str, Sequence[Decision]]) -> Verdict:
+    def _decided(self, stage: Stage, verdict: Verdict) -> Verdict:
         """A verdict that was left to people, if they have given theirs."""
-        if verdict.verdict != "review" or verdict.item not in decisions:
+        if verdict.verdict != "review" or not (said := self._rounds.decided(stage, verdict.item)).n:
             return verdict
-        found = decide(decisions[verdict.item], 1)
-        who = "people" if found.verdict == "review" else "decided by a person"
-        return msgspec.structs.replace(
-            verdict, verdict=found.verdict, reason=f"{verdict.reason}; {who}: {found.reason}"
-        )
+        who = "people" if said.verdict == "review" else "decided by a person"
+        reason = f"{verdict.reason}; {who}: {said.reason}"
+        return msgspec.structs.replace(verdict, verdict=said.verdict, reason=reason)
 
-    def _after(
-        self,
-        stage: Stage,
-        alive: Sequence[Item],
-        verdicts: Sequence[Verdict],
-        decisions: Mapping[str, Sequence[Decision]],
-    ) -> list[Item]:
+    def _after(self, stage: Stage, alive: Sequence[Item], verdicts: Sequence[Verdict]) -> list[Item]:
         """The items that reach the next stage, with the band that a grade gave them and what reviewers mended."""
         left = []
         for item, verdict in zip(alive, verdicts, strict=True):
             band = msgspec.json.decode(verdict.evidence).get(BAND) if stage.grade and verdict.evidence else None
             now = msgspec.structs.replace(item, tags={**item.tags, stage.title: band}) if band else item
-            if verdict.verdict == "fix" and item.id in decisions:
-                reviewers = stage.review.reviewers if stage.review else 1
-                now = edited(now, decide(decisions[item.id], reviewers).edits)
+            if verdict.verdict == "fix":
+                now = edited(now, self._rounds.decided(stage, item.id).edits)
             self._seen[item.id] = now
             if verdict.verdict in ("keep", "fix"):
                 left.append(now)
         return left
 
-    def _residuals(self, heard: Sequence["_Heard"], left: Sequence[Item]) -> list[Residual]:
+    def _residuals(self, heard: Sequence[_StageHeard], left: Sequence[Item]) -> list[Residual]:
         """Blind accuracy on the items before the stage that heard it, and on those left at the end."""
-        found = []
+        residuals = []
+        mended = {item.id for item in self._mended()}.intersection(item.id for item in left)
         for seated, evidence, before in heard:
-            if seated.panel.sight not in ("blind", "blind-guess", "grey", "nothing"):
+            if seated.panel.sight not in (*BLIND_SIGHTS, "nothing"):
                 continue
-            mended = {item.id for item in self._mended()}.intersection(item.id for item in left)
-            at_the_end = (
-                Evidence(self.source.scores(seated, left), evidence.seats, evidence.tests) if mended else evidence
-            )
-            for who, seats in (("panel", seated.seats), ("held out", seated.held_out)):
-                tests = asked_of_all(evidence, seats, before)
+            seats, tests = evidence.seats, evidence.tests
+            at_the_end = Evidence(self.source.scores(seated, left), seats, tests) if mended else evidence
+            for who, members in (("panel", seated.seats), ("held out", seated.held_out)):
+                asked = asked_of_all(evidence, members, before)
                 for when, items, said in (("before", before, evidence), ("after", left, at_the_end)):
-                    if seats and items:
-                        found.append(residual((seated.name, who, when), said, tests, items))
-        return found
+                    if members and items:
+                        residuals.append(residual((seated.name, who, when), said, asked, items))
+        return residuals
 
-    def _explained(self, error: CannotMeet, found: Refined) -> InputError:
+    def funnel(self, refined: Refined) -> list[FunnelRow]:
+        """The counts of every stage, in all and by tag, those that a grade gave among them."""
+        return funnel(refined.stages, self._seen)
+
+    def _explained(self, error: CannotMeet, refined: Refined) -> InputError:
         """Too few are left: where they went. What an earlier command came to stays as it is."""
-        where = "; ".join(
-            f"{step.stage}: {step.into:,} in, {step.keep + step.fix:,} kept" for step in _whole(self.funnel(found))
-        )
+        whole = [row for row in self.funnel(refined) if not row.tag]
+        where = "; ".join(f"{row.stage}: {row.into:,} in, {row.keep + row.fix:,} kept" for row in whole)
         if (self.to / ABOUT).exists():
             return InputError(f"{error} ({where}); {self.to} keeps what was made before")
-        self._write_verdicts(found)
-        self._write_page(found)
+        self._write_verdicts(refined)
+        self._write_page(refined)
         return InputError(f"{error} ({where}); {self.to / REPORT} shows them")
 
-    def _write_verdicts(self, found: Refined) -> None:
-        self.to.mkdir(parents=True, exist_ok=True)
-        write_records(found.verdicts, Verdict, self.to / VERDICTS, overwrite=True)
-        write_funnel(self.to / FUNNEL, self.funnel(found))
-
-    def _write(self, found: Refined) -> None:
-        self._write_verdicts(found)
-        form = next((stage.review.form for stage in self.recipe.stages if stage.review), "")
-        if kept := write_queue(self.to / REVIEW, found.waiting, self._items, self.benchmark, form):
-            found.notes.append(
-                f"{QUEUE} had been changed by hand: kept as {kept}; decisions are read from {DECISIONS}"
-            )
-        with replacing_file(self.to / ABOUT) as place:
-            place.write_bytes(msgspec.json.format(msgspec.json.encode(self._about(found)), indent=2) + b"\n")
-        if found.kept:
-            self._write_benchmark(found)
-            self._write_card()
+    def _write(self, refined: Refined) -> None:
+        self._write_verdicts(refined)
+        review = self.to / REVIEW
+        if kept := write_queue(review, refined.waiting, self._items, self.benchmark, self._rounds.asked):
+            told = f"{QUEUE} had been changed by hand: kept as {kept}; decisions are read from {DECISIONS}"
+            refined.notes.append(told)
+        with replacing_file(self.to / ABOUT) as file:
+            file.write_bytes(msgspec.json.format(msgspec.json.encode(self._record(refined)), indent=2) + b"\n")
+        if refined.kept:
+            self._write_benchmark(refined)
         elif is_benchmark(self.to / BENCHMARK):
             shutil.rmtree(self.to / BENCHMARK)  # made by an earlier run out of other verdicts
-        self._write_page(found)
+        self._write_page(refined)
 
-    def _write_page(self, found: Refined) -> None:
-        page = refinement(
-            self.benchmark.manifest.name, self.recipe, self.panels, self._items, found.stages, found.kept
-        )
-        told = msgspec.structs.replace(
-            page, paused=found.paused, blind=still_blind(found.residuals), notes=tuple(found.notes)
-        )
-        write_refine_page(told, self.benchmark, self.to / REPORT)
+    def _write_verdicts(self, refined: Refined) -> None:
+        self.to.mkdir(parents=True, exist_ok=True)
+        write_records(refined.verdicts, Verdict, self.to / VERDICTS, overwrite=True)
+        write_funnel(self.to / FUNNEL, self.funnel(refined))
 
-    def funnel(self, found: Refined) -> list[Step]:
-        """The counts of every stage, in all and by tag, those that a grade gave among them."""
-        return funnel(found.stages, self._seen)
+    def _write_page(self, refined: Refined) -> None:
+        record = self._record(refined)
+        write_refine_page(record, refined.stages, self._items, refined.kept, self.benchmark, self.to / REPORT)
 
-    def _write_benchmark(self, found: Refined) -> None:
+    def _write_benchmark(self, refined: Refined) -> None:
+        """The items that are left, and their card."""
         old = self.benchmark.manifest
-        stages = ", ".join(name for name, _ in found.stages)
+        stages = ", ".join(name for name, _ in refined.stages)
         made = Lineage(step="refine", source=f"{old.name} {old.version}", note=stages, seed=self.recipe.seed)
         manifest = msgspec.structs.replace(
             old, name=f"{old.name}-refined", lineage=(*old.lineage, made), counts=type(old.counts)()
         )
         with BenchmarkWriter(self.to / BENCHMARK, manifest, overwrite=True, gold_required=False) as writer:
-            for item in found.kept:
+            for item in refined.kept:
                 writer.adopt(item, self.benchmark)
+        benchmark = Benchmark(self.to / BENCHMARK)
+        known = card_of(benchmark, read_said(self.to / SAID), Records(self.to / ABOUT, self.to / VERDICTS))
+        write_card(known, benchmark, benchmark.path)
 
-    def _write_card(self) -> None:
-        refined = Benchmark(self.to / BENCHMARK)
-        known = card_of(refined, read_said(self.to / SAID), Records(self.to / ABOUT, self.to / VERDICTS))
-        write_card(known, refined, refined.path)
-
-    def _about(self, found: Refined) -> dict[str, Any]:
-        return {
-            "eyetest": __version__,
-            "benchmark": {"name": self.benchmark.manifest.name, "fingerprint": self.benchmark.manifest.fingerprint},
-            "recipe": self.recipe.written_down(),
-            "panels": {
-                name: {
-                    "seats": [seat.model for seat in seated.seats],
-                    "held_out": [seat.model for seat in seated.held_out],
-                }
+    def _record(self, refined: Refined) -> RefinementRecord:
+        return RefinementRecord(
+            eyetest=__version__,
+            benchmark=RefinedFrom(self.benchmark.manifest.name, self.benchmark.manifest.fingerprint),
+            recipe=self.recipe.written_down(),
+            panels={
+                name: Members(*(tuple(seat.model for seat in seats) for seats in (seated.seats, seated.held_out)))
                 for name, seated in self.panels.items()
             },
-            "recorded": self.source.is_recorded,
-            "paused": found.paused,
-            "residual_blind": [one._asdict() | {"accuracy": one.accuracy._asdict()} for one in found.residuals],
-            "notes": found.notes,
-        }
-
-
-class _Heard(NamedTuple):
-    """What a stage's panel said about the items that reached it."""
-
-    seated: Seated
-    evidence: Evidence
-    items: list[Item]
+            recorded=self.source.is_recorded,
+            paused=refined.paused,
+            residual_blind=tuple(refined.residuals),
+            notes=tuple(refined.notes),
+        )
 
 
 def _stopped_notes(residuals: Sequence[Residual]) -> list[str]:
@@ -301,8 +286,29 @@ def _stopped_notes(residuals: Sequence[Residual]) -> list[str]:
     ]
 
 
-def _whole(steps: Sequence[Step]) -> list[Step]:
-    return [step for step in steps if not step.tag]
+def funnel(stages: Sequence[tuple[str, Sequence[Verdict]]], items: Mapping[str, Item]) -> list[FunnelRow]:
+    """The counts of every stage: first all items, then each value of each tag that sorts them into a few groups."""
+    rows = []
+    tags = sorting_tags(list(items.values()))
+    for stage, verdicts in stages:
+        rows.append(_funnel_row(stage, "", "", verdicts))
+        for tag in tags:
+            groups: dict[str, list[Verdict]] = {}
+            for verdict in verdicts:
+                groups.setdefault(tag_word(items[verdict.item].tags.get(tag)) or "", []).append(verdict)
+            rows += [_funnel_row(stage, tag, value, groups[value]) for value in sorted(groups)]
+    return rows
+
+
+def _funnel_row(stage: str, tag: str, value: str, verdicts: Sequence[Verdict]) -> FunnelRow:
+    counts: Counter[str] = Counter(verdict.verdict for verdict in verdicts)
+    return FunnelRow(stage, tag, value, len(verdicts), *(counts[kind] for kind in KINDS))
+
+
+def write_funnel(path: Path, rows: Sequence[FunnelRow]) -> None:
+    """``funnel.csv``."""
+    with replacing_file(path) as new, new.open("w", newline="", encoding="utf-8") as file:
+        SheetWriter(file, FunnelRow._fields).write(rows)
 
 
 def refuse_foreign(to: Path) -> None:
@@ -310,10 +316,8 @@ def refuse_foreign(to: Path) -> None:
     ours = {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, REPORT, SAID}
     if to.exists() and not to.is_dir():
         raise InputError(f"{to} is a file; a refinement is a folder")
-    foreign = (
-        [e.name for e in to.iterdir() if e.name not in ours and not e.name.startswith(".")] if to.exists() else []
-    )
-    if foreign:
+    names = [entry.name for entry in to.iterdir()] if to.exists() else []
+    if foreign := [name for name in names if name not in ours and not name.startswith(".")]:
         raise InputError(f'{to} holds "{foreign[0]}", which is not part of a refinement; choose another place')
     read_said(to / SAID)
     if is_benchmark(to / BENCHMARK):

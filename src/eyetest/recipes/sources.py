@@ -36,7 +36,7 @@ class StoppedEarly(EyetestError):  # noqa: N818 (nothing went wrong: the same co
         self.progress = progress
 
 
-class Source(Protocol):
+class AnswerSource(Protocol):
     """Something that knows what panels say."""
 
     is_recorded: bool

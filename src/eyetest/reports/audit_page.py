@@ -8,10 +8,8 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks import Benchmark
-from eyetest.pages.album import Album
-from eyetest.pages.item_view import Shown, show_item
-from eyetest.pages.page import write_page
-from eyetest.pages.texts import clip
+from eyetest.pages.item_view import Album, ItemView, show_item
+from eyetest.pages.page import clip, write_page
 from eyetest.probes import PROBES
 from eyetest.probes.audit import ORDER, Audit, gravest_first
 from eyetest.records import Finding, Item, Severity
@@ -36,7 +34,7 @@ def write_audit_page(
 class Exhibit(msgspec.Struct, frozen=True):
     """Items shown together: one alone, or the members of a group."""
 
-    items: list[Shown]
+    items: list[ItemView]
     more: int = 0
     grouped: bool = False
 

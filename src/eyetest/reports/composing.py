@@ -10,12 +10,10 @@ from eyetest.measures import Results, Settings
 from eyetest.measures.results import ITEM_TYPES
 from eyetest.probes import Subject
 from eyetest.records import ModelEntry, Verdict
-from eyetest.reports.duplicates import cheap_duplicates
 from eyetest.reports.gallery import fallen_items
-from eyetest.reports.material import Material, unanswered
-from eyetest.reports.method import settings, steps
-from eyetest.reports.report_page import About
-from eyetest.reports.telling import Report, tell
+from eyetest.reports.material import Material, cheap_duplicates, unanswered
+from eyetest.reports.report import Report, tell
+from eyetest.reports.report_page import ReportDetails, report_settings, run_steps
 from eyetest.results.gather import items_table, results_of
 from eyetest.results.scores import benchmark_of
 from eyetest.runs import Run
@@ -56,7 +54,7 @@ class Wanted:
 
 def compose(
     given: Given, wanted: Wanted, progress: Callable[[str, float], None] = lambda what, share: None
-) -> tuple[Report, About]:
+) -> tuple[Report, ReportDetails]:
     """Measure all that can be told, and what the page has to know beside it."""
     results = given.results or _results(given, wanted, lambda line: progress(line, 0.05))
     benchmarks = _benchmarks(given, wanted.golds)
@@ -68,11 +66,11 @@ def compose(
     verdicts = given.verdicts if wanted.gallery else ()
     fallen, album = fallen_items(verdicts, benchmarks, given.runs, results.scores, wanted.gallery)
     reading = None if given.results else (wanted.scorer, wanted.cluster)
-    method = settings(told.material, reading, benchmarks, wanted.external_name)
-    about = About(
+    method = report_settings(told.material, reading, benchmarks, wanted.external_name)
+    about = ReportDetails(
         _title(given, wanted, benchmarks),
         benchmarks,
-        steps(given.runs),
+        run_steps(given.runs),
         method,
         wanted.command,
         fallen=fallen,

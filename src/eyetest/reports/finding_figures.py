@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from eyetest.pages.texts import clip, plain
+from eyetest.pages.page import clip, plain
 from eyetest.records import letter
 
 _COUNTS = ("positions", "counts", "observed")

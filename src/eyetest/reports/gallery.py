@@ -1,17 +1,16 @@
 """Items that fell, by the reason for which they fell, with what models said to them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.pages.album import Album
-from eyetest.pages.item_view import Shown, lot, show_item
-from eyetest.pages.texts import clip
+from eyetest.pages.item_view import Album, ItemView, lot, show_verdict
+from eyetest.pages.page import clip
 from eyetest.records import Item, Verdict
-from eyetest.reports.reasons import Kind, kind_of, together
+from eyetest.reports.refinements import ReasonKind, kind_of, together
 from eyetest.runs import Run
 from eyetest.runs.frames import answers_frame
 
@@ -19,11 +18,11 @@ _FALLEN = ("drop", "review")
 _MOST_REPLIES = 6
 _LONGEST_REPLY = 240
 _TOLD = ("model", "sight", "outcome", "reading", "choice")
-Key = tuple[str, str, Kind]
+Key = tuple[str, str, ReasonKind]
 """A verdict, the stage that gave it, and its reason without the figures."""
 
 
-class Reply(msgspec.Struct, frozen=True):
+class ModelReply(msgspec.Struct, frozen=True):
     """What one model said, and what it was worth."""
 
     who: str
@@ -35,8 +34,8 @@ class Reply(msgspec.Struct, frozen=True):
 class Fallen(msgspec.Struct, frozen=True):
     """One item on the page, and what was said to it."""
 
-    shown: Shown
-    replies: list[Reply]
+    shown: ItemView
+    replies: list[ModelReply]
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -56,22 +55,23 @@ def fallen_items(
     by_reason: dict[Key, list[Verdict]] = {}
     for verdict in sorted(verdicts, key=lambda verdict: lot(verdict.item)):
         if verdict.verdict in _FALLEN:
-            key: Key = (verdict.verdict, verdict.stage, kind_of(verdict.reason))
-            by_reason.setdefault(key, []).append(verdict)
+            by_reason.setdefault((verdict.verdict, verdict.stage, kind_of(verdict.reason)), []).append(verdict)
     chosen = _spread(by_reason, most)
     every = [verdict for some in chosen.values() for verdict in some]
-    items = _items({verdict.item for verdict in every}, benchmarks)
+    wanted, items = {verdict.item for verdict in every}, dict[str, Item]()
+    for benchmark in benchmarks:
+        items |= {item.id: item for item in benchmark if item.id in wanted - items.keys()}
     replies = replies_to(every, runs, scores)
     album = Album(*benchmarks)
-    found = []
+    reasons = []
     for key in sorted(by_reason, key=lambda key: (key[0], -len(by_reason[key]), key)):
-        cards = [
-            Fallen(_card(verdict, items.get(verdict.item), album), replies.get(verdict.item, []))
+        shown = [
+            Fallen(show_verdict(verdict, items.get(verdict.item), album), replies.get(verdict.item, []))
             for verdict in chosen[key]
         ]
         reason = together([verdict.reason for verdict in by_reason[key]])
-        found.append(Reason(*key[:2], reason=reason, number=len(by_reason[key]), items=cards))
-    return found, album
+        reasons.append(Reason(*key[:2], reason=reason, number=len(by_reason[key]), items=shown))
+    return reasons, album
 
 
 def _spread(by_reason: Mapping[Key, Sequence[Verdict]], most: int) -> dict[Key, list[Verdict]]:
@@ -84,21 +84,7 @@ def _spread(by_reason: Mapping[Key, Sequence[Verdict]], most: int) -> dict[Key, 
     return chosen
 
 
-def _items(wanted: set[str], benchmarks: Iterable[Benchmark]) -> dict[str, Item]:
-    found: dict[str, Item] = {}
-    for benchmark in benchmarks:
-        found |= {item.id: item for item in benchmark if item.id in wanted - found.keys()}
-    return found
-
-
-def _card(verdict: Verdict, item: Item | None, album: Album) -> Shown:
-    scores = [("hits", str(verdict.hits))] if verdict.hits is not None else []
-    if verdict.p is not None:
-        scores.append(("p", f"{verdict.p:.2g}"))
-    return show_item(verdict.item, clip(verdict.reason, 300), scores, item, album)
-
-
-def replies_to(verdicts: Sequence[Verdict], runs: Sequence[Run], scores: pl.LazyFrame) -> dict[str, list[Reply]]:
+def replies_to(verdicts: Sequence[Verdict], runs: Sequence[Run], scores: pl.LazyFrame) -> dict[str, list[ModelReply]]:
     """What was said to some items: by preference what their verdicts rest on, one answer a model first."""
     rests_on = {request for verdict in verdicts for request in verdict.responses}
     about = pl.col("item").is_in(list({verdict.item for verdict in verdicts}))
@@ -116,10 +102,10 @@ def replies_to(verdicts: Sequence[Verdict], runs: Sequence[Run], scores: pl.Lazy
     for run in runs:
         said = answers_frame(run.path).filter(pl.col("request").is_in(rows.get_column("request").to_list()))
         texts |= dict(said.select("request", "text").collect().iter_rows())
-    found: dict[str, list[Reply]] = {}
+    replies: dict[str, list[ModelReply]] = {}
     for row in rows.iter_rows(named=True):
         read = row["choice"] or row["reading"] or row["outcome"]
         right = None if row["score"] is None else row["score"] > 0.5
         words = clip((texts.get(row["request"]) or "").strip(), _LONGEST_REPLY)
-        found.setdefault(row["item"], []).append(Reply(f"{row['model']}, {row['sight']}", words, read, right))
-    return found
+        replies.setdefault(row["item"], []).append(ModelReply(f"{row['model']}, {row['sight']}", words, read, right))
+    return replies

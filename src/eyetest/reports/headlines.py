@@ -8,11 +8,11 @@ import polars as pl
 
 from eyetest.measures import NotMeasurable, Results
 from eyetest.measures.printed import caveats
-from eyetest.pages.texts import clip
+from eyetest.pages.page import clip
 from eyetest.probes.subject import percent
 from eyetest.records import GIVEN
 from eyetest.reports.material import NEARLY_ALL
-from eyetest.reports.telling import ALL_OPTIONS, Report
+from eyetest.reports.report import ALL_OPTIONS, Report
 from eyetest.wording import counted, listed
 
 _MOST_BENCHMARKS = 3

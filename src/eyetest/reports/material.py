@@ -1,6 +1,6 @@
 """What a report is made of: results, and what their measures come to, each computed once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -11,6 +11,8 @@ from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Setting
 from eyetest.measures.aligned import protocol_label
 from eyetest.measures.results import PROTOCOL, TAG
 from eyetest.measures.settings import EXTERNAL, own_settings
+from eyetest.probes import PROBES, Subject
+from eyetest.probes.duplicate_images import identical_pictures
 from eyetest.records import BLIND_SIGHTS, Finding, Score, columns
 
 MOST_TAGS = 2
@@ -128,6 +130,12 @@ class Material:
 def unanswered(items: pl.DataFrame) -> Results:
     """Items that nobody was asked about, as results."""
     return Results(pl.LazyFrame(schema=dict.fromkeys(("benchmark", *columns(Score)), pl.String)), items)
+
+
+def cheap_duplicates(subject: Subject) -> Iterator[Finding]:
+    """What is there twice and costs nothing to see: repeated questions, pictures of equal bytes. None is opened."""
+    yield from PROBES["duplicate-items"].run(subject)
+    yield from identical_pictures(subject)
 
 
 def _rank(tag: str) -> int:

@@ -1,27 +1,25 @@
 """A refinement as one HTML file: how many items fell at which stage, which ones, and what is still answered blind."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import msgspec
+from typing import Any, NamedTuple
 
 from eyetest.benchmarks import Benchmark
-from eyetest.pages.album import Album
-from eyetest.pages.item_view import Shown, lot, show_item
+from eyetest.pages.item_view import Album, lot, show_verdict
 from eyetest.pages.page import write_page
-from eyetest.pages.texts import clip
-from eyetest.records import Item, Verdict
-from eyetest.version import __version__
+from eyetest.records import Item, Panel, Verdict, sorting_tags, tag_word
+from eyetest.reports.refinements import Members, RefinementRecord, Residual, recipe_yaml
 from eyetest.wording import counted
 
-_FALLEN = ("drop", "review")
-_WORDS = {"drop": ("bad", "Dropped"), "review": ("suspect", "For people"), "fix": ("note", "Mended")}
+_FALLEN = {"drop": ("bad", "Dropped"), "review": ("suspect", "For people")}
 _SHOWN = 6
 _MOST_VALUES = 24
+Verdicts = Sequence[tuple[str, Sequence[Verdict]]]
+"""Each stage with its verdicts."""
 
 
-class Blind(msgspec.Struct, frozen=True):
+class _Blind(NamedTuple):
     """How much is answered blind, by whom and when."""
 
     who: str
@@ -31,81 +29,70 @@ class Blind(msgspec.Struct, frozen=True):
     high: float
 
 
-class Refinement(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page tells."""
-
-    name: str
-    recipe: str
-    """The recipe as YAML."""
-    about: str
-    stages: Sequence[tuple[str, Sequence[Verdict]]]
-    items: Mapping[str, Item]
-    kept: int
-    paused: str = ""
-    blind: Sequence[Blind] = ()
-    panels: Sequence[tuple[str, str]] = ()
-    """Each panel and who sits on it."""
-    tags: Sequence[tuple[str, Sequence[tuple[str, int, int]]]] = ()
-    """Each tag: its values, how many items each had, and how many are left."""
-    notes: Sequence[str] = ()
-    seed: int = 0
-
-
-class StageShown(msgspec.Struct, frozen=True, kw_only=True):
-    """One stage, ready to be laid out."""
-
-    anchor: str
-    name: str
-    into: int
-    counts: list[tuple[str, int]]
-    groups: list[tuple[str, str, int, list[Shown]]]
-    """By verdict: its colour, its word, how many items, some of them."""
-
-
-def write_refine_page(refinement: Refinement, benchmark: Benchmark, to: Path) -> None:
-    """Write the page."""
+def write_refine_page(
+    record: RefinementRecord,
+    stages: Verdicts,
+    items: Mapping[str, Item],
+    kept: Sequence[Item],
+    benchmark: Benchmark,
+    to: Path,
+) -> None:
+    """Write the page; ``items`` are those that went in, ``kept`` those that are left."""
     album = Album(benchmark)
-    stages = [_stage(i, name, verdicts, refinement, album) for i, (name, verdicts) in enumerate(refinement.stages)]
-    most = max((one.high for one in refinement.blind), default=1.0)
+    blind = list(_blind(record.residual_blind))
     contents = {
-        "refinement": refinement,
-        "headline": _headline(refinement),
-        "total": len(refinement.items),
-        "stages": stages,
-        "blind_top": min(1.0, most * 1.15) or 1.0,
-        "tags": [(tag, values[:_MOST_VALUES]) for tag, values in refinement.tags if values],
+        "record": record,
+        "headline": _headline(record, len(items), len(kept)),
+        "total": len(items),
+        "kept": len(kept),
+        "stages": [_stage(*stage, items, album) for stage in stages],
+        "blind": blind,
+        "blind_top": min(1.0, max((one.high for one in blind), default=1.0) * 1.15) or 1.0,
+        "panels": [(name, _seated(who, record.recipe.panels[name])) for name, who in record.panels.items()],
+        "tags": list(_by_tag(list(items.values()), kept)),
+        "recipe": recipe_yaml(record.recipe),
         "album": album.pictures,
-        "version": __version__,
     }
     write_page("refine.html.j2", contents, to, overwrite=True)
 
 
-def _headline(refinement: Refinement) -> str:
-    total = counted(len(refinement.items), "item")
-    if refinement.paused:
-        return f"{total} went in; the stage {refinement.paused} waits for people."
-    fallen = len(refinement.items) - refinement.kept
-    return f"{refinement.kept:,} of {total} are left; {fallen:,} fell on the way."
+def _headline(record: RefinementRecord, items: int, kept: int) -> str:
+    if record.paused:
+        return f"{counted(items, 'item')} went in; the stage {record.paused} waits for people."
+    return f"{kept:,} of {counted(items, 'item')} are left; {items - kept:,} fell on the way."
 
 
-def _stage(place: int, name: str, verdicts: Sequence[Verdict], refinement: Refinement, album: Album) -> StageShown:
-    counts = {
-        kind: sum(verdict.verdict == kind for verdict in verdicts) for kind in ("drop", "fix", "review", "keep")
-    }
+def _stage(name: str, verdicts: Sequence[Verdict], items: Mapping[str, Item], album: Album) -> dict[str, Any]:
+    """One stage, ready to be laid out; by verdict: its colour, its word, how many items fell, some of them."""
+    counts = Counter(verdict.verdict for verdict in verdicts)
     groups = []
-    for kind in _FALLEN:
-        fallen = [verdict for verdict in verdicts if verdict.verdict == kind]
-        some = sorted(fallen, key=lambda verdict: lot(verdict.item))[:_SHOWN]
-        shown = [_card(verdict, refinement.items[verdict.item], album) for verdict in some]
+    for kind, words in _FALLEN.items():
+        fallen = sorted((verdict for verdict in verdicts if verdict.verdict == kind), key=lambda one: lot(one.item))
+        shown = [show_verdict(verdict, items[verdict.item], album) for verdict in fallen[:_SHOWN]]
         if shown:
-            groups.append((*_WORDS[kind], len(fallen), shown))
-    return StageShown(
-        anchor=f"stage-{place + 1}", name=name, into=len(verdicts), counts=list(counts.items()), groups=groups
-    )
+            groups.append((*words, len(fallen), shown))
+    ordered = [(kind, counts[kind]) for kind in ("drop", "fix", "review", "keep")]
+    return {"name": name, "into": len(verdicts), "counts": ordered, "groups": groups}
 
 
-def _card(verdict: Verdict, item: Item, album: Album) -> Shown:
-    scores: list[tuple[str, Any]] = [("hits", str(verdict.hits))] if verdict.hits is not None else []
-    if verdict.p is not None:
-        scores.append(("p", f"{verdict.p:.2g}"))
-    return show_item(item.id, clip(verdict.reason, 300), scores, item, album)
+def _blind(residuals: Sequence[Residual]) -> Iterator[_Blind]:
+    """The figures of the page's chart, each with its interval."""
+    for one in residuals:
+        value, low, high = one.accuracy.value, one.accuracy.low, one.accuracy.high
+        if value is not None:
+            who = f"{one.who} ({one.part})" if one.part else one.who
+            bounds = (value if low is None else low, value if high is None else high)
+            yield _Blind(f"{one.panel}, {who}, {one.when}", one.models, value, *bounds)
+
+
+def _seated(members: Members, panel: Panel) -> str:
+    asked = f"{panel.sight}, {panel.ask}, {panel.trials * panel.orders} × an item"
+    told = f"{', '.join(members.seats) or 'nobody'} ({asked})"
+    return f"{told}; held out: {', '.join(members.held_out)}" if members.held_out else told
+
+
+def _by_tag(items: Sequence[Item], kept: Sequence[Item]) -> Iterator[tuple[str, list[tuple[str, int, int]]]]:
+    """Each tag: its values, how many items each had, and how many are left."""
+    for tag in sorting_tags(items):
+        before, left = (Counter(tag_word(item.tags.get(tag)) or "" for item in some) for some in (items, kept))
+        yield tag, [(value, count, left[value]) for value, count in before.most_common(_MOST_VALUES)]

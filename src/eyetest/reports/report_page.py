@@ -1,27 +1,26 @@
 """A report as one HTML file: what was asked of whom, what came of it, and how to do it again."""
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from markupsafe import Markup
 
 from eyetest.benchmarks import Benchmark
 from eyetest.measures.printed import csv_text, is_text, told
-from eyetest.pages import palette
-from eyetest.pages.album import Album
 from eyetest.pages.charts import for_page
-from eyetest.pages.page import write_page
-from eyetest.pages.texts import clip
-from eyetest.records import ModelEntry
+from eyetest.pages.item_view import Album
+from eyetest.pages.page import clip, write_page
+from eyetest.records import ModelEntry, RunStep
 from eyetest.reports.gallery import Reason
 from eyetest.reports.headlines import cautions, scored_by_others, tiles, usual, verdict
-from eyetest.reports.telling import Drawn, Report
-from eyetest.version import __version__
-from eyetest.wording import listed
+from eyetest.reports.material import Material
+from eyetest.reports.report import DrawnFigure, Report
+from eyetest.runs import Run
+from eyetest.scoring import Scorer
+from eyetest.wording import counted, listed
 
 _MOST_ROWS = 120
 _LONGEST_CELL = 80
@@ -29,7 +28,7 @@ _HEAVIEST_CSV = 500_000
 
 
 @dataclass(frozen=True)
-class About:
+class ReportDetails:
     """What the page has to know beside the results: where they are from, and how they were made."""
 
     title: str
@@ -44,9 +43,9 @@ class About:
     album: Album = field(default_factory=Album)
 
 
-def write_report_page(report: Report, about: About, to: Path, *, overwrite: bool = False) -> None:
+def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwrite: bool = False) -> None:
     """Write the page."""
-    known = report.material.results
+    known, asked = report.material.results, report.asked
     notes = [*about.notes, *report.material.notes()]
     contents = {
         "about": about,
@@ -56,7 +55,7 @@ def write_report_page(report: Report, about: About, to: Path, *, overwrite: bool
         "tiles": tiles(report),
         "benchmarks": [(one.manifest, one.manifest.counts) for one in about.benchmarks],
         "models": _models(known.models, report),
-        "asked": _table(report.asked.drop("benchmark") if _single(report.asked) else report.asked),
+        "asked": _table(asked.drop("benchmark") if asked.get_column("benchmark").n_unique() < 2 else asked),
         "usual": usual(report) if report.material.is_answered else "",
         "headline": None if report.headline is None else _table(report.headline),
         "headline_csv": None if report.headline is None else _csv(report.headline),
@@ -64,14 +63,12 @@ def write_report_page(report: Report, about: About, to: Path, *, overwrite: bool
         "missing": report.missing,
         "notes": list(dict.fromkeys(notes)),
         "album": about.album.pictures,
-        "dark": Markup(palette.dark_rules()),  # noqa: S704 (constants of ours)
         "level": report.material.settings.level,
-        "version": __version__,
     }
     write_page("report.html.j2", contents, to, overwrite=overwrite)
 
 
-def _figure(drawn: Drawn) -> dict[str, Any]:
+def _figure(drawn: DrawnFigure) -> dict[str, Any]:
     figure = drawn.figure
     return {
         "name": figure.name,
@@ -98,10 +95,6 @@ def _csv(table: pl.DataFrame) -> str:
     return "data:text/csv;base64," + base64.b64encode(text).decode() if len(text) <= _HEAVIEST_CSV else ""
 
 
-def _single(table: pl.DataFrame) -> bool:
-    return table.get_column("benchmark").n_unique() < 2
-
-
 def _models(entries: Mapping[str, ModelEntry], report: Report) -> list[tuple[str, str]]:
     """Who was asked, and what is known of them; not where they were reached, which is nobody's business."""
     if not report.material.is_answered:
@@ -113,11 +106,43 @@ def _models(entries: Mapping[str, ModelEntry], report: Report) -> list[tuple[str
 def _known(entry: ModelEntry | None) -> str:
     if entry is None:
         return ""
-    told_: Iterable[tuple[str, Any]] = (
-        ("language model", entry.base),
-        ("billions", entry.size_b),
-        ("series", entry.series),
-        ("encoder", entry.encoder),
-        ("trained on", listed(entry.trained_on)),
-    )
-    return "; ".join(f"{name} {value}" for name, value in told_ if value)
+    known = {"language model": entry.base, "billions": entry.size_b, "series": entry.series}
+    known |= {"encoder": entry.encoder, "trained on": listed(entry.trained_on)}
+    return "; ".join(f"{name} {value}" for name, value in known.items() if value)
+
+
+def run_steps(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """What was done to the runs, in order, each with its settings."""
+    return [(_what(run, step), "; ".join(_how(step))) for run in runs for step in run.manifest.steps]
+
+
+def report_settings(
+    material: Material, reading: tuple[Scorer, str] | None, benchmarks: Sequence[Benchmark], external: str
+) -> list[tuple[str, str]]:
+    """The names and values that decide what comes out; ``reading`` is by what and in what clusters, if known."""
+    told = []
+    if reading is not None:
+        scorer, cluster = reading
+        told += [("rules", scorer.rules.version), ("metric", scorer.metric or "by the item"), ("clusters", cluster)]
+    told += [("level", f"{material.settings.level:g}")]
+    told += [("resamples", f"{material.settings.resamples:,}"), ("seed", str(material.settings.seed))]
+    if external:
+        told.append(("scores from elsewhere", external))
+    told.append(("measures", ", ".join(material.measures())))
+    return told + [(f"fingerprint of {one.manifest.name}", one.manifest.fingerprint) for one in benchmarks]
+
+
+def _what(run: Run, step: RunStep) -> str:
+    return f"{run.path.resolve().name}: {step.what}" + (f", {step.time}" if step.time else "")
+
+
+def _how(step: RunStep) -> Iterator[str]:
+    if step.planned:
+        different = f", {step.requests:,} of them different" if step.requests < step.planned else ""
+        yield f"{counted(step.planned, 'call')} planned{different}"
+    if step.saved:
+        yield f"{step.saved:,} not needed"
+    yield from (f"{name} {value}" for name, value in step.options.items())
+    yield f"seed {step.seed}"
+    if step.eyetest:
+        yield f"eyetest {step.eyetest}"

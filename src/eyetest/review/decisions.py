@@ -1,4 +1,4 @@
-"""What people decided: read back from a table, checked line by line, and counted."""
+"""What people decided: read back from a table, checked line by line, and counted, each round by itself."""
 
 import csv
 from collections import Counter
@@ -10,7 +10,7 @@ from typing import Any, get_args
 import msgspec
 
 from eyetest.errors import InputError, short
-from eyetest.records import Decision, Item, VerdictKind, columns, letter
+from eyetest.records import Decision, Item, Recipe, Stage, VerdictKind, columns, letter
 from eyetest.tabular.sheets import restored
 
 _NEEDED = ("item", "decision")
@@ -35,7 +35,7 @@ def read_decisions(path: Path, known: Collection[str] | None = None) -> dict[str
     """
     if not path.exists():
         return {}
-    found: dict[str, list[Decision]] = {}
+    decisions: dict[str, list[Decision]] = {}
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file)
@@ -45,10 +45,10 @@ def read_decisions(path: Path, known: Collection[str] | None = None) -> dict[str
                 cells = {name: cell for name in columns(Decision) if (cell := (row.get(name) or "").strip())}
                 if "decision" in cells:
                     decision = _decision(cells, _known(row["item"] or "", known), f"{path}, line {reader.line_num}")
-                    found.setdefault(decision.item, []).append(decision)
+                    decisions.setdefault(decision.item, []).append(decision)
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no CSV: {error}") from None
-    return found
+    return decisions
 
 
 def _known(item: str, known: Collection[str] | None) -> str | None:
@@ -95,22 +95,50 @@ def decide(decisions: Sequence[Decision], reviewers: int) -> Decided:
     return Decided(verdict, reason or f"{count} of {len(last)} reviewers", len(last), count, edits)
 
 
+class Rounds:
+    """When the stages of a recipe ask people, and what people answered in each round.
+
+    The second review stage begins the second round, and so on; what a screen doubts belongs to the round it is in.
+    Decisions of one round do not answer another, but one of a round that the recipe does not have is a later word on
+    its last.
+    """
+
+    def __init__(self, recipe: Recipe, decisions: Mapping[str, Sequence[Decision]]) -> None:
+        self._decisions = decisions
+        self._last = 1
+        self.asked: dict[str, tuple[int, str]] = {}
+        """By the title of a stage: its round, and what people are asked in it."""
+        forms = [stage.review.form for stage in recipe.stages if stage.review] or [""]
+        reviews = 0
+        for stage in recipe.stages:
+            reviews += stage.review is not None
+            self._last = max(reviews, 1)
+            self.asked[stage.title] = (self._last, forms[self._last - 1])
+
+    def decided(self, stage: Stage, item: str) -> Decided:
+        """What people came to about an item in the round of a stage."""
+        number, _ = self.asked[stage.title]
+        rows = self._decisions.get(item, ())
+        mine = [row for row in rows if min(max(row.round, 1), self._last) == number]
+        return decide(mine, stage.review.reviewers if stage.review else 1)
+
+
 def edited(item: Item, edits: Mapping[str, Any]) -> Item:
     """An item with what a reviewer changed: its question, the text of an option by its letter, its answer."""
     changes: dict[str, Any] = {}
     choices = list(item.choices)
-    letters = [letter(place) for place in range(len(choices))]
+    letters = [letter(index) for index in range(len(choices))]
     for key, value in edits.items():
         if key == "question" and str(value).strip():
             changes["question"] = str(value)
         elif key == "answer" and choices:
             golds = _golds(value, letters, item)
-            choices = [msgspec.structs.replace(one, correct=place in golds) for place, one in enumerate(choices)]
+            choices = [msgspec.structs.replace(one, correct=index in golds) for index, one in enumerate(choices)]
         elif key == "answer" and value not in ("", []):
             changes["references"] = tuple(map(str, value)) if isinstance(value, list) else (str(value),)
         elif key.upper() in letters:
-            place = letters.index(key.upper())
-            choices[place] = msgspec.structs.replace(choices[place], text=str(value))
+            index = letters.index(key.upper())
+            choices[index] = msgspec.structs.replace(choices[index], text=str(value))
         else:
             told = f"an edit may change question, answer or an option, and not to nothing; found {short(key)}"
             raise InputError(f"item {short(item.id)}: {told}")

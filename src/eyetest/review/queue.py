@@ -13,21 +13,29 @@ from eyetest.tabular.sheets import SheetWriter
 
 QUEUE = "queue.csv"
 DECISIONS = "decisions.csv"
-_COLUMNS = ("item", "stage", "reason", "question", "options", "gold", "images", "evidence", "form")
+_COLUMNS = ("item", "round", "stage", "reason", "question", "options", "gold", "images", "evidence", "form")
 _OURS = f".{QUEUE}.sha256"
 """Beside the queue, the hash of what was written: whatever has another was changed by people."""
 
 
 def write_queue(
-    folder: Path, waiting: Iterable[Verdict], items: Mapping[str, Item], benchmark: Benchmark, form: str = ""
+    folder: Path,
+    waiting: Iterable[Verdict],
+    items: Mapping[str, Item],
+    benchmark: Benchmark,
+    asked: Mapping[str, tuple[int, str]],
 ) -> Path | None:
-    """Write the queue. One that people have filled in is kept under another name, which is given back."""
+    """Write the queue; ``asked`` has the round of each stage, and its form.
+
+    A queue that people have filled in is kept under another name, which is given back.
+    """
     file = io.StringIO(newline="")
     writer = SheetWriter(file, _COLUMNS)
     for verdict in waiting:
         item = items[verdict.item]
+        number, form = asked[verdict.stage]
         row = (
-            *(item.id, verdict.stage, verdict.reason, item.question),
+            *(item.id, number, verdict.stage, verdict.reason, item.question),
             "\n".join(f"{letter(i)}. {choice.text}" for i, choice in enumerate(item.choices)),
             ", ".join(letter(i) for i in item.gold) or " | ".join(item.references),
             "\n".join(str(benchmark.images.path(image).resolve()) for image in item.images),
@@ -38,8 +46,8 @@ def write_queue(
     folder.mkdir(parents=True, exist_ok=True)
     kept = _keep_changed(folder, content)
     for name, told in ((QUEUE, content), (_OURS, _hash(content))):
-        with replacing_file(folder / name) as place:
-            place.write_bytes(told)
+        with replacing_file(folder / name) as new:
+            new.write_bytes(told)
     return kept
 
 
@@ -53,9 +61,9 @@ def _keep_changed(folder: Path, new: bytes) -> Path | None:
         return None
     stem, suffix = QUEUE.split(".")
     free = (folder / f"{stem}-kept-{number}.{suffix}" for number in count(1))
-    kept = next(place for place in free if not place.exists())
-    with replacing_file(kept, overwrite=False) as place:
-        place.write_bytes(old)
+    kept = next(path for path in free if not path.exists())
+    with replacing_file(kept, overwrite=False) as copy:
+        copy.write_bytes(old)
     return kept
 
 

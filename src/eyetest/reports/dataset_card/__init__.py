@@ -5,44 +5,33 @@ each time, that say what is in it, what was taken out and why, what is weak, and
 """
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import yaml
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import CROISSANT, ITEMS, README, SAID
 from eyetest.benchmarks.signing import is_as_written, signed
 from eyetest.errors import InputError, param
+from eyetest.pages.page import Verbatim, clip, fill_markdown
 from eyetest.reports.dataset_card.croissant import croissant
-from eyetest.reports.dataset_card.front_matter import front_matter
-from eyetest.reports.dataset_card.known import Known, survey
-from eyetest.reports.dataset_card.layout import EXPORTS
+from eyetest.reports.dataset_card.known import EXPORTS, Known, survey
 from eyetest.reports.dataset_card.limits import limits, share
-from eyetest.reports.dataset_card.markdown import Verbatim, fill
-from eyetest.reports.dataset_card.refinement import Records, read_refinement
-from eyetest.reports.dataset_card.said import Said, read_said, with_settings, write_said
-from eyetest.reports.dataset_card.self_score import SelfScore, self_score
+from eyetest.reports.dataset_card.practices import SelfScore, self_score
+from eyetest.reports.dataset_card.statements import Statements, read_said, with_settings, write_said
+from eyetest.reports.refinements import Records, read_refinement
 from eyetest.store.replacing import replacing_file
-from eyetest.version import __version__
 
-__all__ = [
-    "EXPORTS",
-    "SAID",
-    "Known",
-    "Records",
-    "Said",
-    "SelfScore",
-    "card_of",
-    "read_said",
-    "refuse_edited",
-    "self_score",
-    "with_settings",
-    "write_card",
-    "write_readme",
-    "write_said",
-]
+__all__ = ["EXPORTS", "SAID", "Known", "Records", "SelfScore", "Statements", "card_of", "read_said", "refuse_edited",
+           "self_score", "with_settings", "write_card", "write_readme", "write_said"]  # fmt: skip
+_SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M",
+          10**8: "10M<n<100M"}  # fmt: skip
+"""The hub's words for how many items there are, by what they are fewer than."""
+_LONGEST = 200
 
 
-def card_of(benchmark: Benchmark, said: Said, records: Records | None = None) -> Known:
+def card_of(benchmark: Benchmark, said: Statements, records: Records | None = None) -> Known:
     """Everything that the card of a benchmark will tell."""
     return survey(benchmark, said, read_refinement(records) if records else None)
 
@@ -54,22 +43,21 @@ def write_card(known: Known, benchmark: Benchmark, to: Path) -> None:
     """
     described = msgspec.json.format(msgspec.json.encode(croissant(known, benchmark.path / ITEMS)), indent=2)
     write_readme(known, to)
-    with replacing_file(to / CROISSANT) as place:
-        place.write_bytes(described + b"\n")
+    with replacing_file(to / CROISSANT) as file:
+        file.write_bytes(described + b"\n")
 
 
 def write_readme(known: Known, to: Path) -> None:
     """Write the card for people alone: what lies beside an export, which Croissant does not describe."""
     contents = {
         "known": known,
-        "front_matter": Verbatim(front_matter(known)),
+        "front_matter": Verbatim(_front_matter(known)),
         "limits": list(limits(known)),
         "share": share,
         "score": self_score(known),
-        "version": __version__,
     }
-    with replacing_file(to / README) as place:
-        place.write_bytes(signed(fill("dataset_card.md.j2", contents)).encode("utf-8", "replace"))
+    with replacing_file(to / README) as file:
+        file.write_bytes(signed(fill_markdown("dataset_card.md.j2", contents)).encode("utf-8", "replace"))
 
 
 def refuse_edited(to: Path) -> None:
@@ -80,3 +68,22 @@ def refuse_edited(to: Path) -> None:
             f"{to / there[0]} was written or changed by a person; say it in {SAID} ({param('said')}) instead, "
             f"or add {param('overwrite', True)}"
         )
+
+
+def _front_matter(known: Known) -> str:
+    """The YAML on top, by which the hub files a dataset and ``datasets`` opens it: only what is known."""
+    licence, opened = known.licence, known.layout.data_files
+    seen = "visual-question-answering" if known.with_pictures else "question-answering"
+    told: dict[str, Any] = {
+        "pretty_name": " ".join(clip(known.name, _LONGEST).split()),
+        "license": licence.on_the_hub,
+        "license_name": " ".join(clip(licence.said, _LONGEST).split()) if licence.on_the_hub == "other" else "",
+        "license_link": licence.said if licence.on_the_hub == "other" and licence.said.startswith("https://") else "",
+        "language": list(known.said.language),
+        "task_categories": [seen, *(["multiple-choice"] if known.manifest.counts.choice_items else [])],
+        "size_categories": [size for most, size in _SIZES.items() if known.manifest.counts.items < most][:1],
+        "tags": ["benchmark", "vision-language", "eyetest", *(["eyetest-refined"] if known.refinement else [])],
+        "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": opened}]}] if opened else [],
+    }
+    kept = {name: value for name, value in told.items() if value}
+    return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True, width=1_000)

@@ -4,14 +4,30 @@ from collections import Counter
 from typing import NamedTuple
 
 from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks.folder import ITEMS
 from eyetest.records import Item, Manifest, sorting_tags, tag_word
-from eyetest.reports.dataset_card.layout import FOLDER, Layout
-from eyetest.reports.dataset_card.licences import Licence
-from eyetest.reports.dataset_card.refinement import Refinement
-from eyetest.reports.dataset_card.said import Said
+from eyetest.reports.dataset_card.statements import Licence, Statements
+from eyetest.reports.refinements import RefinementHistory, Residual
 
 _SOURCE_TAGS = ("source", "dataset")
 _LICENCE_TAGS = ("licence", "license")
+
+
+class CardLayout(NamedTuple):
+    """How a benchmark lies in the folder that a card is for: what ``datasets`` opens, which first steps are shown."""
+
+    data_files: str
+    """What ``load_dataset`` opens; nothing where it opens nothing."""
+    pictures_inside: bool
+    has_croissant: bool = False
+
+
+FOLDER = CardLayout(ITEMS, pictures_inside=False, has_croissant=True)
+EXPORTS = {
+    "lmms-eval": CardLayout("data/test-*.parquet", pictures_inside=True),
+    "datasets": CardLayout("", pictures_inside=True),
+}
+"""By format: exports that are folders which people upload as they are."""
 
 
 class SourceLicence(NamedTuple):
@@ -26,8 +42,8 @@ class Known(NamedTuple):
     """What a card can rest on."""
 
     manifest: Manifest
-    said: Said
-    refinement: Refinement | None
+    said: Statements
+    refinement: RefinementHistory | None
     groups: dict[str, Counter[str]]
     """By tag: how many items have each of its values. Only tags that sort items into a few groups."""
     sources: list[SourceLicence]
@@ -36,7 +52,7 @@ class Known(NamedTuple):
     changed: int
     """Items with a lineage of their own: made or mended out of others."""
     picture_formats: tuple[str, ...]
-    layout: Layout = FOLDER
+    layout: CardLayout = FOLDER
 
     @property
     def name(self) -> str:
@@ -54,6 +70,11 @@ class Known(NamedTuple):
         return [source for source in self.sources if not source.licence.is_known]
 
     @property
+    def left_blind(self) -> list[Residual]:
+        """What is on record of how much is still answered without the pictures."""
+        return self.refinement.left_blind if self.refinement else []
+
+    @property
     def chance(self) -> float | None:
         """What choosing at random gives on the choice items."""
         counts = self.manifest.counts
@@ -62,7 +83,7 @@ class Known(NamedTuple):
         return sum(items / int(options) for options, items in counts.options.items()) / counts.choice_items
 
 
-def survey(benchmark: Benchmark, said: Said, refinement: Refinement | None) -> Known:
+def survey(benchmark: Benchmark, said: Statements, refinement: RefinementHistory | None) -> Known:
     """Read all items once or twice, no picture, and count what a card tells."""
     tags = sorting_tags(benchmark)
     groups: dict[str, Counter[str]] = {tag: Counter() for tag in tags}
@@ -103,11 +124,11 @@ def _word(item: Item, tags: tuple[str, ...]) -> str:
     return next((word for tag in tags if (word := tag_word(item.tags.get(tag)))), "")
 
 
-def _licensed(sources: dict[str, Counter[str]], said: Said) -> list[SourceLicence]:
+def _licensed(sources: dict[str, Counter[str]], said: Statements) -> list[SourceLicence]:
     """Sources with what was said of them; else with what their items say, one line a licence."""
-    found = []
+    rows = []
     for name, told in sources.items():
         counts = Counter({said.sources[name]: told.total()}) if name in said.sources else told
-        found += [SourceLicence(name, items, Licence(licence)) for licence, items in counts.items()]
-    found += [SourceLicence(name, 0, Licence(word)) for name, word in said.sources.items() if name not in sources]
-    return sorted(found, key=lambda source: (-source.items, source))
+        rows += [SourceLicence(name, items, Licence(licence)) for licence, items in counts.items()]
+    rows += [SourceLicence(name, 0, Licence(word)) for name, word in said.sources.items() if name not in sources]
+    return sorted(rows, key=lambda source: (-source.items, source))

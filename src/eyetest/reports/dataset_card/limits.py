@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from eyetest.measures.stats.intervals import mean
 from eyetest.probes.subject import percent
 from eyetest.reports.dataset_card.known import Known
-from eyetest.reports.dataset_card.refinement import Refinement, Residual
+from eyetest.reports.refinements import RefinementHistory, Residual
 from eyetest.wording import counted, listed
 
 SMALL_GROUP = 30
@@ -39,7 +39,7 @@ def share(one: Residual) -> str:
 
 
 def _blind(known: Known) -> Iterator[str]:
-    left = known.refinement.left_blind if known.refinement else []
+    left = known.left_blind
     if not left and known.with_pictures:
         yield "Nobody has measured how many of these items can be answered without their pictures."
     chance = f" Choosing at random gives {percent(known.chance)} on the choice items." if known.chance else ""
@@ -82,7 +82,7 @@ def _unseen(known: Known) -> Iterator[str]:
     yield "Whether a model has seen these items in training was not tested."
 
 
-def _screens(made: Refinement) -> set[str]:
+def _screens(made: RefinementHistory) -> set[str]:
     """What was carried out; a review that nobody held was not."""
     stages = [outcome.stage for outcome in made.outcomes if outcome.unreviewed < outcome.into]
     return {name for stage in stages for name in (stage.screen, stage.grade, stage.probe) if name} | {

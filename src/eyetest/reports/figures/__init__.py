@@ -1,10 +1,12 @@
 """The figures of a report: each a table of numbers, and a chart drawn of it.
 
-A module here that defines ``FIGURE``, an object like `Figure`, adds one: no other file has to be touched. Figures are
+A module here that defines ``FIGURE`` adds one: no other file has to be touched. Figures are
 loaded when they are first asked for, because drawing takes longer to load than all else.
 """
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -16,25 +18,30 @@ if TYPE_CHECKING:
     from altair.typing import ChartType
 
 
-class Figure(Protocol):
+@dataclass(frozen=True)
+class Figure:
     """One figure."""
 
     name: str
     place: int
     """Where in the story it stands; smaller comes first."""
     title: str
+    numbers: Callable[[Material], pl.DataFrame]
+    """What is drawn, as the measures gave it; raises `NotMeasurable` where there is nothing to show."""
+    chart: "Callable[[pl.DataFrame], ChartType]"
+    """Draws such numbers."""
     reading: str
     """A sentence on how to read it."""
     needs: str
     """What would bring it, where it cannot be drawn."""
-
-    def numbers(self, material: Material) -> pl.DataFrame:
-        """What is drawn, as the measures gave it; raises `NotMeasurable` where there is nothing to show."""
-        ...
+    by: str = "benchmark"
+    """A column: each of its values has a chart of its own, one below the other."""
 
     def draw(self, frame: pl.DataFrame) -> "ChartType":
-        """The chart of such numbers."""
-        ...
+        """The chart of such numbers, dressed."""
+        from eyetest.pages.plots import dressed, one_each  # noqa: PLC0415 (loads altair, which most pages spare)
+
+        return dressed(one_each(frame, self.by, self.chart))
 
 
 FIGURES: Registry[Figure] = Registry("figure", __name__, "FIGURE")
@@ -47,7 +54,4 @@ def in_order() -> list[Figure]:
 
 def chart(name: str, results: Results) -> "ChartType":
     """A figure of some results, for a notebook."""
-    from eyetest.pages.plots import dressed  # noqa: PLC0415 (loads altair, which a page without figures spares)
-
-    figure = FIGURES[name]
-    return dressed(figure.draw(figure.numbers(Material(results))))
+    return FIGURES[name].draw(FIGURES[name].numbers(Material(results)))

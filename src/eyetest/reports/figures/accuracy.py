@@ -6,7 +6,8 @@ from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
 from eyetest.pages import palette
-from eyetest.pages.plots import across, dashed, intervals, layered, named, one_each, rows, step, values
+from eyetest.pages.plots import across, bounded, dashed, intervals, layered, named, one_each, rows, step, values
+from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 
 _SIGHTS = ("image", "blind", "screenshot", "caption", "blind-guess", "grey", "no-question", "nothing")
@@ -15,47 +16,34 @@ _SHAPES = dict(zip(_SIGHTS, (*palette.SHAPES, "triangle-right", "triangle-left")
 _WIDTH = 500
 
 
-class Accuracy:
-    """Every model's mean score, one dot a sight, with intervals."""
-
-    name = "accuracy"
-    place = 10
-    title = "Accuracy"
-    reading = (
-        "Each dot is a mean score, its line the interval; a row is a model, a colour what it was shown. "
-        "The dashed line is what guessing scores, where all items have options."
+def _numbers(material: Material) -> pl.DataFrame:
+    table = material.measured("accuracy", scope="all").drop_nulls("accuracy")
+    if table.is_empty():
+        raise NotMeasurable("accuracy: no answer has a score")
+    for column in ("benchmark", "sight"):
+        if column not in table.columns:
+            only = material.results.scores.select(pl.col(column).cast(pl.String).first()).collect().item()
+            table = table.with_columns(pl.lit(only).alias(column))
+    told = named(table).select("benchmark", "series", "sight", *bounded("accuracy"), "n")
+    told = told.with_columns(pl.col("benchmark", "sight").cast(pl.String))
+    return told.join(_guessing(material), on="benchmark", how="left").sort(
+        "benchmark", "series", "sight", maintain_order=True
     )
-    needs = "a run with scored answers"
 
-    def numbers(self, material: Material) -> pl.DataFrame:
-        """One row a model and protocol."""
-        table = material.measured("accuracy", scope="all").drop_nulls("accuracy")
-        if table.is_empty():
-            raise NotMeasurable("accuracy: no answer has a score")
-        for column in ("benchmark", "sight"):
-            if column not in table.columns:
-                only = material.results.scores.select(pl.col(column).cast(pl.String).first()).collect().item()
-                table = table.with_columns(pl.lit(only).alias(column))
-        told = named(table).select("benchmark", "series", "sight", "accuracy", "accuracy_low", "accuracy_high", "n")
-        told = told.with_columns(pl.col("benchmark", "sight").cast(pl.String))
-        return told.join(_guessing(material), on="benchmark", how="left").sort(
-            "benchmark", "series", "sight", maintain_order=True
-        )
 
-    def draw(self, frame: pl.DataFrame) -> ChartType:
-        """Rows of models, the best first."""
-        sights = sorted(set(frame.get_column("sight")), key=_SIGHTS.index)
-        return one_each(frame, "benchmark", lambda part: _draw(part, sights))
+def _draw_all(frame: pl.DataFrame) -> ChartType:
+    sights = sorted(set(frame.get_column("sight")), key=_SIGHTS.index)
+    return one_each(frame, "benchmark", lambda part: _draw(part, sights))
 
 
 def _guessing(material: Material) -> pl.DataFrame:
     """What random guessing scores on each benchmark that can be guessed at throughout."""
     items = material.results.items.group_by("benchmark").agg(pl.len().alias("items"))
     try:
-        found = material.measured("baselines")
+        baselines = material.measured("baselines")
     except NotMeasurable:
         return pl.DataFrame(schema={"benchmark": pl.String, "random": pl.Float64})
-    return found.join(items, on="benchmark").filter(pl.col("n") == pl.col("items")).select("benchmark", "random")
+    return baselines.join(items, on="benchmark").filter(pl.col("n") == pl.col("items")).select("benchmark", "random")
 
 
 def _draw(frame: pl.DataFrame, sights: list[str]) -> ChartType:
@@ -77,4 +65,9 @@ def _draw(frame: pl.DataFrame, sights: list[str]) -> ChartType:
     return chart.properties(width=_WIDTH, height=step(len(order)))
 
 
-FIGURE = Accuracy()
+FIGURE = Figure(
+    *("accuracy", 10, "Accuracy", _numbers, _draw_all),
+    reading="Each dot is a mean score, its line the interval; a row is a model, a colour what it was shown. The "
+    "dashed line is what guessing scores, where all items have options.",
+    needs="a run with scored answers",
+)

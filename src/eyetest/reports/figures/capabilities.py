@@ -7,7 +7,8 @@ from altair.typing import ChartType
 from eyetest.measures import NotMeasurable
 from eyetest.measures.results import TAG
 from eyetest.pages import palette
-from eyetest.pages.plots import across, intervals, named, one_each, rows, values
+from eyetest.pages.plots import across, benchmark_of, bounded, intervals, named, one_each, rows, values
+from eyetest.reports.figures import Figure
 from eyetest.reports.material import MOST_VALUES, NEARLY_ALL, Material
 
 _FEW = len(palette.CATEGORIES)
@@ -15,39 +16,24 @@ _MOST_LINES = 72
 _WIDTH = 400
 
 
-class Capabilities:
-    """A row for each value of a tag, a dot for each model."""
+def _numbers(material: Material) -> pl.DataFrame:
+    if not material.tags:
+        raise NotMeasurable("no tag sorts the items into a few groups")
+    parts = []
+    for tag in material.tags:
+        table = named(material.measured("accuracy", (tag,))).drop_nulls([TAG + tag, "accuracy"])
+        kind, value = pl.lit(tag).alias("tag"), pl.col(TAG + tag).alias("value")
+        parts.append(table.select(*benchmark_of(table), kind, value, "series", *bounded("accuracy"), "n"))
+    numbers = pl.concat(parts, how="diagonal")
+    if numbers.is_empty():
+        raise NotMeasurable("capabilities: no answer to an item with these tags has a score")
+    return numbers
 
-    name = "capabilities"
-    place = 50
-    title = "Capabilities"
-    reading = (
-        "A row is a tag's value with the number of its items, a dot a model's mean score there. With many models "
-        "the best of those that answered nearly all of its items is in colour, named, with its interval."
-    )
-    needs = "tags that sort items into a few groups; name them with --by"
 
-    def numbers(self, material: Material) -> pl.DataFrame:
-        """One row a tag, value and model."""
-        if not material.tags:
-            raise NotMeasurable("no tag sorts the items into a few groups")
-        parts = []
-        for tag in material.tags:
-            table = named(material.measured("accuracy", (tag,))).drop_nulls([TAG + tag, "accuracy"])
-            around = [name for name in ("benchmark",) if name in table.columns]
-            value = pl.col(TAG + tag).alias("value")
-            bounds = ("accuracy", "accuracy_low", "accuracy_high", "n")
-            parts.append(table.select(*around, pl.lit(tag).alias("tag"), value, "series", *bounds))
-        found = pl.concat(parts, how="diagonal")
-        if found.is_empty():
-            raise NotMeasurable("capabilities: no answer to an item with these tags has a score")
-        return found
-
-    def draw(self, frame: pl.DataFrame) -> ChartType:
-        """Few models in colours, many as a swarm with the best named."""
-        models = frame.group_by("series").agg(pl.col("accuracy").mean()).sort("accuracy", "series", descending=True)
-        names = models.get_column("series").to_list()
-        return one_each(frame, "benchmark", lambda part: one_each(part, "tag", lambda one: _draw(one, names)))
+def _draw_all(frame: pl.DataFrame) -> ChartType:
+    models = frame.group_by("series").agg(pl.col("accuracy").mean()).sort("accuracy", "series", descending=True)
+    names = models.get_column("series").to_list()
+    return one_each(frame, "benchmark", lambda part: one_each(part, "tag", lambda one: _draw(one, names)))
 
 
 def _draw(frame: pl.DataFrame, names: list[str]) -> ChartType:
@@ -88,4 +74,9 @@ def _many(part: pl.DataFrame, order: list[str]) -> ChartType:
     return alt.layer(swarm, top, words).properties(width=_WIDTH, height=alt.Step(22))
 
 
-FIGURE = Capabilities()
+FIGURE = Figure(
+    *("capabilities", 50, "Capabilities", _numbers, _draw_all),
+    reading="A row is a tag's value with the number of its items, a dot a model's mean score there. With many models "
+    "the best of those that answered nearly all of its items is in colour, named, with its interval.",
+    needs="tags that sort items into a few groups; name them with --by",
+)

@@ -7,36 +7,23 @@ from altair.typing import ChartType
 from eyetest.measures import NotMeasurable
 from eyetest.measures.results import TAG
 from eyetest.pages import palette
-from eyetest.pages.plots import one_each, rows, step, values
+from eyetest.pages.plots import rows, step, values
+from eyetest.reports.figures import Figure
 from eyetest.reports.material import MOST_VALUES, Material
 
 
-class Composition:
-    """A bar for each value of the tags that say what items ask for."""
-
-    name = "composition"
-    place = 5
-    title = "What the items ask for"
-    reading = "A bar is how many items have a tag's value."
-    needs = "tags that sort items into a few groups; name them with --by"
-
-    def numbers(self, material: Material) -> pl.DataFrame:
-        """One row a tag and value, the most frequent first."""
-        if not material.tags:
-            raise NotMeasurable("no tag sorts the items into a few groups")
-        parts = [
-            material.results.items.group_by(pl.col(TAG + tag).alias("value"))
-            .len("items")
-            .drop_nulls("value")
-            .sort("items", "value", descending=[True, False])
-            .select(pl.lit(tag).alias("tag"), "value", pl.col("items").cast(pl.Int64))
-            for tag in material.tags
-        ]
-        return pl.concat(parts)
-
-    def draw(self, frame: pl.DataFrame) -> ChartType:
-        """Bars with their numbers."""
-        return one_each(frame, "tag", _draw)
+def _numbers(material: Material) -> pl.DataFrame:
+    if not material.tags:
+        raise NotMeasurable("no tag sorts the items into a few groups")
+    parts = [
+        material.results.items.group_by(pl.col(TAG + tag).alias("value"))
+        .len("items")
+        .drop_nulls("value")
+        .sort("items", "value", descending=[True, False])
+        .select(pl.lit(tag).alias("tag"), "value", pl.col("items").cast(pl.Int64))
+        for tag in material.tags
+    ]
+    return pl.concat(parts)
 
 
 def _draw(frame: pl.DataFrame) -> ChartType:
@@ -49,4 +36,9 @@ def _draw(frame: pl.DataFrame) -> ChartType:
     return alt.layer(bars, words).properties(width=420, height=step(len(frame)))
 
 
-FIGURE = Composition()
+FIGURE = Figure(
+    *("composition", 5, "What the items ask for", _numbers, _draw),
+    by="tag",
+    reading="A bar is how many items have a tag's value.",
+    needs="tags that sort items into a few groups; name them with --by",
+)

@@ -9,6 +9,7 @@ from eyetest.measures.means import ADJUSTED
 from eyetest.measures.settings import EXTERNAL
 from eyetest.pages import palette
 from eyetest.pages.plots import one_each, values
+from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 
 _METHOD = "spearman"
@@ -16,29 +17,16 @@ _MOST_CELLS_WITH_NUMBERS = 12
 _LABELS = "datum.value === 0 || abs(datum.value) === 0.5 ? datum.label : ''"
 
 
-class Correlation:
-    """Heat maps of the correlations between tag values, or between benchmarks, over models."""
+def _numbers(material: Material) -> pl.DataFrame:
+    table = material.measured("correlation", material.comparable_tags)
+    known = table.filter(pl.col("other") != EXTERNAL).drop_nulls("correlation")
+    if known.is_empty():
+        raise NotMeasurable("correlation: no two groups of items to compare")
+    return known.select("across", "one", "other", "method", "^correlation.*$", "p", ADJUSTED, "n")
 
-    name = "correlation"
-    place = 90
-    title = "What goes together"
-    reading = (
-        "Rank correlation (Spearman) over models between their scores on two groups of items. Blue, whoever is good "
-        "at the one is good at the other. Intervals are in the numbers: with few models they are wide."
-    )
-    needs = "at least three models, and tags or several benchmarks"
 
-    def numbers(self, material: Material) -> pl.DataFrame:
-        """One row a pair and method."""
-        table = material.measured("correlation", material.comparable_tags)
-        known = table.filter(pl.col("other") != EXTERNAL).drop_nulls("correlation")
-        if known.is_empty():
-            raise NotMeasurable("correlation: no two groups of items to compare")
-        return known.select("across", "one", "other", "method", "^correlation.*$", "p", ADJUSTED, "n")
-
-    def draw(self, frame: pl.DataFrame) -> ChartType:
-        """A heat map for each tag."""
-        return one_each(frame.filter(pl.col("method") == _METHOD), "across", _draw)
+def _draw_all(frame: pl.DataFrame) -> ChartType:
+    return one_each(frame.filter(pl.col("method") == _METHOD), "across", _draw)
 
 
 def _draw(frame: pl.DataFrame) -> ChartType:
@@ -64,4 +52,9 @@ def _draw(frame: pl.DataFrame) -> ChartType:
     return (alt.layer(cells, words) if few else cells).properties(width=side, height=side)
 
 
-FIGURE = Correlation()
+FIGURE = Figure(
+    *("correlation", 90, "What goes together", _numbers, _draw_all),
+    reading="Rank correlation (Spearman) over models between their scores on two groups of items. Blue, whoever is "
+    "good at the one is good at the other. Intervals are in the numbers: with few models they are wide.",
+    needs="at least three models, and tags or several benchmarks",
+)

@@ -7,6 +7,7 @@ from altair.typing import ChartType
 from eyetest.measures import NotMeasurable
 from eyetest.pages import palette
 from eyetest.pages.plots import named, one_each, rows, step, values
+from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 from eyetest.wording import counted
 
@@ -21,46 +22,32 @@ _COLOURS = {
 }
 
 
-class Failures:
-    """A bar for each model: what share of its calls came to nothing, and why."""
-
-    name = "failures"
-    place = 80
-    title = "Failures, refusals, unreadable answers"
-    reading = (
-        "The share of calls that gave no readable answer. Failed calls have no score and are left out of every "
-        "measure. By our rules the others score 0; where somebody else scored the answers, their scores stand, and "
-        "the numbers count those above 0."
+def _numbers(material: Material) -> pl.DataFrame:
+    if not material.is_answered:
+        raise NotMeasurable("no answers were given: name a run beside the benchmark")
+    results = material.results
+    kind = (
+        pl.when(pl.col("outcome").cast(pl.String).is_in(["failed", "blocked"]))
+        .then(pl.col("outcome").cast(pl.String))
+        .otherwise(pl.col("reading").cast(pl.String).replace("unparsed", "unreadable"))
     )
-    needs = "calls that failed or were blocked, or answers that refuse or cannot be read"
+    keys = [*results.varied(["benchmark"]), "model", *results.varied(["sight", "ask", "shots", "method"])]
+    counts = [(kind == name).fill_null(False).sum().cast(pl.Int64).alias(name) for name in _COLOURS]
+    above = kind.is_in(list(_COLOURS)) & (pl.col("score") > 0)
+    sums = [above.fill_null(False).sum().cast(pl.Int64).alias(ABOVE), pl.len().cast(pl.Int64).alias("calls")]
+    table = results.scores.group_by(keys).agg(*counts, *sums).sort(keys)
+    calls = table.collect(engine="streaming").with_columns(pl.col(pl.Categorical).cast(pl.String))
+    if not calls.select(pl.sum_horizontal(*_COLOURS).sum()).item():
+        raise NotMeasurable(f"all {counted(int(calls['calls'].sum()), 'call')} gave an answer that could be read")
+    lost = pl.sum_horizontal(*_COLOURS) / pl.col("calls")
+    around = [name for name in ("benchmark", "sight") if name in calls.columns]
+    told = named(calls).with_columns(lost.alias("share"))
+    return told.select(*around, "series", "share", *_COLOURS, ABOVE, "calls")
 
-    def numbers(self, material: Material) -> pl.DataFrame:
-        """One row a model and protocol, counts and shares."""
-        if not material.is_answered:
-            raise NotMeasurable("no answers were given: name a run beside the benchmark")
-        results = material.results
-        kind = (
-            pl.when(pl.col("outcome").cast(pl.String).is_in(["failed", "blocked"]))
-            .then(pl.col("outcome").cast(pl.String))
-            .otherwise(pl.col("reading").cast(pl.String).replace("unparsed", "unreadable"))
-        )
-        keys = [*results.varied(["benchmark"]), "model", *results.varied(["sight", "ask", "shots", "method"])]
-        counts = [(kind == name).fill_null(False).sum().cast(pl.Int64).alias(name) for name in _COLOURS]
-        above = kind.is_in(list(_COLOURS)) & (pl.col("score") > 0)
-        sums = [above.fill_null(False).sum().cast(pl.Int64).alias(ABOVE), pl.len().cast(pl.Int64).alias("calls")]
-        table = results.scores.group_by(keys).agg(*counts, *sums).sort(keys)
-        found = table.collect(engine="streaming").with_columns(pl.col(pl.Categorical).cast(pl.String))
-        if not found.select(pl.sum_horizontal(*_COLOURS).sum()).item():
-            raise NotMeasurable(f"all {counted(int(found['calls'].sum()), 'call')} gave an answer that could be read")
-        lost = pl.sum_horizontal(*_COLOURS) / pl.col("calls")
-        around = [name for name in ("benchmark", "sight") if name in found.columns]
-        told = named(found).with_columns(lost.alias("share"))
-        return told.select(*around, "series", "share", *_COLOURS, ABOVE, "calls")
 
-    def draw(self, frame: pl.DataFrame) -> ChartType:
-        """Stacked shares, the worst first."""
-        shown = [name for name in _COLOURS if frame.get_column(name).sum()]
-        return one_each(frame, "benchmark", lambda part: one_each(part, "sight", lambda one: _draw(one, shown)))
+def _draw_all(frame: pl.DataFrame) -> ChartType:
+    shown = [name for name in _COLOURS if frame.get_column(name).sum()]
+    return one_each(frame, "benchmark", lambda part: one_each(part, "sight", lambda one: _draw(one, shown)))
 
 
 def _draw(frame: pl.DataFrame, shown: list[str]) -> ChartType:
@@ -80,4 +67,10 @@ def _draw(frame: pl.DataFrame, shown: list[str]) -> ChartType:
     return alt.layer(drawn, words).properties(width=420, height=step(len(order)))
 
 
-FIGURE = Failures()
+FIGURE = Figure(
+    *("failures", 80, "Failures, refusals, unreadable answers", _numbers, _draw_all),
+    reading="The share of calls that gave no readable answer. Failed calls have no score and are left out of every "
+    "measure. By our rules the others score 0; where somebody else scored the answers, their scores stand, and the "
+    "numbers count those above 0.",
+    needs="calls that failed or were blocked, or answers that refuse or cannot be read",
+)

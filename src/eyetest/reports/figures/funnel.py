@@ -7,6 +7,7 @@ from altair.typing import ChartType
 from eyetest.measures import NotMeasurable
 from eyetest.pages import palette
 from eyetest.pages.plots import rows, values
+from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 
 _KINDS = ("keep", "fix", "review", "drop")
@@ -16,38 +17,28 @@ _ROOM = 0.09
 """The share of the longest bar that a number needs."""
 
 
-class Funnel:
-    """A bar for each stage, as long as the items that reached it."""
+def _numbers(material: Material) -> pl.DataFrame:
+    if material.funnel is None or material.funnel.is_empty():
+        raise NotMeasurable("no refinement was given")
+    return material.funnel.select("stage", "into", *_KINDS)
 
-    name = "funnel"
-    place = 30
-    title = "The funnel"
-    reading = "A bar is what reached a stage, its parts what became of it; behind it stands how many are left."
-    needs = "a refinement: name the folder that eyetest refine wrote"
 
-    def numbers(self, material: Material) -> pl.DataFrame:
-        """One row a stage, in order."""
-        if material.funnel is None or material.funnel.is_empty():
-            raise NotMeasurable("no refinement was given")
-        return material.funnel.select("stage", "into", *_KINDS)
-
-    def draw(self, frame: pl.DataFrame) -> ChartType:
-        """Stages from top to bottom."""
-        most = frame.select(pl.col("into").max()).item() or 1
-        parts = _parts(frame)
-        shown = [kind for kind in _KINDS if kind in set(parts.get_column("verdict"))]
-        colours = [palette.VERDICTS[kind] for kind in shown]
-        y = rows(frame.get_column("stage").to_list(), "stage")
-        x = alt.X("start:Q", title="items", axis=alt.Axis(tickCount=5)).scale(domain=[0, most], nice=False)
-        colour = alt.Color("verdict:N").scale(domain=shown, range=colours)
-        bars = alt.Chart(values(parts)).mark_bar(height=_HEIGHT - 8).encode(x=x, x2="end", y=y, color=colour)
-        roomy = alt.Chart(values(parts.filter(pl.col("items") >= _ROOM * most))).mark_text()
-        ink = alt.Color("ink:N", scale=None)
-        words = roomy.encode(x="middle:Q", y=y, text=alt.Text("items:Q", format=","), color=ink)
-        left = frame.with_columns((pl.col("keep") + pl.col("fix")).alias("left"))
-        ends = alt.Chart(values(left)).transform_calculate(told="format(datum.left, ',') + ' left'")
-        last = ends.mark_text(align="left", dx=6).encode(x="into:Q", y=y, text="told:N")
-        return alt.layer(bars, words, last).properties(width=_WIDTH, height=alt.Step(_HEIGHT))
+def _draw(frame: pl.DataFrame) -> ChartType:
+    most = frame.select(pl.col("into").max()).item() or 1
+    parts = _parts(frame)
+    shown = [kind for kind in _KINDS if kind in set(parts.get_column("verdict"))]
+    colours = [palette.VERDICTS[kind] for kind in shown]
+    y = rows(frame.get_column("stage").to_list(), "stage")
+    x = alt.X("start:Q", title="items", axis=alt.Axis(tickCount=5)).scale(domain=[0, most], nice=False)
+    colour = alt.Color("verdict:N").scale(domain=shown, range=colours)
+    bars = alt.Chart(values(parts)).mark_bar(height=_HEIGHT - 8).encode(x=x, x2="end", y=y, color=colour)
+    roomy = alt.Chart(values(parts.filter(pl.col("items") >= _ROOM * most))).mark_text()
+    ink = alt.Color("ink:N", scale=None)
+    words = roomy.encode(x="middle:Q", y=y, text=alt.Text("items:Q", format=","), color=ink)
+    left = frame.with_columns((pl.col("keep") + pl.col("fix")).alias("left"))
+    ends = alt.Chart(values(left)).transform_calculate(told="format(datum.left, ',') + ' left'")
+    last = ends.mark_text(align="left", dx=6).encode(x="into:Q", y=y, text="told:N")
+    return alt.layer(bars, words, last).properties(width=_WIDTH, height=alt.Step(_HEIGHT))
 
 
 def _parts(frame: pl.DataFrame) -> pl.DataFrame:
@@ -63,4 +54,8 @@ def _parts(frame: pl.DataFrame) -> pl.DataFrame:
     ).filter(pl.col("items") > 0)
 
 
-FIGURE = Funnel()
+FIGURE = Figure(
+    *("funnel", 30, "The funnel", _numbers, _draw),
+    reading="A bar is what reached a stage, its parts what became of it; behind it stands how many are left.",
+    needs="a refinement: name the folder that eyetest refine wrote",
+)

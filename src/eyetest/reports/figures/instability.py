@@ -6,7 +6,8 @@ from altair.typing import ChartType
 
 from eyetest.measures.instability import SOURCES
 from eyetest.pages import palette
-from eyetest.pages.plots import across, intervals, named, one_each, rows, step, values
+from eyetest.pages.plots import across, benchmark_of, bounded, intervals, named, rows, step, values
+from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 
 _SOURCES = ("all", *SOURCES)
@@ -19,31 +20,14 @@ _WORDS = {
 }
 
 
-class Instability:
-    """A panel for each source of instability, a row for each model."""
-
-    name = "instability"
-    place = 60
-    title = "Instability by source"
-    reading = (
-        "Entropy of a model's choices over tests of the same item: 0, always the same; 1, all options alike. A panel "
-        "changes one thing only: the wording, the order of the options, their marks, or nothing at all (luck)."
+def _numbers(material: Material) -> pl.DataFrame:
+    table = named(material.measured("instability")).filter(pl.col("n") > 0)
+    known = [source for source in _SOURCES if source in set(table.get_column("source"))]
+    single = [source for source in known if source != "all"]
+    kept = table.filter(pl.col("source").is_in(single if len(single) == 1 else known))
+    return kept.select(
+        *benchmark_of(table), "source", "series", *bounded("normalised", "entropy", "corrected"), "tests", "n"
     )
-    needs = "items that were asked several times: eyetest run --template 0,1,2 or --order 0,1,2 or --trials 5"
-
-    def numbers(self, material: Material) -> pl.DataFrame:
-        """One row a source and model."""
-        table = named(material.measured("instability")).filter(pl.col("n") > 0)
-        around = [name for name in ("benchmark",) if name in table.columns]
-        ends = [f"{name}{end}" for name in ("normalised", "entropy", "corrected") for end in ("", "_low", "_high")]
-        known = [source for source in _SOURCES if source in set(table.get_column("source"))]
-        single = [source for source in known if source != "all"]
-        kept = table.filter(pl.col("source").is_in(single if len(single) == 1 else known))
-        return kept.select(*around, "source", "series", *ends, "tests", "n")
-
-    def draw(self, frame: pl.DataFrame) -> ChartType:
-        """Panels side by side."""
-        return one_each(frame, "benchmark", _draw)
 
 
 def _draw(frame: pl.DataFrame) -> ChartType:
@@ -62,4 +46,9 @@ def _draw(frame: pl.DataFrame) -> ChartType:
     return alt.hconcat(*panels, spacing=12)
 
 
-FIGURE = Instability()
+FIGURE = Figure(
+    *("instability", 60, "Instability by source", _numbers, _draw),
+    reading="Entropy of a model's choices over tests of the same item: 0, always the same; 1, all options alike. A "
+    "panel changes one thing only: the wording, the order of the options, their marks, or nothing at all (luck).",
+    needs="items that were asked several times: eyetest run --template 0,1,2 or --order 0,1,2 or --trials 5",
+)

@@ -6,39 +6,21 @@ from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
 from eyetest.pages import palette
-from eyetest.pages.plots import PERCENT, dashed, layered, one_each, values
+from eyetest.pages.plots import PERCENT, benchmark_of, dashed, layered, values
+from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 
 _WIDE, _HIGH = 0.05, 0.1
 _ENOUGH = 3
 
 
-class Items:
-    """Items gathered in cells of difficulty and item-rest correlation; a circle's area is their number."""
-
-    name = "items"
-    place = 40
-    title = "Items by difficulty and discrimination"
-    reading = (
-        "To the right, items that most models get right; higher up, items that the better models get right and the "
-        "worse ones do not. A circle's area is how many items lie there. Items below the line are answered better by "
-        "worse models: look at their golds first. Items that all or none get right have no correlation, and stand in "
-        "the numbers only."
-    )
-    needs = "answers of at least three models to the same items"
-
-    def numbers(self, material: Material) -> pl.DataFrame:
-        """One row an item."""
-        table = material.measured("items")
-        known = table.drop_nulls("item_rest").filter(pl.col("n") >= _ENOUGH)
-        if known.is_empty():
-            raise NotMeasurable("items: fewer than three models answered the same items")
-        around = [name for name in ("benchmark",) if name in table.columns]
-        return table.select(*around, "item", "accuracy", "item_rest", "slope", "intercept", "n")
-
-    def draw(self, frame: pl.DataFrame) -> ChartType:
-        """The map of one benchmark, or of each."""
-        return one_each(frame, "benchmark", _draw)
+def _numbers(material: Material) -> pl.DataFrame:
+    """One row an item."""
+    table = material.measured("items")
+    known = table.drop_nulls("item_rest").filter(pl.col("n") >= _ENOUGH)
+    if known.is_empty():
+        raise NotMeasurable("items: fewer than three models answered the same items")
+    return table.select(*benchmark_of(table), "item", "accuracy", "item_rest", "slope", "intercept", "n")
 
 
 def _draw(frame: pl.DataFrame) -> ChartType:
@@ -72,4 +54,11 @@ def _sizes(cells: pl.DataFrame) -> list[int]:
     return sorted({1, max(1, most // 4), most})
 
 
-FIGURE = Items()
+FIGURE = Figure(
+    *("items", 40, "Items by difficulty and discrimination", _numbers, _draw),
+    reading="To the right, items that most models get right; higher up, items that the better models get right and "
+    "the worse ones do not. A circle's area is how many items lie there. Items below the line are answered better by "
+    "worse models: look at their golds first. Items that all or none get right have no correlation, and stand in the "
+    "numbers only.",
+    needs="answers of at least three models to the same items",
+)

@@ -6,7 +6,20 @@ from altair.typing import ChartType
 
 from eyetest.measures.means import ADJUSTED
 from eyetest.pages import palette
-from eyetest.pages.plots import POINTS, across, dashed, intervals, layered, named, one_each, rows, step, values
+from eyetest.pages.plots import (
+    POINTS,
+    across,
+    benchmark_of,
+    bounded,
+    dashed,
+    intervals,
+    layered,
+    named,
+    rows,
+    step,
+    values,
+)
+from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 
 _MOST_PLACES = 10
@@ -14,32 +27,21 @@ _RARE = 0.02
 """Places that are hardly ever right or picked say nothing; they stand in the numbers only."""
 
 
-class Positions:
-    """A panel for each place of an option, a row for each model."""
-
-    name = "positions"
-    place = 70
-    title = "Preferred places"
-    reading = (
-        "How much more often a model picks a place than the right choice is found there, with intervals; in colour "
-        "where it is no accident, all places of all models being tested together (Holm). A model that looks stands "
-        "on the dashed line everywhere."
-    )
-    needs = "answers to items with options, in the order as written"
-
-    def numbers(self, material: Material) -> pl.DataFrame:
-        """One row a model and place."""
-        table = named(material.measured("positions"))
-        around = [name for name in ("benchmark",) if name in table.columns]
-        gaps = [f"difference{end}" for end in ("", "_low", "_high")]
-        known = table.with_columns((pl.col(ADJUSTED) < 1 - material.settings.level).alias("preferred"))
-        return known.select(
-            *around, "series", "place", "picked", "gold", *gaps, "total_variation", "p", ADJUSTED, "preferred", "n"
-        )
-
-    def draw(self, frame: pl.DataFrame) -> ChartType:
-        """Panels side by side, those models first that prefer places most."""
-        return one_each(frame, "benchmark", _draw)
+def _numbers(material: Material) -> pl.DataFrame:
+    table = named(material.measured("positions"))
+    known = table.with_columns((pl.col(ADJUSTED) < 1 - material.settings.level).alias("preferred"))
+    told = [
+        "series",
+        "place",
+        "picked",
+        "gold",
+        *bounded("difference"),
+        "total_variation",
+        "p",
+        ADJUSTED,
+        "preferred",
+    ]
+    return known.select(*benchmark_of(table), *told, "n")
 
 
 def _draw(frame: pl.DataFrame) -> ChartType:
@@ -62,4 +64,10 @@ def _draw(frame: pl.DataFrame) -> ChartType:
     return alt.hconcat(*panels, spacing=8)
 
 
-FIGURE = Positions()
+FIGURE = Figure(
+    *("positions", 70, "Preferred places", _numbers, _draw),
+    reading="How much more often a model picks a place than the right choice is found there, with intervals; in "
+    "colour where it is no accident, all places of all models being tested together (Holm). A model that looks "
+    "stands on the dashed line everywhere.",
+    needs="answers to items with options, in the order as written",
+)

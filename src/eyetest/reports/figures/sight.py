@@ -5,44 +5,38 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.pages import palette
-from eyetest.pages.plots import POINTS, across, dashed, intervals, layered, one_each, rows, step, values
+from eyetest.pages.plots import (
+    POINTS,
+    across,
+    benchmark_of,
+    bounded,
+    dashed,
+    intervals,
+    layered,
+    one_each,
+    rows,
+    step,
+    values,
+)
+from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 
 _DOTS = {"sighted": palette.SIGHTED, "blind": palette.BLIND, "language model": palette.BASE}
 _WIDTH, _SIDE = 300, 150
-_BOUNDS = ("", "_low", "_high")
 
 
-class Sight:
-    """A dumbbell for each model, with its gain and its leakage beside it."""
+def _numbers(material: Material) -> pl.DataFrame:
+    table = material.measured("gain", scope="all").filter(pl.col("sighted_by").is_not_null())
+    how = pl.col("sighted_by").str.replace(r"^\S+ (direct ?)?", "")
+    series = pl.when(how == "").then(pl.col("model")).otherwise(pl.col("model") + " · " + how)
+    told = [*benchmark_of(table), "series", "sighted", "blind", "base", *bounded("gain", "leakage", "unclipped")]
+    return table.with_columns(series.alias("series")).select(*told, "^.*_by$", "n", "^leakage_n$")
 
-    name = "sight"
-    place = 20
-    title = "Blind and sighted"
-    reading = (
-        "Left, each model without and with the picture, and the language model it was built on; the longer the bar, "
-        "the more its eyes add. Blind is blind, blind-guess or grey, the highest score where there are several; the "
-        "numbers say which. Right, gain (sighted minus blind) and, where the language model was asked, leakage "
-        "(blind minus language model, not cut off at 0), with intervals; the dashed line is none."
-    )
-    needs = "models that answered both with the picture and without it: eyetest run --sight image,blind"
 
-    def numbers(self, material: Material) -> pl.DataFrame:
-        """One row a model that answered both ways."""
-        table = material.measured("gain", scope="all").filter(pl.col("sighted_by").is_not_null())
-        how = pl.col("sighted_by").str.replace(r"^\S+ (direct ?)?", "")
-        series = pl.when(how == "").then(pl.col("model")).otherwise(pl.col("model") + " · " + how)
-        around = ["benchmark"] if "benchmark" in table.columns else []
-        values_ = [f"{name}{end}" for name in ("gain", "leakage", "unclipped") for end in _BOUNDS]
-        return table.select(
-            *around, series.alias("series"), "sighted", "blind", "base", *values_, "^.*_by$", "n", "^leakage_n$"
-        )
-
-    def draw(self, frame: pl.DataFrame) -> ChartType:
-        """Rows of models, the best sighted first."""
-        known = {"sighted": "sighted", "blind": "blind", "base": "language model"}
-        shown = [word for name, word in known.items() if frame.get_column(name).drop_nulls().len()]
-        return one_each(frame, "benchmark", lambda part: _draw(part, shown))
+def _draw_all(frame: pl.DataFrame) -> ChartType:
+    known = {"sighted": "sighted", "blind": "blind", "base": "language model"}
+    shown = [word for name, word in known.items() if frame.get_column(name).drop_nulls().len()]
+    return one_each(frame, "benchmark", lambda part: _draw(part, shown))
 
 
 def _draw(frame: pl.DataFrame, shown: list[str]) -> ChartType:
@@ -77,4 +71,11 @@ def _dumbbells(frame: pl.DataFrame, y: alt.Y, shown: list[str]) -> alt.LayerChar
     )
 
 
-FIGURE = Sight()
+FIGURE = Figure(
+    *("sight", 20, "Blind and sighted", _numbers, _draw_all),
+    reading="Left, each model without and with the picture, and the language model it was built on; the longer the "
+    "bar, the more its eyes add. Blind is blind, blind-guess or grey, the highest score where there are several; the "
+    "numbers say which. Right, gain (sighted minus blind) and, where the language model was asked, leakage (blind "
+    "minus language model, not cut off at 0), with intervals; the dashed line is none.",
+    needs="models that answered both with the picture and without it: eyetest run --sight image,blind",
+)

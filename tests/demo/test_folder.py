@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.demo.proving import expected_by_luck
+from eyetest.demo.folder import expected_by_luck
 from eyetest.recipes import load_recipe
 from eyetest.recipes.panels import Seated
 from eyetest.screens import Seat

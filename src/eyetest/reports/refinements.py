@@ -1,7 +1,8 @@
-"""How a refined benchmark was made, read back from what its refinement left: who sat where, what fell, and why."""
+"""What a refinement leaves on record (``refine.json`` and its verdicts), which pages and cards are made from."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,12 +12,14 @@ import yaml
 
 from eyetest.errors import InputError, damaged
 from eyetest.records import Recipe, Stage
-from eyetest.reports.reasons import Kind, kind_of, together
 from eyetest.wording import typed
 
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")
 _MOST_REASONS = 8
 _KEPT = ("keep", "fix")
 NOT_REVIEWED = "not reviewed"
+ReasonKind = tuple[str, ...]
+"""A reason without its figures: what stands between them."""
 
 
 class Records(NamedTuple):
@@ -26,7 +29,7 @@ class Records(NamedTuple):
     verdicts: Path
 
 
-class Source(msgspec.Struct, frozen=True):
+class RefinedFrom(msgspec.Struct, frozen=True):
     """The benchmark that was refined."""
 
     name: str
@@ -50,7 +53,7 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 class Residual(msgspec.Struct, frozen=True):
-    """What some models answer without the picture."""
+    """Mean blind accuracy of some models on some items."""
 
     panel: str
     who: str
@@ -61,15 +64,24 @@ class Residual(msgspec.Struct, frozen=True):
     asked: int = 0
     """Answers an item that it rests on, and how many there would be had asking not stopped early; 0 if not known."""
 
+    @property
+    def part(self) -> str:
+        """Which of the panel's answers these are, where they are not all."""
+        if not self.answers:
+            return f"none of {self.asked} answers an item"
+        return f"the first {self.answers} of {self.asked} answers an item" if self.answers < self.asked else ""
 
-class About(msgspec.Struct, frozen=True):
+
+class RefinementRecord(msgspec.Struct, frozen=True):
     """``refine.json``."""
 
     eyetest: str
-    benchmark: Source
+    benchmark: RefinedFrom
     recipe: Recipe
     panels: dict[str, Members]
     recorded: bool = False
+    paused: str = ""
+    """The stage that waits for people, if there is one."""
     residual_blind: tuple[Residual, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -97,10 +109,10 @@ class StageOutcome(NamedTuple):
         return sum(self.counts.get(kind, 0) for kind in _KEPT)
 
 
-class Refinement(NamedTuple):
-    """Everything a card tells of it."""
+class RefinementHistory(NamedTuple):
+    """Everything a card tells of a refinement."""
 
-    about: About
+    about: RefinementRecord
     outcomes: list[StageOutcome]
 
     @property
@@ -111,8 +123,7 @@ class Refinement(NamedTuple):
     @property
     def recipe_text(self) -> str:
         """The recipe as a file that repeats it, less its words, which stand above it."""
-        recipe = msgspec.structs.replace(self.about.recipe, about="")
-        return yaml.safe_dump(msgspec.to_builtins(recipe), sort_keys=False, allow_unicode=True, width=100)
+        return recipe_yaml(msgspec.structs.replace(self.about.recipe, about=""))
 
     @property
     def unreviewed(self) -> int:
@@ -151,17 +162,22 @@ class Refinement(NamedTuple):
         return f"$ eyetest refine BENCH --recipe recipe.yaml {typed(*words)} --to refined"
 
 
-def read_refinement(records: Records) -> Refinement:
+def recipe_yaml(recipe: Recipe) -> str:
+    """A recipe as a file that people read."""
+    return yaml.safe_dump(msgspec.to_builtins(recipe), sort_keys=False, allow_unicode=True, width=100)
+
+
+def read_refinement(records: Records) -> RefinementHistory:
     """A refinement from its files."""
     try:
-        about = msgspec.json.decode(records.about.read_bytes(), type=About)
+        record = msgspec.json.decode(records.about.read_bytes(), type=RefinementRecord)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise InputError(f"{records.about} is not what a refinement writes: {error}") from None
     try:
         frame = pl.read_parquet(records.verdicts, columns=["stage", "verdict", "reason"])
     except (pl.exceptions.PolarsError, OSError) as error:
         raise damaged(records.verdicts, error) from None
-    return Refinement(about, list(_outcomes(about.recipe, frame)))
+    return RefinementHistory(record, list(_outcomes(record.recipe, frame)))
 
 
 def _outcomes(recipe: Recipe, verdicts: pl.DataFrame) -> Iterator[StageOutcome]:
@@ -177,7 +193,7 @@ def _outcomes(recipe: Recipe, verdicts: pl.DataFrame) -> Iterator[StageOutcome]:
 
 def _falls(reasons: Counter[tuple[str, str]]) -> list[Fall]:
     """Reasons that differ in their figures alone are one, told with the range of each figure."""
-    kinds: dict[tuple[str, Kind], list[tuple[str, int]]] = {}
+    kinds: dict[tuple[str, ReasonKind], list[tuple[str, int]]] = {}
     for (verdict, reason), count in reasons.items():
         kinds.setdefault((verdict, kind_of(reason)), []).append((reason, count))
     falls = [
@@ -190,3 +206,20 @@ def _falls(reasons: Counter[tuple[str, str]]) -> list[Fall]:
         many = [fall.items for fall in rest if fall.verdict == verdict]
         shown.append(Fall(sum(many), verdict, f"{len(many)} other reasons"))
     return shown
+
+
+def kind_of(reason: str) -> ReasonKind:
+    """Reasons of one kind, which differ in their figures alone, can be told together."""
+    return tuple(_NUMBER.split(reason))
+
+
+def together(reasons: Sequence[str]) -> str:
+    """Reasons of one kind as one: ``15 to 19 of 32 to 40 blind answers right``."""
+    columns = zip(*(_NUMBER.findall(reason) for reason in reasons), strict=True)
+    first, *parts = kind_of(reasons[0])
+    return first + "".join(f"{_range(column)}{part}" for column, part in zip(columns, parts, strict=True))
+
+
+def _range(figures: Sequence[str]) -> str:
+    ordered = sorted(set(figures), key=lambda figure: (float(figure.replace(",", "")), figure))
+    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"

@@ -1,25 +1,33 @@
-"""A report put together: which figures can be drawn, what the headline is, who was asked what."""
+"""A report put together: which figures can be drawn, what the headline is, who was asked what; and its files."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import polars as pl
 from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
+from eyetest.measures.printed import as_latex, as_markdown, csv_text
 from eyetest.measures.results import PROTOCOL
-from eyetest.pages.charts import as_svg
-from eyetest.pages.plots import dressed, named
-from eyetest.reports.figures import Figure, in_order
+from eyetest.pages.charts import as_png, as_svg
+from eyetest.pages.plots import benchmark_of, bounded, named
+from eyetest.reports.figures import FIGURES, Figure, in_order
 from eyetest.reports.material import Material
+from eyetest.store.replacing import refuse_to_lose, replacing_folder
 
-_BOUNDS = ("", "_low", "_high")
 ALL_OPTIONS = "options_n"
 """How many of a model's items have options; told where not all have."""
+_HEADLINE = "headline"
+_LONGEST_TABLE = 200
+"""A longer one is for the CSV beside the figure."""
+_TABLES: Mapping[str, Callable[[pl.DataFrame], str]] = {"tex": as_latex, "md": as_markdown}
+_PICTURES = ("svg", "png", "csv")
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnFigure:
     """A figure of these results."""
 
     figure: Figure
@@ -27,8 +35,8 @@ class Drawn:
 
     @cached_property
     def chart(self) -> ChartType:
-        """The chart, dressed."""
-        return dressed(self.figure.draw(self.numbers))
+        """The chart."""
+        return self.figure.draw(self.numbers)
 
     @cached_property
     def svg(self) -> str:
@@ -50,7 +58,7 @@ class Report:
     """Everything that is told, in order."""
 
     material: Material
-    drawn: list[Drawn]
+    drawn: list[DrawnFigure]
     missing: list[Missing]
 
     @cached_property
@@ -72,11 +80,11 @@ class Report:
         }
         keys = ["benchmark", *PROTOCOL]
         whole = [count.cast(pl.Int64).alias(name) for name, count in counts.items()]
-        found = scores.group_by(keys).agg(whole).sort(keys).collect()
-        if found.is_empty():
-            return found
+        asked = scores.group_by(keys).agg(whole).sort(keys).collect()
+        if asked.is_empty():
+            return asked
         there = self.material.results.every_item().group_by("benchmark").len("there")
-        joined = found.join(there, on="benchmark", how="left", maintain_order="left")
+        joined = asked.join(there, on="benchmark", how="left", maintain_order="left")
         could = pl.col("models") * pl.col("there").cast(pl.Int64)
         return joined.with_columns((could - pl.col("missing")).alias("missing")).drop("there")
 
@@ -86,7 +94,7 @@ def tell(material: Material) -> Report:
     drawn, missing = [], []
     for figure in in_order():
         try:
-            drawn.append(Drawn(figure, figure.numbers(material)))
+            drawn.append(DrawnFigure(figure, figure.numbers(material)))
         except NotMeasurable as reason:
             missing.append(Missing(figure.title, str(reason), figure.needs))
     return Report(material, drawn, missing)
@@ -97,19 +105,17 @@ def _headline(material: Material) -> pl.DataFrame | None:
         table = named(material.measured("accuracy")).drop_nulls("accuracy")
     except NotMeasurable:
         return None
-    around = [name for name in ("benchmark",) if name in table.columns]
-    values = [f"accuracy{end}" for end in _BOUNDS]
-    found = table.select(*around, pl.col("series").alias("model"), *values, "n", "missing")
-    if found.is_empty():
+    around = benchmark_of(table)
+    head = table.select(*around, pl.col("series").alias("model"), *bounded("accuracy"), "n", "missing")
+    if head.is_empty():
         return None
     for more in (_guessing(material, around), _gains(material, around)):
         if more is not None:
-            found = found.join(more, on=[*around, "model"], how="left", nulls_equal=True)
-    if ALL_OPTIONS in found.columns and found.select((pl.col(ALL_OPTIONS) == pl.col("n")).all()).item():
-        found = found.drop(ALL_OPTIONS, "with_options")
-    if "gain_n" in found.columns and found.select((pl.col("gain_n") == pl.col("n")).all()).item():
-        found = found.drop("gain_n")
-    return found.sort(*around, "accuracy", descending=[*(False for _ in around), True])
+            head = head.join(more, on=[*around, "model"], how="left", nulls_equal=True)
+    for count, beside in ((ALL_OPTIONS, ["with_options"]), ("gain_n", [])):
+        if count in head.columns and head.select((pl.col(count) == pl.col("n")).all()).item():
+            head = head.drop(count, *beside)
+    return head.sort(*around, "accuracy", descending=[*(False for _ in around), True])
 
 
 def _gains(material: Material, around: list[str]) -> pl.DataFrame | None:
@@ -119,11 +125,11 @@ def _gains(material: Material, around: list[str]) -> pl.DataFrame | None:
     except NotMeasurable:
         return None
     usual = table.filter(pl.col("sighted_by").is_in(material.usual_protocols))
-    values = [f"{name}{end}" for name in ("gain", "leakage") for end in _BOUNDS]
-    about = [name for name in around if name in usual.columns]
+    if not set(around) <= set(usual.columns):
+        return None
     way = pl.col("blind_by").str.replace(r" direct$", "")
-    found = usual.select(*about, "model", *values, "blind", way, pl.col("n").alias("gain_n"), "^leakage_n$")
-    return found if set(around) <= set(found.columns) else None
+    estimates, number = bounded("gain", "leakage"), pl.col("n").alias("gain_n")
+    return usual.select(*around, "model", *estimates, "blind", way, number, "^leakage_n$")
 
 
 def _guessing(material: Material, around: list[str]) -> pl.DataFrame | None:
@@ -134,3 +140,31 @@ def _guessing(material: Material, around: list[str]) -> pl.DataFrame | None:
         return None
     series, there = pl.col("series").alias("model"), pl.col("accuracy").alias("with_options")
     return table.select(*around, series, there, "guessing", pl.col("n").alias(ALL_OPTIONS))
+
+
+def refuse_to_lose_files(folder: Path, *, overwrite: bool) -> None:
+    """Stop before anything is drawn where it would take the place of something that is not ours."""
+    names = {f"{name}.{end}" for name in (*FIGURES, _HEADLINE) for end in (*_PICTURES, *_TABLES)}
+    refuse_to_lose(folder, overwrite=overwrite, ours=names)
+
+
+def write_figures(report: Report, folder: Path, *, overwrite: bool) -> int:
+    """Each figure as NAME.svg, NAME.png and NAME.csv; how many there were."""
+    with replacing_folder(folder, overwrite=overwrite) as new:
+        for drawn in report.drawn:
+            name = drawn.figure.name
+            (new / f"{name}.svg").write_text(drawn.svg, encoding="utf-8")
+            (new / f"{name}.png").write_bytes(as_png(drawn.chart))
+            (new / f"{name}.csv").write_bytes(csv_text(drawn.numbers).encode("utf-8", "replace"))
+    return len(report.drawn)
+
+
+def write_tables(report: Report, folder: Path, *, overwrite: bool) -> int:
+    """The headline and the numbers of every figure as NAME.tex and NAME.md; how many there were."""
+    tables = {} if report.headline is None else {_HEADLINE: report.headline}
+    tables |= {drawn.figure.name: drawn.numbers for drawn in report.drawn if len(drawn.numbers) <= _LONGEST_TABLE}
+    with replacing_folder(folder, overwrite=overwrite) as new:
+        for name, table in tables.items():
+            for end, write in _TABLES.items():
+                (new / f"{name}.{end}").write_bytes(write(table).encode("utf-8", "replace") + b"\n")
+    return len(tables)

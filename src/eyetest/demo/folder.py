@@ -1,0 +1,175 @@
+"""The demo in its folder: a world whose flaws are known is drawn, asked about, screened, and told on a page.
+
+Recipes are put to the proof there: what each finds, misses, and blames wrongly.
+"""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from eyetest.benchmarks import Benchmark
+from eyetest.demo.page import write_world_page
+from eyetest.demo.story import BLIND, SIGHTED, SUBSETS, Tried, WorldStory
+from eyetest.measures.stats.luck import at_least
+from eyetest.models import read_models
+from eyetest.models.embedded import cards, models_file
+from eyetest.recipes import Refining, load_recipe
+from eyetest.recipes.panels import Seated, seated_on_answers
+from eyetest.recipes.sources import Recorded, StoppedEarly
+from eyetest.records import Condition, ModelEntry, Recipe
+from eyetest.results.gather import results_of
+from eyetest.running import Asking, Progress, Session
+from eyetest.running.session import Watch
+from eyetest.runs import Run
+from eyetest.scoring import Scorer, is_hit, looks_refused
+from eyetest.screens.counting import threshold
+from eyetest.store.replacing import refuse_to_lose
+from eyetest.wording import typed
+from eyetest.world import Truth, load_rates, new_world, read_truth
+from eyetest.world.grading import looks_for
+from eyetest.world.recipes import world_recipes
+
+ITEMS, _SEED = 1200, 7
+"""Of the default world: what leaked to the zoo leaked from there."""
+_FRESH_ITEMS, _FRESH_SEED = 300, 1007
+_TRIALS, _WARM = 5, 1.0
+_WORLD, _FRESH, _RUN, _FRESH_RUN, _TRIED = "world", "fresh", "run", "fresh-run", "tried"
+_MODELS, _RECIPES, _PAGE = "models.yaml", "recipes", "report.html"
+_OURS = (_WORLD, _FRESH, _RUN, _FRESH_RUN, _TRIED, _MODELS, _RECIPES, _PAGE)
+_EARLIER = ("audit.html", "drawn", "exports", "mended", "read-back", "spoilt")
+"""What the demo of earlier versions wrote; it may stay."""
+_COPIES = ("duplicate-items", "duplicate-images")
+_COUNTING = ("blind-hits", "blind-majority")
+"""Screens that count right answers as if nobody ever guessed one."""
+_TITLES = {
+    "chance-aware": (
+        "blind, chance-aware",
+        "four language models, five blind answers each; what neither luck nor shared habits give goes",
+    ),
+    "mmmu-pro": (
+        "blind, as MMMU-Pro",
+        "three of four language models are right in more than two of five blind trials",
+    ),
+    "mmstar": ("blind, as MMStar", "two of four language models hit in a single blind trial; luck does that often"),
+    "leaks": ("leaks", "three vision models answer blind what their language models do not"),
+    "golds": ("doubtful golds", "ten vision models, eyes open, agree against the gold; for people to look at"),
+    "everything": ("all together", "duplicates, blind (chance-aware), leaks, doubtful golds, one after the other"),
+}
+"""Each recipe as the page calls it, and what it does; the last one is the whole refinement."""
+
+
+@dataclass(frozen=True)
+class DemoFolder:
+    """A demo and the folder in which it is left, to be played with."""
+
+    to: Path
+    items: int = ITEMS
+
+    @property
+    def page(self) -> Path:
+        """What is to be looked at."""
+        return self.to / _PAGE
+
+    @property
+    def recipes(self) -> Path:
+        """The recipes, to be changed and tried."""
+        return self.to / _RECIPES
+
+    @cached_property
+    def models(self) -> dict[str, ModelEntry]:
+        """Everybody who is asked."""
+        return read_models(self.to / _MODELS)
+
+    @cached_property
+    def vision_models(self) -> dict[str, ModelEntry]:
+        """Those who also see the picture."""
+        return {name: entry for name, entry in self.models.items() if cards()[name].sees}
+
+    @cached_property
+    def truths(self) -> list[Truth]:
+        """What is true of each item."""
+        return read_truth(self.to / _WORLD)
+
+    def clear(self, *, overwrite: bool) -> None:
+        """An empty folder; what an earlier demo left there goes, and nothing else."""
+        refuse_to_lose(self.to, overwrite=overwrite, ours=(*_OURS, *_EARLIER))
+        for name in _OURS:
+            if (self.to / name).is_dir():
+                shutil.rmtree(self.to / name)
+        self.to.mkdir(parents=True, exist_ok=True)
+
+    def draw(self) -> None:
+        """The spoilt world, a fresh one, and what a user may want to read or change."""
+        new_world(self.to / _WORLD, load_rates("default"), items=self.items, seed=_SEED)
+        new_world(self.to / _FRESH, load_rates("none"), items=min(self.items, _FRESH_ITEMS), seed=_FRESH_SEED)
+        (self.to / _MODELS).write_text(models_file(), encoding="utf-8")
+        self.recipes.mkdir()
+        for name, text in world_recipes().items():
+            (self.recipes / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+    def ask(self, watch: Watch | None = None) -> int:
+        """Ask everybody blind, whoever has eyes also with the picture, and with fresh items; gives how many answered."""
+        blind = Asking(conditions=(Condition(sight=BLIND),), trials=_TRIALS, sampling={"temperature": _WARM})
+        seen = Asking(conditions=(Condition(sight=SIGHTED),))
+        answers = 0
+        for world, models, asking, run in (
+            (_WORLD, self.models, blind, _RUN),
+            (_WORLD, self.vision_models, seen, _RUN),
+            (_FRESH, self.vision_models, seen, _FRESH_RUN),
+        ):
+            session = Session(Benchmark(self.to / world / "benchmark"), models, asking, hit=is_hit)
+            progress = session.run(self.to / run, progress=Progress(looks_refused), watch=watch)
+            if progress.stopped or progress.abandoned:
+                raise StoppedEarly(progress)
+            answers += progress.done
+        return answers
+
+    def screen(self, answers: int) -> WorldStory:
+        """Every recipe on the recorded answers."""
+        bench, run = Benchmark(self.to / _WORLD / "benchmark"), Run(self.to / _RUN)
+        results, fresh = (results_of([one], Scorer(), models=self.models) for one in (run, Run(self.to / _FRESH_RUN)))
+        tried, kept = [], []
+        for name, (title, about) in _TITLES.items():
+            recipe = load_recipe(str(self.recipes / f"{name}.yaml"))
+            panels = seated_on_answers(recipe, results, {}, ())
+            refined = Refining(bench, recipe, panels, Recorded(results), self.to / _TRIED / name).run()
+            luck = expected_by_luck(recipe, panels, self.truths)
+            tried.append(Tried(name, title, about, refined.verdicts, luck, world_recipes()[name]))
+            kept = [item.id for item in refined.kept]
+        copies = [row for row in tried[-1].verdicts if row.stage in _COPIES]
+        about = "no model: equal items, and pictures that come back re-encoded"
+        first = Tried("duplicates", "duplicates", about, copies)
+        return WorldStory(bench, self.truths, [first, *tried], kept, [run], results, fresh, answers)
+
+    def tell(self, story: WorldStory, seconds: float) -> None:
+        """Write the page."""
+        about = {
+            "folder": typed(self.to),
+            "subsets": f"{SUBSETS}",
+            "world": f"{self.items:,} items, seed {_SEED}",
+            "fresh world": f"{_FRESH_ITEMS:,} items, seed {_FRESH_SEED}",
+            "answers": f"{story.calls:,}",
+            "seed of measures": f"{story.seed}",
+            "seconds until here": f"{seconds:.0f}",
+        }
+        write_world_page(story, about, self.page, overwrite=True)
+
+
+def expected_by_luck(recipe: Recipe, panels: Mapping[str, Seated], truths: Sequence[Truth]) -> float | None:
+    """How many items without a flaw a first stage that counts hits blames, if whoever sees nothing draws lots.
+
+    None where a screen keeps luck in check.
+    """
+    stage = recipe.stages[0]
+    if stage.screen not in _COUNTING or not stage.panel:
+        return None
+    seated = panels[stage.panel]
+    seats, tests = len(seated.seats), seated.tests
+    cut = threshold(stage, seats, seated.panel.size)
+    enough = next(hits for hits in range(1, seats + 1) if not cut.holds(hits))
+    right = next(n for n in range(1, tests + 1) if stage.answers is None or stage.answers.holds(n))
+    clean = [truth for truth in truths if not looks_for(stage.screen) & set(truth.flaws)]
+    chances = {n: at_least(right, [1 / n] * tests) for n in {truth.options for truth in clean}}
+    return sum(at_least(enough, [chances[truth.options]] * seats) for truth in clean)

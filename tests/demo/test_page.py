@@ -16,6 +16,7 @@ from eyetest.records import Verdict
 from eyetest.results.gather import results_of
 from eyetest.scoring import Scorer
 from eyetest.world import load_rates, new_world, read_truth
+from tests.reports.conftest import browse as browse
 from tests.reports.pages import HOSTILE, Browse, Tags
 
 ITEMS = 90

@@ -69,6 +69,36 @@ def test_it_waits_for_people_and_goes_on(here: Path, eyetest: Eyetest) -> None:
     assert reasons[rest[0]] == "2 of 2 reviewers"
 
 
+def looks(folder: Path) -> set[tuple[str, str, str]]:
+    return {(row["round"], row["stage"], row["form"]) for row in queue(folder)}
+
+
+def test_a_second_round_asks_anew(here: Path, eyetest: Eyetest) -> None:
+    """Who kept an item at the first look has not spoken at the second; the queue says which look it is."""
+    twice = [{"review": {"form": "Is it right?"}}, {"review": {"form": "Still right?"}, "name": "again"}]
+    write_yaml(here / "recipe.yaml", {"panels": TWO, "stages": [HITS, *twice]})
+    eyetest(*USUAL).fine()
+    waiting = [row["item"] for row in queue(here / "d")]
+    assert {(row["round"], row["stage"], row["form"]) for row in queue(here / "d")} == {
+        ("1", "review", "Is it right?")
+    }
+    first = alike(waiting, reviewer="ann", decision="keep", round="")
+    decide(here / "d", *first)
+    eyetest(*USUAL).fine()
+    assert [row["item"] for row in queue(here / "d")] == waiting
+    assert {(row["round"], row["stage"], row["form"]) for row in queue(here / "d")} == {
+        ("2", "again", "Still right?")
+    }
+    assert not (here / "d/benchmark").exists()
+    gone, *rest = waiting
+    second = [{"item": gone, "decision": "drop", "round": "2"}, *alike(rest, decision="keep", round="2")]
+    decide(here / "d", *first, *second)
+    eyetest(*USUAL).fine()
+    assert by_item(here / "d", "review")[gone] == "keep", "the first look stays as it was"
+    assert by_item(here / "d", "again")[gone] == "drop"
+    assert [item.id for item in kept(here / "d")] == rest
+
+
 def test_reviewers_who_disagree_hold_it_up(here: Path, eyetest: Eyetest) -> None:
     eyetest(*USUAL).fine()
     waiting = [row["item"] for row in queue(here / "d")]

@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.records import Choice, Decision, Item
-from eyetest.review import decide, read_decisions
-from eyetest.review.decisions import edited
+from eyetest.records import Choice, Decision, Item, Recipe
+from eyetest.review import Rounds, decide, edited, read_decisions
 
 KNOWN = {"q1", "q2", "q3"}
 
@@ -171,3 +171,53 @@ def test_where_nobody_knows_the_items_any_will_do(tmp_path: Path) -> None:
     path = tmp_path / "decisions.csv"
     path.write_text("item,decision\nanything,keep\n")
     assert list(read_decisions(path)) == ["anything"]
+
+
+def recipe(*stages: dict[str, Any]) -> Recipe:
+    return msgspec.convert({"panels": {"p": {"size": 1}}, "stages": stages}, Recipe)
+
+
+SCREEN = {"screen": "blind-hits", "panel": "p"}
+ROUNDS = recipe(
+    SCREEN,
+    {"review": {"form": "Is it right?"}, "name": "first"},
+    {**SCREEN, "name": "between"},
+    {"review": {"form": "Still right?", "reviewers": 2}, "name": "second"},
+    {**SCREEN, "name": "after"},
+    {"select": {"total": 1}},
+)
+
+
+def test_every_stage_knows_its_round_and_what_is_asked_in_it() -> None:
+    asked = {"blind-hits": 1, "first": 1, "between": 1, "second": 2, "after": 2, "select": 2}
+    forms = {1: "Is it right?", 2: "Still right?"}
+    assert Rounds(ROUNDS, {}).asked == {stage: (number, forms[number]) for stage, number in asked.items()}
+    assert Rounds(recipe(SCREEN), {}).asked == {"blind-hits": (1, "")}
+
+
+def test_decisions_of_one_round_do_not_answer_another() -> None:
+    by_title = {stage.title: stage for stage in ROUNDS.stages}
+    early = Rounds(ROUNDS, {"q1": [say("keep"), say("keep", "bob")]})
+    assert early.decided(by_title["first"], "q1").verdict == "keep"
+    assert early.decided(by_title["between"], "q1").n == 2, "a screen's doubt belongs to the round it is in"
+    second = early.decided(by_title["second"], "q1")
+    assert (second.verdict, second.reason, second.n) == ("review", "waits for a person", 0)
+    both = Rounds(ROUNDS, {"q1": [say("keep"), say("drop", round_=2), say("drop", "bob", round_=2)]})
+    assert both.decided(by_title["first"], "q1").verdict == "keep", "what was said later does not change it"
+    assert both.decided(by_title["second"], "q1").verdict == "drop"
+    assert both.decided(by_title["after"], "q1").verdict == "drop"
+    assert early.decided(by_title["first"], "q2").n == 0
+
+
+def test_a_round_that_the_recipe_does_not_have_is_a_later_word_on_its_last() -> None:
+    by_title = {stage.title: stage for stage in ROUNDS.stages}
+    late = Rounds(ROUNDS, {"q1": [say("keep", round_=2), say("drop", round_=3), say("drop", "bob", round_=2)]})
+    assert late.decided(by_title["second"], "q1").verdict == "drop"
+    assert late.decided(by_title["first"], "q1").n == 0
+    odd = Rounds(ROUNDS, {"q1": [say("keep", round_=0)]})
+    assert odd.decided(by_title["first"], "q1").verdict == "keep"
+
+
+def test_a_table_without_rounds_is_of_the_first(tmp_path: Path) -> None:
+    assert [row.round for row in read(tmp_path, "item,decision\nq1,keep\n")["q1"]] == [1]
+    assert [row.round for row in read(tmp_path, "item,round,decision\nq1,,keep\nq1,2,drop\n")["q1"]] == [1, 2]

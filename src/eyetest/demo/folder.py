@@ -110,7 +110,7 @@ class DemoFolder:
             (self.recipes / f"{name}.yaml").write_text(text, encoding="utf-8")
 
     def ask(self, watch: Watch | None = None) -> int:
-        """Ask everybody blind, whoever has eyes also with the picture, and with fresh items; gives how many answered."""
+        """Ask everybody blind, and whoever has eyes with the picture and about fresh items; how many answers came."""
         blind = Asking(conditions=(Condition(sight=BLIND),), trials=_TRIALS, sampling={"temperature": _WARM})
         seen = Asking(conditions=(Condition(sight=SIGHTED),))
         answers = 0

@@ -6,7 +6,7 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
-from eyetest.measures.items import parse_bands
+from eyetest.measures.hits import parse_bands
 from eyetest.measures.stats.item_analysis import fit
 from tests.measures.tables import grid, results
 

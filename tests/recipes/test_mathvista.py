@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from eyetest.recipes import load_recipe
-from eyetest.screens.difficulty import BAND
+from eyetest.screens.hits import BAND
 from tests.recipes.benches import by_item, counts, kept, verdicts, write_yaml
 from tests.runs.conftest import Eyetest
 

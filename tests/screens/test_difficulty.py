@@ -8,7 +8,7 @@ from eyetest.errors import InputError
 from eyetest.recipes import load_recipe
 from eyetest.records import Stage
 from eyetest.screens import SCREENS
-from eyetest.screens.difficulty import BAND, band_of
+from eyetest.screens.hits import BAND, band_of
 from tests.screens.said import KINDS, Table, Word, evidence, judged, stage, told, words
 
 LIME = {"easy": [6, 9], "middle": [3, 5], "hard": [0, 2]}

@@ -1,23 +1,21 @@
 """Accuracy: the mean score of a model, over all items or by tag, and over groups that count only as a whole."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
 
 import polars as pl
 
 from eyetest.measures.means import is_verdict, mean_columns
-from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import Measure, Measured, NotMeasurable, Results, Settings
 from eyetest.wording import counted
 
 _FEW_CLUSTERS = 20
 
 
-class Accuracy:
+class Accuracy(Measure):
     """The mean score, tests of an item averaged."""
 
     name = "accuracy"
     summary = "mean score with its interval, by model, protocol and tag"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a series and tag value; ``n`` counts items with a score, ``missing`` the benchmark's others.
@@ -25,7 +23,7 @@ class Accuracy:
         ``answers`` counts tests where items had several, ``unscored`` answers that failed or have no known gold.
         """
         tags = results.by_tags(settings.by)
-        keys, score = [*results.keys(), *tags], pl.col("score")
+        keys, score = results.keys(settings.by), pl.col("score")
         of_item = (
             results.with_items("cluster", *tags)
             .group_by(*keys, "item", "cluster")
@@ -43,12 +41,11 @@ class Accuracy:
         return Measured(table.drop(spared), _notes(table, [k for k in keys if k != "model"]))
 
 
-class GroupAccuracy:
+class GroupAccuracy(Measure):
     """The share of groups in which every item is right: pairs, rotations, rephrasings."""
 
     name = "group-accuracy"
     summary = "share of groups (pairs, rotations) in which every answer is right"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a series and tag value; groups are what an item and its variations make together.
@@ -59,7 +56,7 @@ class GroupAccuracy:
         if not results.items.get_column("group").is_not_null().any():
             raise NotMeasurable("group-accuracy: no item says what group it belongs to")
         tags = results.by_tags(settings.by)
-        keys, score = [*results.keys(), *tags], pl.col("score")
+        keys, score = results.keys(settings.by), pl.col("score")
         about = ["benchmark", "group", *tags]
         members = results.every_item("group", *tags).drop_nulls("group").group_by(about).len("members")
         complete = (score.null_count() == 0) & (pl.col("item").n_unique() == pl.col("members").first())

@@ -1,6 +1,6 @@
 """Agreement: do models choose alike, do reviewers decide alike, beyond what chance would give?"""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.errors import InputError
-from eyetest.measures.results import PROTOCOL, TESTS, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import TESTS, Measure, Measured, NotMeasurable, Own, Results, Settings
 from eyetest.measures.stats.agreement import Resampling, cohen_pairs, fleiss, gwet, krippendorff, observed
 from eyetest.measures.stats.intervals import Estimate
 
@@ -25,19 +25,19 @@ _VALUES = {
 _DECISION = ("item", "round", "reviewer", "decision")
 
 
-class Agreement:
+class Agreement(Measure):
     """How far models choose the same option of the same items."""
 
     name = "agreement"
     summary = "how far models choose alike beyond chance: Fleiss, Krippendorff, Gwet over all, Cohen by pair"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+    own: ClassVar[Own] = {
         "pairs": (True, "also Cohen's kappa of every pair of models"),
     }
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """Coefficients of each protocol and benchmark. An answer without a choice is a rating that is missing."""
         tags = results.by_tags(settings.by)
-        families = [*results.varied(("benchmark", *PROTOCOL)), *tags]
+        families = results.families(settings.by)
         unit = ["item", *results.varied(TESTS)]
         chosen = (
             results.with_items("cluster", *tags)

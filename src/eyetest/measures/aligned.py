@@ -9,10 +9,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.errors import InputError, nearest, short
-from eyetest.measures.results import AXES, PROTOCOL, TAG, NotMeasurable, Results, Settings
+from eyetest.measures.results import AXES, PROTOCOL, TAG, NotMeasurable, Own, Results, Settings, split
 from eyetest.measures.stats.intervals import Floats
 from eyetest.records import Condition, read_order
 from eyetest.wording import listed
+
+FROM_TO: Own = {
+    "from": ("", "where the comparison starts: axis=value,… over benchmark and condition, such as ask=direct"),
+    "to": ("", "where it goes: such as ask=cot, or benchmark=mmmu-pro,sight=screenshot"),
+}
+Protocol = tuple[str, ...]
+"""One value for each axis of `PROTOCOL`."""
+_USUAL = Condition()
+_WHOLE_NUMBERS = ("template", "order", "trial")
 
 
 @dataclass(frozen=True)
@@ -27,9 +36,9 @@ class SideBySide:
 
     def table(self, columns: Sequence[tuple[Any, ...]]) -> Floats:
         """These columns in this order; one that nobody has is nan."""
-        place = {column: i for i, column in enumerate(self.columns)}
+        index = {column: i for i, column in enumerate(self.columns)}
         nothing = np.full(len(self.scores), np.nan)
-        return np.column_stack([self.scores[:, place[c]] if c in place else nothing for c in columns])
+        return np.column_stack([self.scores[:, index[c]] if c in index else nothing for c in columns])
 
 
 def side_by_side(results: Results, around: Sequence[str], across: Sequence[str] = ("model",)) -> list[SideBySide]:
@@ -46,26 +55,29 @@ def side_by_side(results: Results, around: Sequence[str], across: Sequence[str] 
         .sort(*around, *across, "item", "cluster")
         .collect(engine="streaming")
     )
-    if not around:
-        return [_arranged({}, scores, across)] if len(scores) else []
-    groups = scores.group_by(*around, maintain_order=True)
-    return [_arranged(dict(zip(around, key, strict=True)), part, across) for key, part in groups]
+    sides = []
+    for key, part in split(scores, around):
+        rows, columns, table = pivoted(part, ("item", "cluster"), across, "score")
+        clusters = rows.get_column("cluster").to_numpy().astype(np.str_)
+        sides.append(SideBySide(key, columns.rows(), table, clusters, rows.get_column("item").to_list()))
+    return sides
 
 
-def _arranged(key: Mapping[str, Any], scores: pl.DataFrame, across: Sequence[str]) -> SideBySide:
-    rows = scores.select("item", "cluster").unique().sort("item", "cluster").with_row_index("row")
-    columns = scores.select(across).unique().sort(across).with_row_index("column")
-    placed = scores.join(rows, on=("item", "cluster")).join(columns, on=list(across))
-    table = np.full((len(rows), len(columns)), np.nan)
-    row, column, score = (placed.get_column(name).to_numpy() for name in ("row", "column", "score"))
-    table[row, column] = score
-    clusters = rows.get_column("cluster").to_numpy().astype(np.str_)
-    return SideBySide(key, columns.drop("column").rows(), table, clusters, rows.get_column("item").to_list())
+def pivoted(
+    rows: pl.DataFrame, units: Sequence[str], across: Sequence[str], value: str
+) -> tuple[pl.DataFrame, pl.DataFrame, NDArray[Any]]:
+    """What stands in some columns (``units``), what in others (``across``), and the value of each pair of both.
 
-
-_USUAL = Condition()
-Protocol = tuple[str, ...]
-"""One value for each axis of `PROTOCOL`."""
+    Both are sorted; nan where a pair has no value.
+    """
+    names, heads = (rows.select(columns).unique().sort(columns) for columns in (units, across))
+    placed = rows.join(names.with_row_index("__row"), on=units, nulls_equal=True, maintain_order="left").join(
+        heads.with_row_index("__column"), on=across, nulls_equal=True, maintain_order="left"
+    )
+    values = placed.get_column(value)
+    table = np.full((len(names), len(heads)), np.nan, float if values.dtype.is_numeric() else object)
+    table[placed.get_column("__row").to_numpy(), placed.get_column("__column").to_numpy()] = values.to_numpy()
+    return names, heads, table
 
 
 class Series:
@@ -75,8 +87,8 @@ class Series:
         """From scores laid out across ``model`` and the protocol."""
         self.clusters = scores.clusters
         self._columns: dict[str, dict[Protocol, Floats]] = {}
-        for place, (model, *protocol) in enumerate(scores.columns):
-            self._columns.setdefault(str(model), {})[tuple(map(str, protocol))] = scores.scores[:, place]
+        for column, (model, *protocol) in enumerate(scores.columns):
+            self._columns.setdefault(str(model), {})[tuple(map(str, protocol))] = scores.scores[:, column]
 
     @property
     def models(self) -> list[str]:
@@ -108,13 +120,6 @@ def protocol_label(protocol: Protocol | None) -> str | None:
     return " ".join(value for axis, value in axes if axis in ("sight", "ask") or value != getattr(_USUAL, axis))
 
 
-FROM_TO: Mapping[str, tuple[Any, str]] = {
-    "from": ("", "where the comparison starts: axis=value,… over benchmark and condition, such as ask=direct"),
-    "to": ("", "where it goes: such as ask=cot, or benchmark=mmmu-pro,sight=screenshot"),
-}
-_WHOLE_NUMBERS = ("template", "order", "trial")
-
-
 @dataclass(frozen=True)
 class Sides:
     """Mean scores of items in two settings: ``*keys, item, cluster, score``."""
@@ -133,21 +138,21 @@ class Sides:
 
 def sides(results: Results, settings: Settings, name: str) -> Sides:
     """The scores on either side of what a measure's ``from`` and ``to`` say."""
-    wanted = [_parsed(str(settings.own.get(side, "")), side) for side in ("from", "to")]
-    if not all(wanted):
+    wanted = {side: _parsed(str(settings.own.get(side, "")), side) for side in FROM_TO}
+    if not all(wanted.values()):
         raise NotMeasurable(f"{name}: say what to compare, such as from=ask=direct to=ask=cot")
-    named = [axis for axis in ("benchmark", *AXES) if any(axis in side for side in wanted)]
+    named = [axis for axis in ("benchmark", *AXES) if any(axis in values for values in wanted.values())]
     tags = results.by_tags(settings.by)
-    series = results.keys()
-    keys = [key for key in series if key not in named] + tags
+    keys = [key for key in results.keys(settings.by) if key not in named]
     frames = []
-    for side, words in zip(wanted, ("from", "to"), strict=True):
-        rows = results.with_items("cluster", *tags).filter(pl.col(axis) == value for axis, value in side.items())
-        _refuse_mixtures(rows, [axis for axis in named if axis not in side], words)
+    for side, values in wanted.items():
+        rows = results.with_items("cluster", *tags).filter(pl.col(axis) == value for axis, value in values.items())
+        _refuse_mixtures(rows, [axis for axis in named if axis not in values], side)
         of_item = rows.group_by(*keys, "item", "cluster").agg(pl.col("score").mean())
         frames.append(of_item.drop_nulls("score").sort(*keys, "item").collect(engine="streaming"))
         if not len(frames[-1]):
-            raise NotMeasurable(f"{name}: nothing was scored under {_told(side)}")
+            told = ",".join(f"{axis}={value}" for axis, value in values.items())
+            raise NotMeasurable(f"{name}: nothing was scored under {told}")
     if not len(frames[0].join(frames[1], on=keys, how="semi", nulls_equal=True)):
         raise NotMeasurable(
             f"{name}: no model was asked both ways with the same {listed(keys, 9)}; name in from and to what differs"
@@ -156,15 +161,15 @@ def sides(results: Results, settings: Settings, name: str) -> Sides:
 
 
 def _parsed(text: str, side: str) -> dict[str, str | int]:
-    found: dict[str, str | int] = {}
+    values: dict[str, str | int] = {}
     for word in filter(None, (part.strip() for part in text.split(","))):
         axis, equals, value = (part.strip() for part in word.partition("="))
         if not equals or not value:
             raise InputError(f"{side}: {short(word)} is not axis=value")
         if axis not in ("benchmark", *AXES):
             raise InputError(f"{side}: no axis {short(axis)}; {nearest(axis, ('benchmark', *AXES))}")
-        found[axis] = _number(axis, value, side) if axis in _WHOLE_NUMBERS else value
-    return found
+        values[axis] = _number(axis, value, side) if axis in _WHOLE_NUMBERS else value
+    return values
 
 
 def _number(axis: str, value: str, side: str) -> int:
@@ -176,10 +181,6 @@ def _number(axis: str, value: str, side: str) -> int:
     except ValueError:
         pass
     raise InputError(f"{side}: {axis} is a whole number; found {short(value)}")
-
-
-def _told(side: Mapping[str, str | int]) -> str:
-    return ",".join(f"{axis}={value}" for axis, value in side.items())
 
 
 def _refuse_mixtures(rows: pl.LazyFrame, axes: Iterable[str], side: str) -> None:

@@ -1,7 +1,6 @@
 """How options are chosen: the places a model prefers, whether it holds in every order, whether it names the mark."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -10,19 +9,18 @@ from scipy import stats
 
 from eyetest.errors import param
 from eyetest.measures.means import is_verdict, mean_columns, with_adjusted
-from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import Measure, Measured, NotMeasurable, Results, Settings
 from eyetest.records import GIVEN
 from eyetest.wording import counted, listed
 
 _NOTE = "only answers to options in the order as written count: where another order put a choice is not in the table"
 
 
-class Positions:
+class Positions(Measure):
     """How often each place is picked, against how often the gold is there."""
 
     name = "positions"
     summary = "which place each model picks, against where the right choices are"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a series, tag value and place; ``total_variation`` and ``p`` are of all places together.
@@ -32,7 +30,7 @@ class Positions:
         if not results.items.get_column("gold").is_not_null().any():
             raise NotMeasurable(f"positions: no right choice is known; name the benchmark with {param('bench')}")
         tags = results.by_tags(settings.by)
-        keys = [*results.keys(), *tags]
+        keys = results.keys(settings.by)
         rows = results.with_items("cluster", "gold", *tags).filter(
             pl.col("order") == 0,
             pl.col("method") == "generate",
@@ -104,12 +102,11 @@ _IS_CHOICE = pl.col("metric").is_in(["accuracy", GIVEN]) & (pl.col("reading") !=
 _VALUES = ("circular", "plain", "difference")
 
 
-class Circular:
+class Circular(Measure):
     """Right under every order, against right on average."""
 
     name = "circular"
     summary = "share of items right under every order of their options, against plain accuracy"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a series and tag value.
@@ -118,7 +115,7 @@ class Circular:
         wrong answer settles an item even if another call failed; otherwise a failed call leaves it undecided.
         """
         tags = results.by_tags(settings.by)
-        keys = [*results.keys(), *tags]
+        keys = results.keys(settings.by)
         score, order, item = pl.col("score"), pl.col("order"), pl.col("item")
         turned = order.min() != order.max()
         if results.items.get_column("group").is_not_null().any():
@@ -166,17 +163,16 @@ _WRITTEN = ("answered", "truncated")
 _READINGS = ("chosen", "refused", "ambiguous", "unparsed")
 
 
-class FormatHits:
+class FormatHits(Measure):
     """The share of answers that carry the mark of the option that they choose, as whoever read them says."""
 
     name = "format-hits"
     summary = "share of answers to choice items that carry an option mark, by model and protocol"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a series and tag value; tests of an item are averaged first."""
         tags = results.by_tags(settings.by)
-        keys = [*results.keys(), *tags]
+        keys = results.keys(settings.by)
         is_chosen = pl.col("reading") == "chosen"
         rows = (
             results.with_items("cluster", "options", *tags)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,46 +12,34 @@ import polars as pl
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures.aligned import SideBySide, side_by_side
 from eyetest.measures.ranks import Ranks
-from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings, table_of
 from eyetest.measures.settings import narrowed
 from eyetest.measures.stats.paired import Paired, against, bootstrapped, holm, smallest_difference, smallest_shift
 from eyetest.wording import counted
 
-_VALUES = {
-    "a_mean": pl.Float64,
-    "b_mean": pl.Float64,
-    "difference": pl.Float64,
-    "difference_low": pl.Float64,
-    "difference_high": pl.Float64,
-    "p": pl.Float64,
-    "p_adjusted": pl.Float64,
-    "test": pl.String,
-    "only_a": pl.Int64,
-    "only_b": pl.Int64,
-    "detectable": pl.Float64,
-    "detectable_adjusted": pl.Float64,
-    "n": pl.Int64,
-    "clusters": pl.Int64,
-}
-
-
 RIGHT = 0.5
 """The mean score over its tests from which on an item counts as right."""
-
-
-_BETWEEN_MODELS: dict[str, type[pl.DataType]] = {
-    **dict.fromkeys(("a", "b", "only", "item"), pl.String),
-    **dict.fromkeys(("a_score", "b_score"), pl.Float64),
-    **dict.fromkeys(("flips", "n"), pl.Int64),
+_TYPES: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(("p", "p_adjusted", "detectable", "detectable_adjusted"), pl.Float64),
+    **{"test": pl.String, "only_a": pl.Int64, "only_b": pl.Int64},
 }
+_FLIP_TYPES: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(("a", "b", "only", "item"), pl.String),
+    **{"a_score": pl.Float64, "b_score": pl.Float64, "flips": pl.Int64, "n": pl.Int64},
+}
+_TURNED = {
+    **{"a": "b", "b": "a", "a_mean": "b_mean", "b_mean": "a_mean", "only_a": "only_b", "only_b": "only_a"},
+    **{"difference_low": "difference_high", "difference_high": "difference_low"},
+}
+"""Where each value of a pair comes from when it is seen from the other model; differences change their sign too."""
 
 
-class Differences:
+class Differences(Measure):
     """Pairs of models under one protocol, on the items that both answered."""
 
     name = "differences"
     summary = "paired differences of models with intervals, tests, and the smallest difference that could be seen"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+    own: ClassVar[Own] = {
         "models": ("", "compare only these models: A,B"),
         "against": ("", "compare every model with this one"),
         "power": (0.8, "with what chance the smallest detectable difference would be found"),
@@ -63,8 +51,7 @@ class Differences:
 
         ``detectable`` is for a test of one pair, ``detectable_adjusted`` for one of so many, whatever the others say.
         """
-        tags = results.by_tags(settings.by)
-        families = [*results.varied(("benchmark", *PROTOCOL)), *tags]
+        families = results.families(settings.by)
         parts = side_by_side(results, families)
         power = float(settings.own.get("power", 0.8))
         if not 0 < power < 1:
@@ -72,20 +59,20 @@ class Differences:
         wanted = pairs_of(sorted({model for part in parts for (model,) in part.columns}), settings.own)
         rows = []
         for part in parts:
-            found = list(_compared(part, wanted, settings))
-            adjusted = holm([pair.p for _, _, pair in found])
-            levels = (settings.level, 1 - (1 - settings.level) / max(len(found), 1))
-            for (a, b, pair), p in zip(found, adjusted, strict=True):
-                detectable = [_detectable(pair, power, level) for level in levels]
-                rows.append(
-                    (*part.key.values(), a, b, *_values(pair, p, settings), *detectable, pair.n, pair.clusters)
-                )
+            pairs = list(_compared(part, wanted, settings))
+            levels = (settings.level, 1 - (1 - settings.level) / max(len(pairs), 1))
+            for (a, b, test, pair), adjusted in zip(pairs, holm([pair.p for *_, pair in pairs]), strict=True):
+                alone, among_all = (_detectable(pair, power, level) for level in levels)
+                row = {**part.key, "a": a, "b": b, "a_mean": pair.a, "b_mean": pair.b, "difference": pair.difference}
+                row |= {"difference_low": pair.low, "difference_high": pair.high, "p": pair.p, "p_adjusted": adjusted}
+                row |= {"test": None if pair.p is None else test, "only_a": pair.only_a, "only_b": pair.only_b}
+                row |= {"detectable": alone, "detectable_adjusted": among_all, "n": pair.n, "clusters": pair.clusters}
+                rows.append(row)
         if not rows:
             raise NotMeasurable(
                 "differences: no two models answered the same items under one protocol; ask another one"
             )
-        schema = dict.fromkeys((*families, "a", "b"), pl.String) | _VALUES
-        return Measured(pl.DataFrame(rows, schema=schema, orient="row"))
+        return Measured(table_of(rows, **_TYPES, **dict.fromkeys(families, pl.String)))
 
 
 def pairs_of(models: Sequence[str], own: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -107,41 +94,30 @@ def pairs_of(models: Sequence[str], own: Mapping[str, Any]) -> list[tuple[str, s
 
 def _compared(
     part: SideBySide, wanted: Sequence[tuple[str, str]], settings: Settings
-) -> Iterator[tuple[str, str, Paired]]:
-    """Those of the pairs that share items."""
+) -> Iterator[tuple[str, str, str, Paired]]:
+    """Those of the pairs that share items, and by which test."""
     column = {model: i for i, (model,) in enumerate(part.columns)}
     clusters = np.unique(part.clusters, return_inverse=True)[1]
     seconds: dict[str, list[str]] = {}
     for a, b in wanted:
         if a in column and b in column:
             seconds.setdefault(a, []).append(b)
+    drawing = (settings.level, settings.resamples, settings.seed)
     for a, others in seconds.items():
         mine, rivals = part.scores[:, column[a]], part.scores[:, [column[b] for b in others]]
-        for place, pair in enumerate(against(mine, rivals, clusters, settings.level)):
-            drawing = (settings.level, settings.resamples, settings.seed)
-            again = _is_bootstrapped(pair, settings)
-            found = bootstrapped(pair, mine - rivals[:, place], clusters, *drawing) if again else pair
-            if pair.n:
-                yield a, others[place], found
-
-
-def _is_bootstrapped(pair: Paired, settings: Settings) -> bool:
-    return bool(settings.own.get("bootstrap")) and not pair.binary and pair.low is not None
+        for b, rival, pair in zip(others, rivals.T, against(mine, rivals, clusters, settings.level), strict=True):
+            if pair.binary and pair.n:
+                yield a, b, "mcnemar", pair
+            elif settings.own.get("bootstrap") and pair.low is not None:
+                yield a, b, "paired bootstrap", bootstrapped(pair, mine - rival, clusters, *drawing)
+            elif pair.n:
+                yield a, b, "paired t", pair
 
 
 def _detectable(pair: Paired, power: float, level: float) -> float | None:
     if pair.binary and pair.worth is not None and pair.spread is not None:
         return smallest_difference(pair.worth, pair.spread, power, level)
     return None if pair.error is None else smallest_shift(pair.error, pair.clusters, power, level)
-
-
-def _values(pair: Paired, adjusted: float | None, settings: Settings) -> tuple[Any, ...]:
-    by = "mcnemar" if pair.binary else "paired bootstrap" if _is_bootstrapped(pair, settings) else "paired t"
-    estimate = (pair.a, pair.b, pair.difference, pair.low, pair.high)
-    return (*estimate, pair.p, adjusted, None if pair.p is None else by, pair.only_a, pair.only_b)
-
-
-_FIRST_AND_SECOND = {"a": "b", "a_mean": "b_mean", "only_a": "only_b"}
 
 
 @dataclass(frozen=True)
@@ -169,9 +145,9 @@ def contest(results: Results, models: Sequence[str], settings: Settings, all_pai
         settings = replace(settings, own={**settings.own, "models": list(models)})
         pairs_of(scored, settings.own)
         results = narrowed(results, [("model", models)])
-    families = tuple(results.varied(("benchmark", *PROTOCOL)))
-    found, ranked = Differences().measure(results, settings).table, Ranks().measure(results, settings)
-    rows = list(found.iter_rows(named=True))
+    families = tuple(results.families())
+    compared, ranked = Differences().measure(results, settings).table, Ranks().measure(results, settings)
+    rows = list(compared.iter_rows(named=True))
     together = Counter(_family(row, families) for row in rows)
     most = results.scores.select(pl.col("score").max()).collect(engine="streaming").item()
     if not models:
@@ -181,7 +157,7 @@ def contest(results: Results, models: Sequence[str], settings: Settings, all_pai
         about = _family(row, families)
         terms = Terms(settings.level, power, together[about], in_points=most <= 1)
         sentences.append(": ".join([*([", ".join(about)] if about else []), verdict(row, terms)]))
-    pairs = pl.DataFrame(rows, schema=found.schema).with_columns(pl.Series("verdict", sentences, pl.String))
+    pairs = pl.DataFrame(rows, schema=compared.schema).with_columns(pl.Series("verdict", sentences, pl.String))
     return Contest(ranked.table, pairs, families, max(together.values()), ranked.notes)
 
 
@@ -229,9 +205,9 @@ def _in_order(
 
 def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
     """The same pair, seen from the other model."""
-    swapped = {a: row[b] for a, b in _FIRST_AND_SECOND.items()} | {b: row[a] for a, b in _FIRST_AND_SECOND.items()}
-    signs = {"difference": "difference", "difference_low": "difference_high", "difference_high": "difference_low"}
-    return {**row, **swapped, **{to: None if row[of] is None else 0.0 - row[of] for to, of in signs.items()}}
+    turned = {name: row[_TURNED.get(name, name)] for name in row}
+    gaps = {name: turned[name] for name in ("difference", "difference_low", "difference_high")}
+    return turned | {name: None if gap is None else 0.0 - gap for name, gap in gaps.items()}
 
 
 class Terms(NamedTuple):
@@ -245,29 +221,21 @@ class Terms(NamedTuple):
 
 def verdict(pair: Mapping[str, Any], terms: Terms) -> str:
     """A row of `Differences` as a sentence. ``in_points``: scores go from 0 to 1, and are told from 0 to 100."""
-    return f"{_lead(pair, terms)} on {_basis(pair)}: {_judgement(pair, terms)}"
+    items = counted(pair["n"], "item")
+    if pair["clusters"] != pair["n"]:
+        items += f" in {counted(pair['clusters'], 'cluster')}"
+    return f"{_lead(pair, terms)} on {items}: {_judgement(pair, terms)}"
 
 
 def _lead(pair: Mapping[str, Any], terms: Terms) -> str:
     gap = pair["difference"]
     leader, other = (pair["a"], pair["b"]) if gap >= 0 else (pair["b"], pair["a"])
-    bounds = sorted(bound if gap >= 0 else -bound for bound in _bounds(pair))
+    known = [pair[name] for name in ("difference_low", "difference_high") if pair[name] is not None]
+    bounds = sorted(bound if gap >= 0 else -bound for bound in known)
     interval = f" [{', '.join(_number(bound, terms) for bound in bounds)}]" if bounds else ""
     if gap == 0:
         return f"{leader} and {other} are level{interval}"
-    unit = " points" if terms.in_points else ""
-    return f"{leader} leads {other} by {_number(abs(gap), terms)}{unit}{interval}"
-
-
-def _bounds(pair: Mapping[str, Any]) -> list[float]:
-    found = (pair["difference_low"], pair["difference_high"])
-    return [bound for bound in found if bound is not None]
-
-
-def _basis(pair: Mapping[str, Any]) -> str:
-    """What the difference was seen on; clusters are told where items share them."""
-    items = counted(pair["n"], "item")
-    return items if pair["clusters"] == pair["n"] else f"{items} in {counted(pair['clusters'], 'cluster')}"
+    return f"{leader} leads {other} by {_number(abs(gap), terms, unit=True)}{interval}"
 
 
 def _judgement(pair: Mapping[str, Any], terms: Terms) -> str:
@@ -291,33 +259,27 @@ def _sight(pair: Mapping[str, Any], terms: Terms) -> str:
     at = f"at {100 * terms.power:g} % power"
     if smallest is None or (terms.in_points and smallest > 1):
         return f"too few items differ to find any lead {at}"
-    return f"this benchmark can tell {_number(smallest, terms)}{' points' if terms.in_points else ''} apart {at}"
+    return f"this benchmark can tell {_number(smallest, terms, unit=True)} apart {at}"
 
 
-def _number(value: float, terms: Terms) -> str:
+def _number(value: float, terms: Terms, *, unit: bool = False) -> str:
     told = f"{100 * value:.1f}" if terms.in_points else f"{value:.3g}"
-    return told.replace("-", "−") if float(told) else told.removeprefix("-")
+    plain = told.replace("-", "−") if float(told) else told.removeprefix("-")
+    return f"{plain} points" if unit and terms.in_points else plain
 
 
 def flips_between(parts: Sequence[SideBySide], wanted: Sequence[tuple[str, str]], cut: float = RIGHT) -> pl.DataFrame:
     """For each pair of models, the items that only one of them has right: those of the first, then of the second."""
-    rows = [row for part in parts for a, b in wanted for row in _only_one(part, a, b, cut)]
+    rows: list[tuple[Any, ...]] = []
+    for part, (a, b) in product(parts, wanted):
+        scores = part.table([(a,), (b,)])
+        shared = int((~np.isnan(scores)).all(axis=1).sum())
+        for model, mine, other in ((a, 0, 1), (b, 1, 0)):
+            alone = ((scores[:, mine] >= cut) & (scores[:, other] < cut)).nonzero()[0].tolist()
+            about = (*part.key.values(), a, b, model)
+            rows += [(*about, part.items[row], *scores[row].tolist(), len(alone), shared) for row in alone]
     around = dict.fromkeys(parts[0].key if parts else (), pl.String)
-    schema: dict[str, type[pl.DataType]] = {**around, **_BETWEEN_MODELS}
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _only_one(part: SideBySide, a: str, b: str, cut: float) -> Sequence[tuple[Any, ...]]:
-    scores = part.table([(a,), (b,)])
-    shared = int((~np.isnan(scores)).all(axis=1).sum())
-    found = []
-    for model, mine, other in ((a, 0, 1), (b, 1, 0)):
-        alone = ((scores[:, mine] >= cut) & (scores[:, other] < cut)).nonzero()[0].tolist()
-        found += [
-            (*part.key.values(), a, b, model, part.items[row], *scores[row].tolist(), len(alone), shared)
-            for row in alone
-        ]
-    return found
+    return pl.DataFrame(rows, schema={**around, **_FLIP_TYPES}, orient="row")
 
 
 MEASURES = (Differences(),)

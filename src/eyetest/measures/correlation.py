@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from eyetest.measures.means import with_adjusted
-from eyetest.measures.results import PROTOCOL, TAG, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import TAG, Measure, Measured, NotMeasurable, Own, Results, Settings
 from eyetest.measures.stats.correlation import METHODS
 from eyetest.wording import counted, listed
 
@@ -17,12 +17,12 @@ _VALUES = ("correlation", "correlation_low", "correlation_high", "p")
 _NOTE = "intervals are over models: how far other models like these could move a correlation"
 
 
-class Correlation:
+class Correlation(Measure):
     """Pearson's, Spearman's and Kendall's correlations of models' mean scores."""
 
     name = "correlation"
     summary = "correlation over models between tag values, between benchmarks and with an external score"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+    own: ClassVar[Own] = {
         "external": (None, "a score of each model from elsewhere, such as an arena's Elo: model → score")
     }
 
@@ -30,7 +30,7 @@ class Correlation:
         """One row a pair of columns of mean scores and a method; ``p_adjusted`` is over the pairs of a method."""
         external: Mapping[str, float] = settings.own.get("external") or {}
         tags = results.by_tags(settings.by)
-        series = results.varied(("benchmark", *PROTOCOL))
+        series = results.families()
         across: list[str | None] = [*(["benchmark"] if "benchmark" in series else []), *tags]
         if external and "benchmark" not in series:
             across = [None, *across]

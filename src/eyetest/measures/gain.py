@@ -14,12 +14,13 @@ import polars as pl
 
 from eyetest.errors import param
 from eyetest.measures.aligned import Protocol, Series, like, protocol_label, side_by_side
-from eyetest.measures.blind import BLIND_SETTING, blind_sights, strictest, told_choice
-from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
-from eyetest.measures.stats.intervals import Floats, percentiles, resampled_means
+from eyetest.measures.hits import BLIND_SETTING, blind_sights, strictest, told_choice
+from eyetest.measures.results import PROTOCOL, Measure, Measured, NotMeasurable, Own, Results, Settings
+from eyetest.measures.stats.intervals import Estimate, Floats, percentiles, resampled_means
 from eyetest.wording import counted
 
 _SCORES = ("sighted", "blind", "base")
+UNCLIPPED = "unclipped"
 Stratum = tuple[str | None, ...]
 """A benchmark, and the tag values that make a part of it; None where items lack the tag."""
 
@@ -36,12 +37,12 @@ def leakage(blind: float | None, base: float | None, clipped: bool = True) -> fl
     return max(0.0, blind - base) if clipped else blind - base
 
 
-class Gain:
+class Gain(Measure):
     """Gain and leakage of every model that answered with its eyes open and shut."""
 
     name = "gain"
     summary = "multi-modal gain and leakage, paired, per model and benchmark and averaged both ways"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+    own: ClassVar[Own] = {
         "sighted": ("image", "the sight that counts as seeing"),
         "blind": BLIND_SETTING,
     }
@@ -50,23 +51,21 @@ class Gain:
         """One row a model, then the averages over benchmarks, over models, and over both."""
         strata = ["benchmark", *results.by_tags(settings.by)]
         asked = _Asked(results, settings)
-        found: list[_Row] = []
-        for place, part in enumerate(side_by_side(results, strata, ("model", *PROTOCOL))):
-            found += _rows(tuple(part.key[name] for name in strata), Series(part), asked, place)
-        if not found:
+        rows: list[_Row] = []
+        for index, part in enumerate(side_by_side(results, strata, ("model", *PROTOCOL))):
+            rows += _rows(tuple(part.key[name] for name in strata), Series(part), asked, index)
+        if not rows:
             sights = f"{settings.own['sighted']} and {_or(asked.no_sights)}"
             raise NotMeasurable(f"gain: no model answered both {sights} under one protocol")
-        if all(row.leaks is None for row in found) and not asked.notes:
+        if all(row.leak is None for row in rows) and not asked.notes:
             known = f"base: in models.yaml, with {param('models')}"
             asked.notes[f"no leakage: no model names its language model ({known})"] = None
-        table = pl.DataFrame(
-            [row.told(strata, settings.level) for row in (*found, *_averages(found))], infer_schema_length=None
-        )
-        spared = [] if len({row.stratum for row in found}) > 1 else list(strata)
-        if all(row.leak is None or row.leak_n == row.n for row in found):
+        told = [row.told(strata, settings.level) for row in (*rows, *_averages(rows))]
+        spared = [] if len({row.stratum for row in rows}) > 1 else list(strata)
+        if all(row.leak is None or row.leak_n == row.n for row in rows):
             spared.append("leakage_n")
         notes = (*told_choice(asked.ways, asked.taken), *asked.notes)
-        return Measured(table.drop(spared), notes)
+        return Measured(pl.DataFrame(told, infer_schema_length=None).drop(spared), notes)
 
 
 @dataclass(frozen=True)
@@ -92,43 +91,38 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Row:
-    """A model's means, and what each resample made of its gain and its leakage."""
+    """A model's means, and what each resample made of them."""
 
     stratum: Stratum
     model: str
     protocols: tuple[Protocol | None, ...]
     scores: tuple[float | None, ...]
-    gain: float | None
-    leak: float | None
-    """Unclipped."""
-    clipped: float | None
+    values: Mapping[str, tuple[float, Floats]]
+    """Gain, leakage and unclipped leakage, each with its resamples; what is not known is not there."""
     n: int
     """Items with both scores of the gain."""
     leak_n: int
     """Items with both scores of the leakage."""
-    gains: Floats
-    leaks: Floats | None
-    clippeds: Floats | None
     clusters: int
 
+    @property
+    def leak(self) -> float | None:
+        return self.values[UNCLIPPED][0] if UNCLIPPED in self.values else None
+
     def told(self, strata: Sequence[str], level: float) -> dict[str, Any]:
-        """The row of the table."""
+        """The row of the table. Leakage has an interval where the unclipped one varies."""
         row: dict[str, Any] = dict(zip(strata, self.stratum, strict=True)) | {"model": self.model}
-        leaks = _varied(self.leaks)
-        row |= self._interval("gain", self.gain, _varied(self.gains), level)
-        row |= self._interval("leakage", self.clipped, None if leaks is None else self.clippeds, level)
-        row |= self._interval("unclipped", self.leak, leaks, level)
+        for name, judge in (("gain", "gain"), ("leakage", UNCLIPPED), (UNCLIPPED, UNCLIPPED)):
+            value, drawn = self.values.get(name, (None, None))
+            bounds: tuple[float | None, float | None] = (None, None)
+            if drawn is not None and _varied(self.values[judge][1]):
+                bounds = percentiles(drawn, level, self.clusters)
+            row |= Estimate(value, *bounds, self.n).named(name)
         row |= {"n": self.n, "leakage_n": self.leak_n} | dict(zip(_SCORES, self.scores, strict=True))
         return row | {f"{name}_by": protocol_label(how) for name, how in zip(_SCORES, self.protocols, strict=True)}
 
-    def _interval(
-        self, name: str, value: float | None, drawn: Floats | None, level: float
-    ) -> dict[str, float | None]:
-        low, high = (None, None) if value is None or drawn is None else percentiles(drawn, level, self.clusters)
-        return {name: value, f"{name}_low": low, f"{name}_high": high}
 
-
-def _rows(stratum: Stratum, series: Series, asked: _Asked, place: int) -> list[_Row]:
+def _rows(stratum: Stratum, series: Series, asked: _Asked, index: int) -> list[_Row]:
     """The models of one benchmark, or of one part of it, all on the same resamples."""
     trios = list(_trios(series, asked))
     columns = [
@@ -138,30 +132,20 @@ def _rows(stratum: Stratum, series: Series, asked: _Asked, place: int) -> list[_
     if not columns:
         return []
     pairs = np.column_stack([pair for sighted, blind, base in columns for pair in (sighted - blind, blind - base)])
-    drawn = resampled_means(pairs, series.clusters, asked.settings.resamples, (asked.settings.seed, place))
+    drawn = resampled_means(pairs, series.clusters, asked.settings.resamples, (asked.settings.seed, index))
     rows = []
-    for i, (model, _, protocols) in enumerate(trios):
+    for i, ((model, _, protocols), (sighted, blind, base)) in enumerate(zip(trios, columns, strict=True)):
         gains, leaks = pairs[:, 2 * i], pairs[:, 2 * i + 1]
         both, known = ~np.isnan(gains), ~np.isnan(leaks)
-        sighted, blind, base = columns[i]
-        leak = _mean(leaks[known])
-        rows.append(
-            _Row(
-                stratum,
-                model,
-                protocols,
-                (_mean(sighted[both]), _mean(blind[both]), _mean(base[known])),
-                _mean(gains[both]),
-                leak,
-                None if leak is None else max(0.0, leak),
-                int(both.sum()),
-                int(known.sum()),
-                drawn[:, 2 * i],
-                None if leak is None else drawn[:, 2 * i + 1],
-                None if leak is None else np.maximum(drawn[:, 2 * i + 1], 0.0),
-                len(np.unique(series.clusters[both])),
-            )
-        )
+        values: dict[str, tuple[float, Floats]] = {}
+        if both.any():
+            values["gain"] = float(gains[both].mean()), drawn[:, 2 * i]
+        if known.any():
+            leak, again = float(leaks[known].mean()), drawn[:, 2 * i + 1]
+            values |= {"leakage": (max(0.0, leak), np.maximum(again, 0.0)), UNCLIPPED: (leak, again)}
+        scores = (_mean(sighted[both]), _mean(blind[both]), _mean(base[known]))
+        clusters = len(np.unique(series.clusters[both]))
+        rows.append(_Row(stratum, model, protocols, scores, values, int(both.sum()), int(known.sum()), clusters))
     return rows
 
 
@@ -182,9 +166,8 @@ def _trios(series: Series, asked: _Asked) -> Iterator[tuple[str, str, tuple[Prot
                 texts = like(series.protocols(base, no_sights), blind)
                 text = blind if blind in texts else _strictest(series, base, texts) if texts else None
                 if text is None:
-                    asked.notes[
-                        f"no leakage of {model}: its language model {base} was not asked {_or(no_sights)}"
-                    ] = None
+                    note = f"no leakage of {model}: its language model {base} was not asked {_or(no_sights)}"
+                    asked.notes[note] = None
                 elif text[0] != blind[0]:
                     asked.notes[f"leakage of {model}: asked {blind[0]}, its language model {base} {text[0]}"] = None
             yield model, base or "", (sighted, blind, text)
@@ -220,33 +203,21 @@ def _averages(rows: Sequence[_Row]) -> Iterator[_Row]:
 
 
 def _average(rows: Sequence[_Row], stratum: Stratum, model: str) -> _Row:
-    leaks = [row.leaks for row in rows if row.leaks is not None]
-    clippeds = [row.clippeds for row in rows if row.clippeds is not None]
-    return _Row(
-        stratum,
-        model,
-        (None, None, None),
-        tuple(_mean_of(column) for column in zip(*(row.scores for row in rows), strict=True)),
-        _mean_of([row.gain for row in rows]),
-        _mean_of([row.leak for row in rows]),
-        _mean_of([row.clipped for row in rows]),
-        sum(row.n for row in rows),
-        sum(row.leak_n for row in rows),
-        np.mean([row.gains for row in rows], axis=0),
-        np.mean(leaks, axis=0) if leaks else None,
-        np.mean(clippeds, axis=0) if clippeds else None,
-        max(row.clusters for row in rows),
-    )
+    values: dict[str, tuple[float, Floats]] = {}
+    for name in ("gain", "leakage", UNCLIPPED):
+        if known := [row.values[name] for row in rows if name in row.values]:
+            means, drawn = zip(*known, strict=True)
+            values[name] = float(np.mean(means)), np.mean(drawn, axis=0)
+    columns = zip(*(row.scores for row in rows), strict=True)
+    scores = tuple(_mean(np.array([score for score in column if score is not None])) for column in columns)
+    counts = sum(row.n for row in rows), sum(row.leak_n for row in rows), max(row.clusters for row in rows)
+    return _Row(stratum, model, (None, None, None), scores, values, *counts)
 
 
-def _varied(drawn: Floats | None) -> Floats | None:
-    """Resamples, or None where all agree: where no item differs, drawing again cannot show what was never seen."""
-    known = None if drawn is None else drawn[~np.isnan(drawn)]
-    return drawn if known is not None and len(known) and np.ptp(known) > 0 else None
-
-
-def _mean_of(values: Sequence[float | None]) -> float | None:
-    return _mean(np.array([value for value in values if value is not None]))
+def _varied(drawn: Floats) -> bool:
+    """Whether resamples differ: where no item does, drawing again cannot show what was never seen."""
+    known = drawn[~np.isnan(drawn)]
+    return bool(len(known)) and bool(np.ptp(known) > 0)
 
 
 def _mean(values: Floats) -> float | None:

@@ -1,6 +1,5 @@
 """What guessing is worth: random and frequent choice, models beside it, and people who guess what they left out."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from math import floor
 from typing import Any, ClassVar
@@ -11,19 +10,18 @@ from numpy.typing import ArrayLike
 
 from eyetest.errors import InputError, nearest, param
 from eyetest.measures.means import mean_columns
-from eyetest.measures.results import Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings
 from eyetest.measures.stats.intervals import NOTHING, Estimate, mean, percentiles, resampled_means
 from eyetest.measures.stats.luck import guessing
 from eyetest.records import letter
 from eyetest.wording import counted, listed
 
 
-class Baselines:
+class Baselines(Measure):
     """Random choice and frequent choice; a score means what it is above these."""
 
     name = "baselines"
     summary = "what random and most-frequent-letter guessing score, overall and by tag"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a benchmark and tag value."""
@@ -45,17 +43,16 @@ class Baselines:
         return Measured(pl.DataFrame(rows, infer_schema_length=None), notes)
 
 
-class AboveGuessing:
+class AboveGuessing(Measure):
     """Each model on the items with options, beside what guessing scores on the very same items."""
 
     name = "above-guessing"
     summary = "accuracy on items with options, beside what random guessing scores on the same items"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a series and tag value; items without options, which cannot be guessed at, are left out."""
         tags = results.by_tags(settings.by)
-        keys = [*results.keys(), *tags]
+        keys = results.keys(settings.by)
         of_item = (
             results.with_items("cluster", "options", *tags)
             .filter(pl.col("options").is_not_null() & pl.col("score").is_not_null())
@@ -100,12 +97,12 @@ def papers(scores: ArrayLike, clusters: ArrayLike | None = None, settings: Setti
     return Estimate(float((right.sum() + guessed) / total), low, high, total)
 
 
-class Human:
+class Human(Measure):
     """The score of people who did not solve every item."""
 
     name = "human"
     summary = "what people would score if they guessed where they gave no answer"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+    own: ClassVar[Own] = {
         "model": ("human", "the model that stands for people; several with commas"),
         "formula": (
             "expected",

@@ -1,12 +1,12 @@
 """Instability: how much a model's choice depends on how the same question happens to be put."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 
 from eyetest.measures.means import mean_columns
-from eyetest.measures.results import TESTS, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import TESTS, Measure, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.stats.spread import entropies
 from eyetest.records import GIVEN, Asked
 from eyetest.wording import counted
@@ -62,12 +62,11 @@ _IS_CHOICE = (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & p
 _KNOWN = ("cluster", "options")
 
 
-class Instability:
+class Instability(Measure):
     """The entropy of a model's choices over the tests of an item."""
 
     name = "instability"
     summary = "entropy of the choices over repeated tests of an item, plain, corrected and normalised, by source"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a source, series and tag value."""

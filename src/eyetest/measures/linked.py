@@ -1,6 +1,6 @@
 """Linked settings: what changes from one way of asking, or one benchmark, to another, for scores, ranks and items."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import hypot, isnan
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,28 +11,24 @@ from eyetest.errors import InputError, param, short
 from eyetest.measures.aligned import FROM_TO, Sides, side_by_side, sides
 from eyetest.measures.compare import RIGHT, flips_between, pairs_of
 from eyetest.measures.means import with_adjusted
-from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings, split, table_of
 from eyetest.measures.stats.intervals import NOTHING, Estimate, mean
 from eyetest.measures.stats.paired import paired
 
 _NOT_PAIRED = "other items on either side: differences are not paired"
-_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
-    **dict.fromkeys(("from_score", "to_score", "difference", "difference_low", "difference_high", "p"), pl.Float64),
-    **{"from_n": pl.Int64, "to_n": pl.Int64, "paired": pl.Boolean},
-}
 
 
 class MmmuPro(NamedTuple):
-    """MMMU-Pro's differences. ``original`` is the source benchmark's score, not that of its four-option setting."""
+    """MMMU-Pro's differences. ``original`` is the source benchmark's score, not that of its four-option setting.
+
+    Δ1 is ten options − original, Δ2 vision − original; ``overall`` is the mean of ten options and vision, and
+    ``difference``, Δ3, overall − original.
+    """
 
     ten_options: float
-    """Δ1: ten options − original."""
     vision: float
-    """Δ2: vision − original."""
     overall: float
-    """The mean of ten options and vision."""
     difference: float
-    """Δ3: overall − original."""
 
 
 def mmmu_pro(original: float, ten_options: float, vision: float) -> MmmuPro:
@@ -61,12 +57,12 @@ def unpaired(before: Estimate, after: Estimate) -> Estimate:
     return Estimate(b - a, low, high, before.n + after.n)
 
 
-class Linked:
+class Linked(Measure):
     """The difference that a setting makes, by model, and how ranks move."""
 
     name = "linked"
     summary = "differences between two linked settings (from, to): scores, intervals, ranks"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = FROM_TO
+    own: ClassVar[Own] = FROM_TO
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a series and tag value that has both sides; ``risen`` says by how many ranks a model got better.
@@ -75,33 +71,35 @@ class Linked:
         """
         two = sides(results, settings, self.name)
         shared = two.shared
-        rows = _paired(shared, two.keys, settings.level) if len(shared) else _apart(two, settings.level)
-        types: dict[str, pl.DataType | type[pl.DataType]] = {key: two.before.schema[key] for key in two.keys}
-        table = pl.DataFrame(list(rows), schema=types | _TYPES, orient="row").sort(two.keys)
+        rows = list(_paired(shared, two.keys, settings.level) if len(shared) else _apart(two, settings.level))
+        table = table_of(rows, p=pl.Float64).cast({key: two.before.schema[key] for key in two.keys}).sort(two.keys)
         others = [key for key in two.keys if key != "model"]
-        parts = table.partition_by(others, maintain_order=True) if others else [table]
-        ranked = pl.concat([_ranked(part) for part in parts]).sort(two.keys)
+        ranked = pl.concat([_ranked(part) for _, part in split(table, others)]).sort(two.keys)
         return Measured(with_adjusted(ranked, others), () if len(shared) else (_NOT_PAIRED,))
 
 
-def _paired(shared: pl.DataFrame, keys: Sequence[str], level: float) -> Iterator[tuple[Any, ...]]:
-    for key, part in shared.group_by(keys, maintain_order=True):
+def _paired(shared: pl.DataFrame, keys: Sequence[str], level: float) -> Iterator[dict[str, Any]]:
+    for key, part in split(shared, keys):
         before, after, clusters = (part.get_column(name).to_numpy() for name in ("score", "score_after", "cluster"))
-        found = paired(after, before, clusters, level)
-        yield (*key, found.b, found.a, found.difference, found.low, found.high, found.p, found.n, found.n, True)
+        pair = paired(after, before, clusters, level)
+        gap = {"difference": pair.difference, "difference_low": pair.low, "difference_high": pair.high, "p": pair.p}
+        yield (
+            key
+            | {"from_score": pair.b, "to_score": pair.a}
+            | gap
+            | {"from_n": pair.n, "to_n": pair.n, "paired": True}
+        )
 
 
-def _apart(two: Sides, level: float) -> Iterator[tuple[Any, ...]]:
-    before, after = (_means(side, two.keys, level) for side in (two.before, two.after))
-    for key, of_key in before.items():
-        if key in after:
-            found = unpaired(of_key, after[key])
-            yield (*key, of_key.value, after[key].value, *found[:3], None, of_key.n, after[key].n, False)
-
-
-def _means(scores: pl.DataFrame, keys: Sequence[str], level: float) -> dict[tuple[Any, ...], Estimate]:
-    groups = scores.group_by(keys, maintain_order=True)
-    return {key: mean(part.get_column("score"), part.get_column("cluster"), level) for key, part in groups}
+def _apart(two: Sides, level: float) -> Iterator[dict[str, Any]]:
+    after = {tuple(key.values()): part for key, part in split(two.after, two.keys)}
+    for key, part in split(two.before, two.keys):
+        if tuple(key.values()) in after:
+            frames = (part, after[tuple(key.values())])
+            one, other = (mean(frame.get_column("score"), frame.get_column("cluster"), level) for frame in frames)
+            gap = unpaired(one, other).named("difference") | {"p": None}
+            counts = {"from_n": one.n, "to_n": other.n, "paired": False}
+            yield key | {"from_score": one.value, "to_score": other.value} | gap | counts
 
 
 def _ranked(table: pl.DataFrame) -> pl.DataFrame:
@@ -110,12 +108,12 @@ def _ranked(table: pl.DataFrame) -> pl.DataFrame:
     return columns.with_columns((pl.col("from_rank") - pl.col("to_rank")).alias("risen"))
 
 
-class Flips:
+class Flips(Measure):
     """Items right under ``from`` and wrong under ``to`` (lost), the reverse (won), or right for one model only."""
 
     name = "flips"
     summary = "items right in one setting and wrong in another (from, to), or for one of two models (models), to read"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+    own: ClassVar[Own] = {
         **FROM_TO,
         "models": ("", "list instead the items that only one of these has right: A,B"),
         "right": (RIGHT, "the mean score over its tests from which on an item counts as right"),
@@ -123,15 +121,19 @@ class Flips:
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a series and flipped item; ``flips`` counts its like, ``n`` the items that have both scores."""
-        cut = _cut(settings.own.get("right", self.own["right"][0]))
+        right = settings.own.get("right", RIGHT)
+        try:
+            cut = float(right)
+        except (TypeError, ValueError):
+            raise InputError(f"right: {short(right)} is not a number") from None
         if settings.own.get("models"):
             return _between_models(results, settings, cut)
         two = sides(results, settings, self.name)
         shared = two.shared
         if not len(shared):
             raise NotMeasurable("flips: the two settings have no item in common")
-        right, then = pl.col("score") >= cut, pl.col("score_after") >= cut
-        flip = pl.when(right & ~then).then(pl.lit("lost")).when(~right & then).then(pl.lit("won"))
+        first, then = pl.col("score") >= cut, pl.col("score_after") >= cut
+        flip = pl.when(first & ~then).then(pl.lit("lost")).when(~first & then).then(pl.lit("won"))
         counted = shared.with_columns(flip.alias("flip"), pl.len().over(two.keys).cast(pl.Int64).alias("n"))
         flipped = counted.filter(pl.col("flip").is_not_null())
         table = flipped.select(
@@ -152,17 +154,9 @@ def _between_models(results: Results, settings: Settings, cut: float) -> Measure
     """Every pair of the models: one row an item that ``only`` one of them has right, under the same protocol."""
     if settings.own.get("from") or settings.own.get("to"):
         raise InputError(f"flips: either from and to, or models; keep to one setting with {param('where')}")
-    families = [*results.varied(("benchmark", *PROTOCOL)), *results.by_tags(settings.by)]
-    parts = side_by_side(results, families)
+    parts = side_by_side(results, results.families(settings.by))
     wanted = pairs_of(sorted({model for part in parts for (model,) in part.columns}), settings.own)
     return Measured(flips_between(parts, wanted, cut))
-
-
-def _cut(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"right: {short(value)} is not a number") from None
 
 
 MEASURES = (Linked(), Flips())

@@ -10,7 +10,17 @@ import numpy as np
 import polars as pl
 
 from eyetest.errors import param
-from eyetest.measures.results import CAPTION_METRICS, TAG, Measured, NotMeasurable, Results, Settings, refuse_tags
+from eyetest.measures.results import (
+    CAPTION_METRICS,
+    TAG,
+    Measure,
+    Measured,
+    NotMeasurable,
+    Own,
+    Results,
+    Settings,
+    refuse_tags,
+)
 from eyetest.measures.stats.intervals import Floats, percentiles, resampled_means
 from eyetest.wording import counted
 
@@ -25,12 +35,12 @@ def weighted_mean(scores: Sequence[float | None], weights: Sequence[float] | Non
     return float(np.average([float(scores[i] or 0) for i in known], weights=weights and [weights[i] for i in known]))
 
 
-class Overall:
+class Overall(Measure):
     """The overall scores of each model, and its sub-scores by domain."""
 
     name = "overall"
     summary = "overall score: weighted and plain, with and without captioning, and by domain"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+    own: ClassVar[Own] = {
         "task": ("", "the tag that names tasks (default: benchmarks, or the tag task)"),
         "domain": ("", "a tag that joins tasks into domains"),
     }

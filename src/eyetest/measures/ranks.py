@@ -10,24 +10,23 @@ import polars as pl
 
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures.aligned import SideBySide, side_by_side
-from eyetest.measures.results import PROTOCOL, Measured, NotMeasurable, Results, Settings, refuse_tags
+from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings, refuse_tags
 from eyetest.measures.stats.intervals import Estimate
 from eyetest.measures.stats.ranking import MeanRank, Placed, mean_rank_standings, shift_standings, standings
 from eyetest.measures.stats.spread import separable_pairs, spread
 from eyetest.records import ModelEntry
 
 
-class Ranks:
+class Ranks(Measure):
     """Ranks by mean score, and with tags the rank of mean ranks over their values (ReForm-Eval)."""
 
     name = "ranks"
     summary = "rank of each model, its interval and ties; with tags also the rank of mean ranks over their values"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a model, benchmark and protocol, best first. Models with the same ``tie`` cannot be told apart."""
         tags = results.by_tags(settings.by)
-        around = results.varied(("benchmark", *PROTOCOL))
+        around = results.families()
         over_tags = _mean_ranks(results, around, tags, settings) if tags else {}
         there = Counter(results.every_item().get_column("benchmark"))
         rows: list[dict[str, Any]] = []
@@ -49,19 +48,19 @@ class Ranks:
         return Measured(_table(rows), _uneven(rows, around))
 
 
-class RankShifts:
+class RankShifts(Measure):
     """How many places models climb or fall from one benchmark, or one protocol, to another."""
 
     name = "rank-shifts"
     summary = "how many places each model climbs or falls between benchmarks or protocols"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+    own: ClassVar[Own] = {
         "from": ("", "the benchmark or setting that shifts start from (default: the first in the scores)")
     }
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a model and pair of values of one axis, all other axes equal; among the models that have both."""
         refuse_tags(self.name, settings)
-        axes = results.varied(("benchmark", *PROTOCOL))
+        axes = results.families()
         if not axes:
             raise NotMeasurable(
                 "rank-shifts: one benchmark under one protocol; add scores on another to compare with"
@@ -152,12 +151,12 @@ _UNEVEN = "models rest on different items: gini and sd mix who is better with wh
 _NOTE = "gini rises when scores fall: separable pairs say whether models are told apart"
 
 
-class Spread:
+class Spread(Measure):
     """Gini and standard deviation of mean scores, and the share of pairs that are told apart, all tested together."""
 
     name = "spread"
     summary = "how far models lie apart: Gini, standard deviation, separable pairs; by series and size"
-    own: ClassVar[Mapping[str, tuple[Any, str]]] = {
+    own: ClassVar[Own] = {
         "sizes": (
             "",
             "where size classes begin, in billions, such as 3,10,30 (default: a class for each whole billion)",
@@ -167,7 +166,7 @@ class Spread:
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a benchmark, protocol, tag value and group of at least two models."""
         cuts = _cuts(settings.own.get("sizes") or ())
-        around = results.varied(("benchmark", *PROTOCOL)) + results.by_tags(settings.by)
+        around = results.families(settings.by)
         rows, uneven = [], False
         for found in side_by_side(results, around):
             uneven |= bool(np.isnan(found.scores).any())

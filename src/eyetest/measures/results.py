@@ -1,6 +1,6 @@
 """What measures are given and what they give back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -18,17 +18,13 @@ CAPTION_METRICS = ("bleu", "cider", "meteor", "rouge")
 TAG = "tag."
 """Columns of the item table that hold tags begin so."""
 ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
-    "benchmark": pl.String,
-    "item": pl.String,
-    "cluster": pl.String,
-    "group": pl.String,
-    "options": pl.Int64,
-    "gold": pl.String,
-    "position": pl.Int64,
-    "kinds": pl.List(pl.Int64),
+    **dict.fromkeys(("benchmark", "item", "cluster", "group"), pl.String),
+    **{"options": pl.Int64, "gold": pl.String, "position": pl.Int64, "kinds": pl.List(pl.Int64)},
 }
 """The columns of the item table, beside its tags."""
 AXES = (*Condition.__struct_fields__, "trial")
+Own = Mapping[str, tuple[Any, str]]
+"""A measure's own settings: their defaults and what they mean."""
 
 
 class NotMeasurable(EyetestError):  # noqa: N818 (says why a measure does not apply; nothing went wrong)
@@ -40,11 +36,11 @@ class Results:
     """Scores on one or more benchmarks, and what is known of their items and models.
 
     ``scores``: ``benchmark``, then the columns of `eyetest.records.Score`. Lazy, because there may be many millions.
-    ``items``: one row an item, with ``benchmark, item, cluster, group, options, gold, position, kinds`` and a column
-    ``tag.NAME`` for each tag. ``cluster`` names what makes items depend on each other (a picture, a passage);
-    ``options`` is their number, ``gold`` the right choice's letter in the order as written, ``position`` its place
-    from 0; all three are null for text items. ``kinds`` numbers answers that recur from item to item, such as yes
-    and no, option by option; null where they do not. Empty where only verdicts are known.
+    ``items``: a row an item, with the columns of `ITEM_TYPES` and a column ``tag.NAME`` for each tag. ``cluster``
+    names what makes items depend on each other (a picture, a passage). ``options`` is their number, ``gold`` the
+    letter of the right choice in the order as written, ``position`` its place from 0; all are null for text items.
+    ``kinds`` numbers answers that recur from item to item, such as yes and no, option by option; null where they do
+    not. Empty where only verdicts are known.
     """
 
     scores: pl.LazyFrame
@@ -62,9 +58,7 @@ class Results:
         """The scores, and beside each these columns of the item table. Every item has a cluster, if only itself."""
         wanted = self.items.lazy().select("benchmark", "item", *columns)
         joined = self.scores.join(wanted, on=("benchmark", "item"), how="left")
-        if "cluster" in columns:
-            joined = joined.with_columns(pl.coalesce("cluster", "item"))
-        return joined
+        return joined.with_columns(pl.coalesce("cluster", "item")) if "cluster" in columns else joined
 
     def every_item(self, *columns: str) -> pl.DataFrame:
         """What could have been answered: the items of every benchmark that has scores, with these columns of them.
@@ -94,9 +88,13 @@ class Results:
         different = self.scores.select(axes).unique().collect(engine="streaming")
         return [axis for axis in axes if different.get_column(axis).n_unique() > 1]
 
-    def keys(self) -> list[str]:
-        """What tells series of scores apart: model, and benchmark and protocol where they vary."""
-        return [*self.varied(["benchmark"]), "model", *self.varied(PROTOCOL)]
+    def keys(self, by: Sequence[str] = ()) -> list[str]:
+        """What tells series of scores apart: model, benchmark and protocol where they vary, and some tags."""
+        return [*self.varied(["benchmark"]), "model", *self.varied(PROTOCOL), *self.by_tags(by)]
+
+    def families(self, by: Sequence[str] = ()) -> list[str]:
+        """What models are compared within: benchmark and protocol where they vary, and some tags."""
+        return [*self.varied(("benchmark", *PROTOCOL)), *self.by_tags(by)]
 
     def per_item(self, keys: Sequence[str]) -> pl.DataFrame:
         """The mean score of each item over its tests: ``*keys, item, cluster, score, tests``. No failed calls."""
@@ -128,6 +126,18 @@ class Measured:
     notes: tuple[str, ...] = ()
 
 
+class Measure(Protocol):
+    """One measure."""
+
+    name: str
+    summary: str
+    own: ClassVar[Own] = {}
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """Compute it, or raise `NotMeasurable`."""
+        ...
+
+
 def refuse_tags(name: str, settings: Settings) -> None:
     """What has no rows by tag says so, rather than leave the user's words unheard."""
     if settings.by:
@@ -135,13 +145,17 @@ def refuse_tags(name: str, settings: Settings) -> None:
         raise NotMeasurable(f"{name}: it has no rows by tag; {mend}")
 
 
-class Measure(Protocol):
-    """One measure. ``own`` names its own settings with their defaults and what they mean."""
+def split(rows: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
+    """The rows of each value of some columns, in order; all of them where there are no such columns, none of none."""
+    if keys:
+        for key, part in rows.group_by(*keys, maintain_order=True):
+            yield dict(zip(keys, key, strict=True)), part
+    elif len(rows):
+        yield {}, rows
 
-    name: str
-    summary: str
-    own: ClassVar[Mapping[str, tuple[Any, str]]]
 
-    def measure(self, results: Results, settings: Settings) -> Measured:
-        """Compute it, or raise `NotMeasurable`."""
-        ...
+def table_of(rows: Sequence[Mapping[str, Any]], **types: type[pl.DataType]) -> pl.DataFrame:
+    """Rows as a table, in which a value that may have bounds is a number, also where it is undefined throughout."""
+    bounded = [name for name in rows[0] if f"{name}_low" in rows[0]]
+    floats = {name + end: pl.Float64 for name in bounded for end in ("", "_low", "_high")}
+    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides={**floats, **types})

@@ -9,7 +9,7 @@ import polars as pl
 
 from eyetest.errors import InputError, heading, nearest, param
 from eyetest.measures import Results
-from eyetest.measures.blind import strictest_sights
+from eyetest.measures.hits import strictest_sights
 from eyetest.measures.results import PROTOCOL
 from eyetest.measures.stats.intervals import mean
 from eyetest.records import BLIND_SIGHTS, GIVEN, Condition, Cut, Item, ModelEntry, Panel, Recipe

@@ -26,7 +26,7 @@ from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, writ
 from eyetest.reports.refinements import NOT_REVIEWED, Members, RefinedFrom, RefinementRecord, Residual
 from eyetest.review import DECISIONS, QUEUE, Rounds, edited, read_decisions, write_queue
 from eyetest.screens import SCREENS, Case, Evidence
-from eyetest.screens.difficulty import BAND
+from eyetest.screens.hits import BAND
 from eyetest.store.replacing import replacing_file
 from eyetest.tabular.record_files import write_records
 from eyetest.tabular.sheets import SheetWriter

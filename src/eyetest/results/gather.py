@@ -13,7 +13,7 @@ from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.measures import Results
 from eyetest.measures.results import ITEM_TYPES, TAG
-from eyetest.measures.stats.consensus import recurring
+from eyetest.measures.stats.consensus import recurring, short_texts
 from eyetest.measures.stats.disjoint_sets import DisjointSets
 from eyetest.records import GIVEN, Asked, Item, ModelEntry, Score, columns, letter, tag_word
 from eyetest.results.provenance import Provenance
@@ -25,10 +25,6 @@ from eyetest.wording import counted, listed, typed
 
 CLUSTERS = ("auto", "image", "group", "passage", "none")
 """What makes items depend on each other; the name of a tag will do as well. ``auto`` is pictures and groups."""
-
-
-_FEW_OPTIONS, _SHORT = 5, 100
-"""Sets of answers that recur, such as yes and no, have at most so many options and characters."""
 _NEED_NO_ITEMS = ("auto", "none")
 
 
@@ -69,7 +65,7 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
     joined = DisjointSets[str]()
     kind = _cluster_kind(cluster)
     rows: list[dict[str, Any]] = []
-    answers: list[list[str]] = []
+    answers: list[tuple[str, ...]] = []
     for item in items:
         gold = item.gold[0] if item.gold else None
         words = {tag: tag_word(value) for tag, value in item.tags.items()}
@@ -77,8 +73,7 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
         own = {"benchmark": name, "item": item.id, "group": item.group or None}
         for shared in kind(item):
             joined.join(item.id, "\0" + shared)
-        texts = [choice.text for choice in item.choices]
-        answers.append(texts if len(texts) <= _FEW_OPTIONS and len("".join(texts)) <= _SHORT else [])
+        answers.append(short_texts([choice.text for choice in item.choices]))
         rows.append(
             own
             | {"options": len(item.choices) or None, "position": gold, "gold": None if gold is None else letter(gold)}

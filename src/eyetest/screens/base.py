@@ -1,7 +1,7 @@
 """What a screen is given, and what it is."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -10,11 +10,12 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
+from eyetest.measures.hits import HIT
 from eyetest.records import AskModel, Cut, Item, Stage, StoppingRule, Verdict, VerdictKind
 from eyetest.records.recipe import KINDS
 
 ANY = "any"
-_WHOLE = Cut(op=">=", value=1)
+"""What a recipe calls the metrics that it does not name."""
 _COLUMNS = ("item", "model", "order", "trial", "request", "outcome", "reading", "choice", "metric", "score")
 
 
@@ -32,7 +33,7 @@ class PanelAnswer(NamedTuple):
         """Whether it counts as right; None where there is nothing to judge, because the call failed."""
         if self.score is None:
             return None
-        return right.get(self.metric, right.get(ANY, _WHOLE)).holds(self.score)
+        return right.get(self.metric, right.get(ANY, HIT)).holds(self.score)
 
     @property
     def kind(self) -> str:
@@ -80,7 +81,7 @@ class Evidence:
         return iter(self._rows)
 
 
-def kinds(answers: Iterator[PanelAnswer]) -> dict[str, int]:
+def kinds(answers: Iterable[PanelAnswer]) -> dict[str, int]:
     """How often answers were no plain answers, by kind: what has to be known beside a count of hits."""
     counts = Counter(said.kind for said in answers)
     return {kind: counts[kind] for kind in sorted(counts) if kind not in ("chosen", "text", "answered")}

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from eyetest.measures.stats.intervals import Ints
 from eyetest.measures.stats.luck import exceeding, favourites, luck
+from eyetest.measures.stats.paired import benjamini_hochberg
 from eyetest.records import MAX_CHOICES, Item, Stage, StoppingRule, Verdict, VerdictKind, letter
 from eyetest.screens.base import Case, PanelAnswer, kinds, summary
+from eyetest.screens.hits import Count
 from eyetest.wording import counted
 
 _USUAL_RATE = 0.05
@@ -37,20 +39,19 @@ class ChanceAware:
         """Count each item, then decide about all of them together."""
         rate = case.stage.rate or _USUAL_RATE
         heard = [_OnItem.of(case, item) for item in case.items]
-        tested = [one for one in heard if one.item.choices and not one.missing]
+        tested = [one for one in heard if one.item.choices and not one.hits.missing]
         chances = dict(zip((one.item.id for one in tested), _luck(tested), strict=True))
         shown = [one for one in tested if one.choices is not None]
         hidden = [one for one in tested if one.choices is None]
         dropped, doubtful = _beyond_beliefs(shown, [chances[one.item.id] for one in shown], rate)
         dropped |= _beyond_luck(hidden, [chances[one.item.id] for one in hidden], rate)
         for one in heard:
-            name = one.item.id
-            told = f"{one.hits} of {one.n} blind answers right"
-            counts = {"n": one.n, "hits": one.hits, "responses": one.responses, "evidence": one.evidence}
+            name, counts = one.item.id, one.hits.told
+            told = f"{one.hits.hits} of {one.hits.n} blind answers right"
             if not one.item.choices:
                 yield case.verdict(name, "keep", "nothing to choose from: guessing has no known chance", **counts)
-            elif one.missing:
-                yield case.verdict(name, "review", f"{counted(one.missing, 'answer')} missing", **counts)
+            elif one.hits.missing:
+                yield case.verdict(name, "review", f"{counted(one.hits.missing, 'answer')} missing", **counts)
             elif name in doubtful:
                 told += f", p = {chances[name]:.2g}: more than luck, but {_TOO_FEW}"
                 yield case.verdict(name, "review", told, p=chances[name], **counts)
@@ -63,39 +64,31 @@ class _OnItem(NamedTuple):
     """What the panel said about one item."""
 
     item: Item
-    hits: int
-    n: int
-    missing: int
-    choices: NDArray[np.int64] | None
+    hits: Count
+    choices: Ints | None
     """How often each seat chose each option; None where wrong answers do not say which option they took."""
-    responses: tuple[str, ...]
-    evidence: dict[str, object]
 
     @classmethod
     def of(cls, case: Case, item: Item) -> "_OnItem":
         answers = case.evidence.of(item.id)
-        different = [_different(row) for row in answers]
+        different = [list({said.request: said for said in row if said is not None}.values()) for row in answers]
         right = [[said.is_right(case.stage.right) for said in row] for row in different]
         hits = [sum(hit is True for hit in row) for row in right]
         judged = [sum(hit is not None for hit in row) for row in right]
-        said_all = [said for row in different for said in row]
+        every = [said for row in different for said in row]
         silent = sum(said is None or said.score is None for row in answers for said in row)
         enough = case.stage.min_answers is not None and sum(judged) >= case.stage.min_answers
         choices = _choices(item, different, right) if item.choices else None
-        told = summary(case.evidence.seats, hits, judged, not_plain=kinds(iter(said_all)))
+        told = summary(case.evidence.seats, hits, judged, not_plain=kinds(every))
         if choices is not None:
             told["chosen"] = {letter(place): int(n) for place, n in enumerate(choices.sum(axis=0)) if n}
-        responses = tuple(said.request for said in said_all)
-        return cls(item, sum(hits), sum(judged), 0 if enough else silent, choices, responses, told)
-
-
-def _different(row: Sequence[PanelAnswer | None]) -> list[PanelAnswer]:
-    return list({said.request: said for said in row if said is not None}.values())
+        requests = tuple(said.request for said in every)
+        return cls(item, Count(None, sum(hits), sum(judged), 0 if enough else silent, requests, told), choices)
 
 
 def _choices(
     item: Item, answers: Sequence[Sequence[PanelAnswer]], right: Sequence[Sequence[bool | None]]
-) -> NDArray[np.int64] | None:
+) -> Ints | None:
     """Seats × options.
 
     Scores that others gave may come without the option: a right one is the gold, a wrong one is known only if there
@@ -121,14 +114,14 @@ def _choices(
 def _luck(tested: Sequence[_OnItem]) -> list[float]:
     if not tested:
         return []
-    columns = [(one.hits, one.n, len(one.item.gold), len(one.item.choices)) for one in tested]
+    columns = [(one.hits.hits, one.hits.n, len(one.item.gold), len(one.item.choices)) for one in tested]
     hits, trials, golds, options = np.array(columns, np.int64).T
     return [float(chance) for chance in luck(hits, trials, golds, options)]
 
 
 def _beyond_luck(tested: Sequence[_OnItem], chances: Sequence[float], rate: float) -> set[str]:
-    limit = discovery_limit(chances, rate)
-    return {one.item.id for one, chance in zip(tested, chances, strict=True) if chance <= limit}
+    adjusted = benjamini_hochberg(chances)
+    return {one.item.id for one, p in zip(tested, adjusted, strict=True) if p is not None and p <= rate}
 
 
 def _beyond_beliefs(tested: Sequence[_OnItem], chances: Sequence[float], rate: float) -> tuple[set[str], set[str]]:
@@ -152,13 +145,6 @@ def _beyond_beliefs(tested: Sequence[_OnItem], chances: Sequence[float], rate: f
     names = [one.item.id for one in tested]
     dropped = {name for name, one in zip(names, sure, strict=True) if one}
     return dropped, {name for name, one in zip(names, likely, strict=True) if one and name in lucky} - dropped
-
-
-def discovery_limit(p_values: Sequence[float], rate: float) -> float:
-    """The largest p-value that is a discovery at this rate (Benjamini and Hochberg); −1 if none is."""
-    ordered = np.sort(np.asarray(p_values, float))
-    below = ordered <= rate * np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
-    return float(ordered[np.flatnonzero(below)[-1]]) if below.any() else -1.0
 
 
 SCREENS = (ChanceAware(),)

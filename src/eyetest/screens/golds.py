@@ -1,22 +1,29 @@
-"""Golds in doubt: models that know agree on another option, or nobody answers. For people to look at."""
+"""Golds in doubt: models that know agree on another option, or nobody answers. For people to look at.
+
+Of an item that nobody answers a judge is first shown the picture, the question and the golden answer (LIME), and says
+YES if that answer is right. Of a captioning item it describes the picture, and says YES only if every caption fits.
+"""
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from eyetest.errors import InputError
 from eyetest.measures.results import CAPTION_METRICS
-from eyetest.measures.stats.consensus import recurring, suspicion
+from eyetest.measures.stats.consensus import recurring, suspicion, voice
 from eyetest.prompts.placeholders import label_within
 from eyetest.records import Cut, Item, Message, Picture, Prompt, Response, Stage, StoppingRule, Verdict, Words, letter
 from eyetest.screens.base import Case, PanelAnswer
-from eyetest.screens.counting import count, stopping_rule
+from eyetest.screens.hits import count, stopping_rule
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+_LAST_LINE = re.compile(r"(?:^|\n)\W*(?:answer\W+)?(yes|no)\W*$", re.IGNORECASE)
+_WORD = re.compile(r"\b(YES|NO)\b")
 
 
 class WrongGold:
@@ -38,20 +45,19 @@ class WrongGold:
         choices = np.array([_choices(case, item) for item in doubtful] or np.empty((0, 1)), np.int64)
         options = np.array([len(item.choices) for item in doubtful], np.int64)
         golds = np.array([item.gold[0] for item in doubtful], np.int64)
-        kinds = recurring([[choice.text for choice in item.choices] for item in doubtful])
-        found = suspicion(choices, options, golds, kinds)
-        ratios = {item.id: place for place, item in enumerate(doubtful)}
+        kinds = recurring([choice.text for choice in item.choices] for item in doubtful)
+        doubts = zip(*suspicion(choices, options, golds, kinds), (choices >= 0).sum(axis=1), strict=True)
+        by_item = dict(zip((item.id for item in doubtful), doubts, strict=True))
         for item in case.items:
-            place = ratios.get(item.id)
-            if place is None:
+            if item.id not in by_item:
                 yield case.verdict(item.id, "keep", "not a choice with a gold")
                 continue
-            ratio, read = float(found.ratios[place]), int((choices[place] >= 0).sum())
+            ratio, rival, read = by_item[item.id]
             heard = tuple(said.request for row in case.evidence.of(item.id) for said in row if said is not None)
-            told = f"{letter(int(found.rivals[place]))} instead of {letter(item.gold[0])}: log ratio {ratio:.2f}"
-            keep = case.stage.keep["ratio"].holds(ratio) or not math.isfinite(ratio)
+            told = f"{letter(int(rival))} instead of {letter(item.gold[0])}: log ratio {ratio:.2f}"
+            keep = case.stage.keep["ratio"].holds(float(ratio)) or not math.isfinite(ratio)
             verdict = "keep" if keep else case.stage.then or "review"
-            yield case.verdict(item.id, verdict, told, n=read, responses=heard)
+            yield case.verdict(item.id, verdict, told, n=int(read), responses=heard)
 
 
 def _choices(case: Case, item: Item) -> list[int]:
@@ -59,18 +65,11 @@ def _choices(case: Case, item: Item) -> list[int]:
 
     A seat has one voice: asked ten times, a model that errs errs ten times.
     """
-    return [_favourite(item, row) for row in case.evidence.of(item.id)]
-
-
-def _favourite(item: Item, answers: Sequence[PanelAnswer | None]) -> int:
-    places = [_ALPHABET.index(said.choice) for said in answers if said is not None and said.choice]
-    votes = Counter(item.gold[0] if place in item.gold else place for place in places)
-    leading = [place for place, count in votes.items() if count == max(votes.values())]
-    return leading[0] if len(leading) == 1 else -1
-
-
-_LAST_LINE = re.compile(r"(?:^|\n)\W*(?:answer\W+)?(yes|no)\W*$", re.IGNORECASE)
-_WORD = re.compile(r"\b(YES|NO)\b")
+    rows = [
+        [_ALPHABET.index(said.choice) for said in row if said and said.choice] for row in case.evidence.of(item.id)
+    ]
+    voices = [voice(item.gold[0] if place in item.gold else place for place in row) for row in rows]
+    return [-1 if place is None else place for place in voices]
 
 
 class ZeroPass:
@@ -92,14 +91,13 @@ class ZeroPass:
         missed = [item for item in case.items if counts[item.id].holds is False]
         said = dict(zip((item.id for item in missed), self._asked(case, missed), strict=True))
         for item in case.items:
-            found = counts[item.id]
-            told = {"n": found.n, "hits": found.hits, "responses": found.responses, "evidence": found.evidence}
-            if found.holds:
-                yield case.verdict(item.id, "keep", "some model answers it", **told)
-            elif found.holds is None:
-                yield case.verdict(item.id, "review", found.incomplete, **told)
+            on_item = counts[item.id]
+            if on_item.holds:
+                yield case.verdict(item.id, "keep", "some model answers it", **on_item.told)
+            elif on_item.holds is None:
+                yield case.verdict(item.id, "review", on_item.incomplete, **on_item.told)
             else:
-                yield self._judged(case, item.id, said[item.id], told)
+                yield self._judged(case, item.id, said[item.id], on_item.told)
 
     def _asked(self, case: Case, items: Sequence[Item]) -> Sequence[Response | None]:
         if case.ask is None or not case.judges or not items:
@@ -108,15 +106,13 @@ class ZeroPass:
         prompts = [(item, judge_prompt(item, captions=captions[item.id])) for item in items]
         return case.ask(case.judges[0], prompts)
 
-    def _judged(self, case: Case, item: str, said: Response | None, told: dict[str, object]) -> Verdict:
-        fits = None
+    def _judged(self, case: Case, item: str, said: Response | None, told: dict[str, Any]) -> Verdict:
+        fits = None if said is None else says_yes(said.text or "")
         if said is not None:
-            fits = says_yes(said.text or "")
-            told = told | {"responses": (*told["responses"], said.request)}  # type: ignore[misc]
+            told = told | {"responses": (*told["responses"], said.request)}
         if fits is False:
-            return case.verdict(
-                item, case.stage.then or "drop", "nobody answers it, and the judge rejects its gold", **told
-            )
+            reason = "nobody answers it, and the judge rejects its gold"
+            return case.verdict(item, case.stage.then or "drop", reason, **told)
         if fits:
             return case.verdict(item, "review", "nobody answers it; the judge confirms its gold", **told)
         return case.verdict(item, "review", "nobody answers it, and no judge has said YES or NO", **told)

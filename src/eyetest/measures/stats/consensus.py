@@ -8,7 +8,7 @@ hardly speaks against a "no"; its "no" speaks loudly against a "yes".
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,8 @@ _ENOUGH_ITEMS = 20_000
 
 _RECURS = 30
 """A set of options that so many items share tells how readily models give each of them."""
+_FEW_OPTIONS, _SHORT = 5, 100
+"""Such sets have at most so many options, and characters in all."""
 
 
 class SkillFit(NamedTuple):
@@ -59,7 +61,10 @@ def suspicion(choices: ArrayLike, options: ArrayLike, golds: ArrayLike, kinds: A
     """
     chosen, number, gold = (np.asarray(values, np.int64) for values in (choices, options, golds))
     chosen = np.where(chosen < number[:, None], chosen, -1)
-    kind = np.zeros((len(gold), number.max(initial=1)), np.int64) if kinds is None else np.asarray(kinds, np.int64)
+    kind = np.zeros((len(gold), number.max(initial=1)), np.int64)
+    if kinds is not None:
+        given = np.asarray(kinds, np.int64)[:, : kind.shape[1]]
+        kind[:, : given.shape[1]] = given
     some = slice(None, None, -(-len(gold) // _ENOUGH_ITEMS) or 1)
     parts = [slice(start, start + _ITEMS_AT_ONCE) for start in range(0, max(len(gold), 1), _ITEMS_AT_ONCE)]
     with one_thread():
@@ -68,26 +73,35 @@ def suspicion(choices: ArrayLike, options: ArrayLike, golds: ArrayLike, kinds: A
     return Suspicion(*(np.concatenate(values) for values in zip(*found, strict=True)))
 
 
-def recurring(answers: Sequence[Sequence[str]]) -> Ints:
+def recurring(answers: Iterable[Sequence[str]]) -> Ints:
     """Which options are answers that come back from item to item: a number for each of them, 0 for all others.
 
     ``answers``: the texts of each item's options. Sets of options recur whole, in any order: yes and no, but not a
     "yes" among other things.
     """
-    sets = [tuple(sorted(_fold(text) for text in texts)) for texts in answers]
-    often = {texts for texts, count in Counter(sets).items() if count >= _RECURS and len(set(texts)) == len(texts)}
-    members = [(texts, text) for texts in sorted(often) for text in texts]
+    texts = [short_texts(own) for own in answers]
+    sets = [tuple(sorted(own)) for own in texts]
+    often = {own for own, count in Counter(sets).items() if count >= _RECURS and len(set(own)) == len(own)}
+    members = [(own, text) for own in sorted(often) for text in own]
     names = {member: number for number, member in enumerate(members, start=1)}
-    found = np.zeros((len(answers), max(map(len, answers), default=1)), np.int64)
-    for row, (texts, own) in enumerate(zip(answers, sets, strict=True)):
-        for place, text in enumerate(texts):
-            found[row, place] = names.get((own, _fold(text)), 0)
-    return found
+    kinds = np.zeros((len(texts), max(map(len, texts), default=1)), np.int64)
+    for row, (own, together) in enumerate(zip(texts, sets, strict=True)):
+        kinds[row, : len(own)] = [names.get((together, text), 0) for text in own]
+    return kinds
 
 
-def _fold(text: str) -> str:
-    """A text as far as it matters for being the same answer."""
-    return " ".join(text.casefold().split()).strip(" .")
+def voice(choices: Iterable[int]) -> int | None:
+    """The option that a model chose most often; None where none was read or two lead."""
+    votes = Counter(choices)
+    leading = [place for place, count in votes.items() if count == max(votes.values())]
+    return leading[0] if len(leading) == 1 else None
+
+
+def short_texts(texts: Sequence[str]) -> tuple[str, ...]:
+    """Options as far as it matters for being the same answers; none where they are too many or long to recur."""
+    if len(texts) > _FEW_OPTIONS or sum(map(len, texts)) > _SHORT:
+        return ()
+    return tuple(" ".join(text.casefold().split()).strip(" .") for text in texts)
 
 
 def learn(chosen: Ints, number: Ints, gold: Ints, kinds: Ints | None = None) -> SkillFit:

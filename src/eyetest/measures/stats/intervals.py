@@ -23,6 +23,10 @@ class Estimate(NamedTuple):
     high: float | None
     n: int
 
+    def named(self, name: str) -> dict[str, float | None]:
+        """As columns of a table."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
+
 
 NOTHING = Estimate(None, None, None, 0)
 

@@ -171,7 +171,7 @@ def holm(p: Sequence[float | None]) -> list[float | None]:
 
 def benjamini_hochberg(p: Sequence[float | None]) -> list[float | None]:
     """p-values adjusted so that the share of false alarms among what is called different stays below the level."""
-    return _adjusted(p, lambda ordered, ranks: np.minimum.accumulate((ordered * len(ranks) / ranks)[::-1])[::-1])
+    return _adjusted(p, lambda ordered, ranks: np.minimum.accumulate((ordered / (ranks / len(ranks)))[::-1])[::-1])
 
 
 def _adjusted(p: Sequence[float | None], rule: Callable[[Floats, Floats], Floats]) -> list[float | None]:

@@ -1,0 +1,231 @@
+"""Items by how many of a panel answer them: blind (MMStar, MMMU-Pro, LIME), by leaks, by bands of difficulty.
+
+Hits are counted so that stopping early and asking everybody end in the same verdict.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from eyetest.errors import InputError
+from eyetest.measures import hits as counting
+from eyetest.measures.hits import covered, is_leak, mostly
+from eyetest.records import Cut, Stage, StoppingRule, Tally, Verdict, VerdictKind
+from eyetest.running.stopping import Waves
+from eyetest.screens.base import Answers, Case, kinds, summary
+from eyetest.wording import counted
+
+BAND = "band"
+"""What evidence calls the band of an item; it becomes its tag of that stage's name."""
+_ONCE = Cut(op=">=", value=1)
+
+
+@dataclass(frozen=True)
+class Count:
+    """What a panel comes to on one item."""
+
+    holds: bool | None
+    """Whether the item is on the keeping side; None while that is open."""
+    hits: int
+    """Seats that answer the item."""
+    n: int
+    """Answers that were judged."""
+    missing: int
+    """Answers that could still change it."""
+    responses: tuple[str, ...]
+    evidence: dict[str, Any]
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What a verdict says of it."""
+        return {"n": self.n, "hits": self.hits, "responses": self.responses, "evidence": self.evidence}
+
+    @property
+    def incomplete(self) -> str:
+        """Why nobody can say."""
+        return f"{counted(self.missing, 'answer')} missing, which could change the verdict"
+
+
+def threshold(stage: Stage, seats: int, size: int) -> Cut:
+    """The stage's cut over the number of seats that answer, for a panel of so many seats.
+
+    ``hits`` counts seats; for a panel of another size than the recipe's it is taken as a share. ``share`` is one.
+    """
+    if set(stage.keep) == {"share"}:
+        return _scaled(stage.keep["share"], seats)
+    if set(stage.keep) == {"hits"}:
+        cut = stage.keep["hits"]
+        return cut if seats == size else _scaled(Cut(op=cut.op, value=cut.value / size), seats)
+    told = ", ".join(stage.keep) or "nothing"
+    raise InputError(f"the stage {stage.title}: keep says {told}; it takes hits or share")
+
+
+def _scaled(cut: Cut, seats: int) -> Cut:
+    """A cut over a share as one over a count, so that no share is ever compared with a rounded one."""
+    return Cut(op=cut.op, value=round(cut.value * seats, 9))
+
+
+def stopping_rule(stage: Stage, cut: Cut, seats: int, tests: int) -> StoppingRule:
+    """The rule that holds for items that stay."""
+    return StoppingRule(answers=stage.answers or _ONCE, trials=tests, falls=cut, models=seats)
+
+
+def count(stage: Stage, rule: StoppingRule, answers: Answers, seats: Sequence[str], full: bool) -> Count:
+    """Count the hits on one item.
+
+    Unless ``full``, only answers count that would have been asked for before the verdict was settled, whoever asked
+    for more: so a run that stopped and one that did not give the same rows.
+    """
+    present = [[answer for answer in row if answer is not None] for row in answers]
+    right = [[answer.is_right(stage.right) for answer in row] for row in present]
+    waves = Waves(rule, [len(row) for row in right])
+    while not full and (wave := waves.wave()):
+        for seat, test in wave:
+            waves.heard[seat].append(right[seat][test])
+    if full:
+        waves.heard = right
+    heard = [answer for row, known in zip(present, waves.heard, strict=True) for answer in row[: len(known)]]
+    hits = [tally.hits for tally in waves.tallies]
+    judged = [rule.trials - tally.unknown for tally in waves.tallies]
+    answering = sum(rule.answers.holds(hit) for hit in hits)
+    holds, missing = waves.verdict, 0
+    if holds is None and stage.min_answers is not None and sum(judged) >= stage.min_answers:
+        holds = rule.falls.holds(answering)
+    if holds is None:
+        missing = sum(tally.unknown for tally in waves.tallies if rule.model_answers(tally) is None)
+    told = summary(seats, hits, judged, not_plain=kinds(heard))
+    return Count(holds, answering, sum(judged), missing, tuple(answer.request for answer in heard), told)
+
+
+class BlindHits:
+    """Inspectors answer the text alone, once each; an item that too many of them answer goes."""
+
+    name = "blind-hits"
+    summary = "drop items that too many inspectors answer without the picture (MMStar)"
+    uses: ClassVar[frozenset[str]] = frozenset({"keep", "right", "min_answers"})
+    what = "answer it blind"
+
+    def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule:
+        """Hits are settled once no missing answer can carry them over the cut.
+
+        A rule that no answer could change is a mistake: it would judge every item without asking anybody.
+        """
+        rule = stopping_rule(stage, threshold(stage, seats, size), seats, tests)
+        if (always := rule.verdict([Tally(unknown=rule.trials)] * rule.models)) is not None:
+            told = f"{rule.told} is {'always' if always else 'never'} so"
+            raise InputError(f"the stage {stage.title}: {told}; no answer could change it")
+        return rule
+
+    def judge(self, case: Case) -> Iterator[Verdict]:
+        """Count the inspectors that answer each item."""
+        stage, seats, tests = case.stage, [seat.model for seat in case.seats], case.evidence.tests
+        rule = self.rule(stage, len(seats), case.size, tests)
+        for item in case.items:
+            on_item = count(stage, rule, case.evidence.of(item.id), seats, stage.full_counts)
+            if on_item.holds is None:
+                yield case.verdict(item.id, "review", on_item.incomplete, **on_item.told)
+                continue
+            told = f"{on_item.hits} of {len(seats)} inspectors {self.what}"
+            settled = " (settled)" if not stage.full_counts and on_item.n < len(seats) * tests else ""
+            yield case.verdict(item.id, "keep" if on_item.holds else "drop", told + settled, **on_item.told)
+
+
+class BlindMajority(BlindHits):
+    """Inspectors are asked several times; one answers an item if enough of its trials are right."""
+
+    name = "blind-majority"
+    summary = "drop items that enough inspectors answer blind in most of their trials (MMMU-Pro)"
+    uses: ClassVar[frozenset[str]] = frozenset({"keep", "right", "answers", "min_answers"})
+    what = "answer it blind in enough trials"
+
+
+class BlindCount(BlindHits):
+    """LIME's check, which its paper gives no count for: the recipe states one, by default half of the panel."""
+
+    name = "blind-count"
+    summary = "drop items that a stated share of text models answers (LIME)"
+
+
+class LeakHits:
+    """The panel holds models and the language models they were built on; each such pair can hit an item."""
+
+    name = "leak-hits"
+    summary = "drop items that models answer blind although their language models do not (MMStar)"
+    uses: ClassVar[frozenset[str]] = frozenset({"keep", "right", "min_answers", "then"})
+
+    def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule | None:
+        """A pair needs both its answers."""
+        threshold(stage, seats, size)
+        return None
+
+    def judge(self, case: Case) -> Iterator[Verdict]:
+        """Count the pairs that hit each item."""
+        stage = case.stage
+        index = {seat.model: i for i, seat in enumerate(case.seats)}
+        pairs = [(index[seat.model], index[seat.base]) for seat in case.seats if seat.base in index]
+        if not pairs:
+            raise InputError(f"the stage {stage.title}: no model of the panel sits beside its language model (base)")
+        cut = threshold(stage, len(pairs), len(pairs))
+        for item in case.items:
+            heard = [[answer for answer in row if answer is not None] for row in case.evidence.of(item.id)]
+            right = [[hit for answer in row if (hit := answer.is_right(stage.right)) is not None] for row in heard]
+            hits, tests = [sum(row) for row in right], [len(row) for row in right]
+            answered = [mostly(*seat) for seat in zip(hits, tests, strict=True)]
+            known = [is_leak(answered[a], answered[b]) for a, b in pairs if tests[a] and tests[b]]
+            every = [answer for row in heard for answer in row]
+            evidence = summary(case.evidence.seats, hits, tests, not_plain=kinds(every))
+            responses = tuple(answer.request for answer in every)
+            on_item = Count(None, sum(known), len(known), len(pairs) - len(known), responses, evidence)
+            if on_item.n < (stage.min_answers or len(pairs)):
+                yield case.verdict(item.id, "review", f"{counted(on_item.missing, 'pair')} missing", **on_item.told)
+            else:
+                verdict = "keep" if cut.holds(on_item.hits) else stage.then or "drop"
+                told = f"leaked to {on_item.hits} of {counted(len(pairs), 'pair')}"
+                yield case.verdict(item.id, verdict, told, **on_item.told)
+
+
+class Difficulty:
+    """A band for each item by the number of seats that answer it; items of some bands may go."""
+
+    name = "difficulty"
+    summary = "sort items into bands by how many of the panel answer them; drop some bands (MMStar, LIME)"
+    uses: ClassVar[frozenset[str]] = frozenset({"bands", "drop", "right", "answers", "min_answers"})
+
+    def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule | None:
+        """Bands need the whole count."""
+        if covered(stage.bands) != size:
+            raise InputError(f"the stage {stage.title}: its bands have to hold each of 0 to {size} hits once")
+        for band in stage.drop:
+            if band not in stage.bands:
+                raise InputError(f"the stage {stage.title}: no band {band}; there are {', '.join(stage.bands)}")
+        return None
+
+    def judge(self, case: Case) -> Iterator[Verdict]:
+        """Count, and look the count up."""
+        stage, seats = case.stage, [seat.model for seat in case.seats]
+        rule = stopping_rule(stage, Cut(op=">=", value=0), len(seats), case.evidence.tests)
+        for item in case.items:
+            answers = case.evidence.of(item.id)
+            on_item = count(stage, rule, answers, seats, full=True)
+            missing = sum(map(len, answers)) - on_item.n
+            if missing and on_item.n < (stage.min_answers or on_item.n + missing):
+                yield case.verdict(
+                    item.id, "review", f"{counted(missing, 'answer')} missing: no band", **on_item.told
+                )
+                continue
+            band = band_of(stage, on_item.hits, len(seats), case.size)
+            reason = f"{band}: {on_item.hits} of {len(seats)} answer it"
+            verdict: VerdictKind = "drop" if band in stage.drop else "keep"
+            told = on_item.told | {"evidence": on_item.evidence | {BAND: band}}
+            yield case.verdict(item.id, verdict, reason, **told)
+
+
+def band_of(stage: Stage, hits: int, seats: int, size: int) -> str:
+    """The band of a count; for a panel of another size, that of the nearest count of the recipe's."""
+    nearest = hits if seats == size else int(hits * size / seats + 0.5)
+    band = counting.band_of(stage.bands, nearest, nearest)
+    assert band is not None, "the stage's bands hold every count"
+    return band
+
+
+SCREENS = (BlindHits(), BlindMajority(), BlindCount(), LeakHits(), Difficulty())

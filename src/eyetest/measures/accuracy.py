@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from eyetest.measures.means import is_verdict, mean_columns
+from eyetest.measures.means import mean_columns
 from eyetest.measures.results import Measure, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.stats.paired import is_verdict
 from eyetest.wording import counted
 
 _FEW_CLUSTERS = 20

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from eyetest.errors import param
-from eyetest.measures.means import is_verdict, mean_columns, with_adjusted
+from eyetest.measures.means import mean_columns, with_adjusted
 from eyetest.measures.results import Measure, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.stats.paired import is_verdict
 from eyetest.records import GIVEN
 from eyetest.wording import counted, listed
 

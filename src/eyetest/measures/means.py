@@ -5,7 +5,7 @@ from collections.abc import Container, Iterator, Sequence
 import polars as pl
 
 from eyetest.measures.stats.intervals import Moments, bounds
-from eyetest.measures.stats.paired import holm
+from eyetest.measures.stats.paired import holm, is_verdict
 
 
 def mean_columns(
@@ -49,11 +49,6 @@ def mean_columns(
         for value in values
         for end in ("", "_low", "_high")
     )
-
-
-def is_verdict(score: pl.Expr) -> pl.Expr:
-    """Whether a score says right or wrong and nothing between."""
-    return (score == 0) | (score == 1)
 
 
 def _in_cluster(value: str, told: Container[str]) -> Iterator[pl.Expr]:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from math import ceil, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from eyetest.measures.stats.intervals import Floats, cluster_sums, percentiles, resampled_means
+from eyetest.measures.stats.intervals import Floats, percentiles, resampled_means
 
 WITHOUT_SPREAD = 1e-12
 """Differences whose error is so small a part of their mean are all the same, but for rounding."""
@@ -55,46 +55,60 @@ def against(
     worth, and the test is McNemar's: both hold when few items are discordant, where Student's is far too narrow. Of
     all other scores interval and test are Student's.
     """
-    a, b = np.asarray(one, float)[:, None], np.asarray(others, float)
-    codes = np.arange(len(a)) if clusters is None else clusters
+    a, b = np.asarray(one, float), np.ascontiguousarray(np.asarray(others, float).T)
     both = ~np.isnan(a) & ~np.isnan(b)
     gaps = np.where(both, a - b, 0.0)
-    binary = np.all(~both | (((a == 0) | (a == 1)) & ((b == 0) | (b == 1))), axis=0)
-    net, sizes = cluster_sums(gaps, codes), cluster_sums(both.astype(float), codes)
-    n, g = both.sum(axis=0), (sizes > 0).sum(axis=0)
+    binary = ~(both & ~(is_verdict(a) & is_verdict(b))).any(axis=1)
+    net, sizes = gaps, both.astype(float) if not both.all() else np.ones((1, len(a)))
+    if clusters is not None and len(a):
+        codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
+        order = np.argsort(codes, kind="stable")
+        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+        if len(starts) < len(a):
+            in_order = bool((codes[1:] >= codes[:-1]).all())
+            parts = (part if in_order else part[:, order] for part in (gaps, sizes))
+            net, sizes = (np.add.reduceat(part, starts, axis=1) for part in parts)
+    n = both.sum(axis=1)
+    g = np.broadcast_to((sizes > 0).sum(axis=1), n.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = [np.where(both, part, 0.0).sum(axis=0) / n for part in (a, b, gaps, gaps**2)]
-        error = np.sqrt(((net - means[2] * sizes) ** 2).sum(axis=0) * g / (g - 1)) / n
+        sums = (np.where(both, a, 0.0).sum(axis=1), np.where(both, b, 0.0).sum(axis=1), gaps.sum(axis=1))
+        means = [total / n for total in (*sums, np.einsum("ij,ij->i", gaps, gaps))]
+        error = np.sqrt(((net - means[2][:, None] * sizes) ** 2).sum(axis=1) * g / (g - 1)) / n
     columns = (part.tolist() for part in (n, g, binary, *means, error))
     return [
-        _judged(_Tally(*row), gaps[:, j], net[:, j], level) if row[0] else Paired(0, 0)
+        _judged(Paired(*row), gaps[j], net[j], level) if row[0] else Paired(0, 0)
         for j, row in enumerate(zip(*columns, strict=True))
     ]
 
 
-class _Tally(NamedTuple):
-    """The first fields of `Paired`, all known but the error of a single cluster, which is nan."""
-
-    n: int
-    clusters: int
-    binary: bool
-    a: float
-    b: float
-    difference: float
-    spread: float
-    error: float
+def is_verdict(scores: Any) -> Any:
+    """Whether scores say right or wrong and nothing between. Of an array, or of a column."""
+    return (scores == 0) | (scores == 1)
 
 
-def _judged(of: _Tally, gaps: Floats, net: Floats, level: float) -> Paired:
+def every_pair(scores: Floats, clusters: ArrayLike, level: float) -> list[tuple[int, int, Paired]]:
+    """All pairs of columns (models) on the items (rows; nan where missing) that both have."""
+    codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    return [
+        (one, other, pair)
+        for one in range(scores.shape[1] - 1)
+        for other, pair in enumerate(against(scores[:, one], scores[:, one + 1 :], codes, level), one + 1)
+    ]
+
+
+def _judged(of: Paired, gaps: Floats, net: Floats, level: float) -> Paired:
     """One pair with its interval and test. A single cluster says nothing about its own spread."""
+    assert of.difference is not None
+    assert of.spread is not None
+    assert of.error is not None
     alone = of.clusters < 2
-    worth = _worth(of)
-    found = Paired(*of)._replace(error=None if alone else of.error, worth=worth)
+    worth = _worth(of.n, of.clusters, of.spread - of.difference**2, of.error)
+    pair = of._replace(error=None if alone else of.error, worth=worth)
     t = 0.0 if alone else float(special.stdtrit(of.clusters - 1, (1 + level) / 2))
     if of.binary:
         centre = worth * of.difference / (worth + 2)
         half = 2.0 if alone else t * sqrt(((worth * of.spread + 2) / (worth + 2) - centre**2) / (worth + 2))
-        return found._replace(
+        return pair._replace(
             low=max(min(centre - half, of.difference), -1.0),
             high=min(max(centre + half, of.difference), 1.0),
             p=clustered_mcnemar(net),
@@ -102,18 +116,16 @@ def _judged(of: _Tally, gaps: Floats, net: Floats, level: float) -> Paired:
             only_b=int((gaps == -1).sum()),
         )
     if not of.error > WITHOUT_SPREAD * abs(of.difference):  # a sign test of the clusters is left
-        return found._replace(p=None if alone else 1.0 if of.difference == 0 else 0.5 ** (of.clusters - 1))
+        return pair._replace(p=None if alone else 1.0 if of.difference == 0 else 0.5 ** (of.clusters - 1))
     p = 2 * float(special.stdtr(of.clusters - 1, -abs(of.difference) / of.error))
-    return found._replace(low=of.difference - t * of.error, high=of.difference + t * of.error, p=p)
+    return pair._replace(low=of.difference - t * of.error, high=of.difference + t * of.error, p=p)
 
 
-def _worth(of: _Tally) -> float:
+def _worth(n: int, clusters: int, variance: float, error: float) -> float:
     """How many independent items would leave the same error; never more than there are."""
-    if of.clusters == of.n:
-        return float(of.n)
-    if not of.error > 0:
-        return float(of.clusters)
-    return min(max((of.spread - of.difference**2) / of.error**2, 1.0), float(of.n))
+    if clusters == n:
+        return float(n)
+    return min(max(variance / error**2, 1.0), float(n)) if error > 0 else float(clusters)
 
 
 def bootstrapped(

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy import special, stats
 
 from eyetest.measures.stats.intervals import Bools, Floats, resampled_means
-from eyetest.measures.stats.paired import against, holm
+from eyetest.measures.stats.paired import every_pair, holm
 
 Ties = Literal["average", "min"]
 DECIMALS = 12
@@ -183,14 +183,9 @@ class Apart(NamedTuple):
 
 def told_apart(scores: Floats, clusters: ArrayLike, level: float) -> Apart:
     """Test all pairs of models (columns) on the items (rows; nan where missing) that both have."""
-    count, codes = scores.shape[1], np.unique(np.asarray(clusters), return_inverse=True)[1]
-    found = [
-        (one, other, pair)
-        for one in range(count - 1)
-        for other, pair in enumerate(against(scores[:, one], scores[:, one + 1 :], codes, level), one + 1)
-    ]
-    told = Apart(*(np.zeros((count, count), np.bool_) for _ in range(2)))
-    for (one, other, pair), adjusted in zip(found, holm([pair.p for *_, pair in found]), strict=True):
+    pairs = every_pair(scores, clusters, level)
+    told = Apart(*(np.zeros((scores.shape[1],) * 2, np.bool_) for _ in range(2)))
+    for (one, other, pair), adjusted in zip(pairs, holm([pair.p for *_, pair in pairs]), strict=True):
         ahead = (one, other) if (pair.difference or 0.0) > 0 else (other, one)
         told.surely[ahead] = adjusted is not None and adjusted < 1 - level
         told.alone[ahead] = pair.p is not None and pair.p < 1 - level

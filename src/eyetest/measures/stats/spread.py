@@ -4,15 +4,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import special
+from numpy.typing import ArrayLike
 from scipy.special import entr
 
-from eyetest.measures.stats.intervals import Estimate, Floats, resampled_means
-from eyetest.measures.stats.paired import WITHOUT_SPREAD, clustered_mcnemar, holm
-
-_FEW = 25
-"""So few clusters that differ are tested by themselves, exactly."""
+from eyetest.measures.stats.intervals import NOTHING, Estimate, Floats, resampled_means
+from eyetest.measures.stats.paired import every_pair, holm
 
 
 class Dispersion(NamedTuple):
@@ -71,76 +67,19 @@ def separable_pairs(
 ) -> Estimate:
     """The share of pairs of models (columns) that a paired test tells apart; ``n`` counts pairs that could be tested.
 
-    The test is that of `eyetest.measures.stats.paired`, on the items (rows; nan where missing) that both have, whole
-    clusters at a time, two-sided at 1 − level: McNemar's where all scores are 0 or 1, else Student's. It is adjusted
-    for all pairs by Holm's rule, as ranks and differences are, unless that is not wanted: shares of few and of many
-    models are alike only without. The share has no interval: drawing items again would add noise, which tests take
-    for differences.
+    The tests are those of differences and ranks, two-sided at 1 − level, on the items (rows; nan where missing) that
+    both have, adjusted for all pairs by Holm's rule unless that is not wanted: shares of few and of many models are
+    alike only without. The share has no interval: drawing items again would add noise, which tests take for
+    differences.
     """
     table = np.asarray(scores, float)
     if table.ndim < 2 or table.shape[1] < 2 or not len(table):
-        return Estimate(None, None, None, 0)
-    codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    order = np.argsort(codes, kind="stable")
-    rows, starts = np.ascontiguousarray(table[order].T), np.flatnonzero(np.diff(codes[order], prepend=-1))
-    binary = np.all(np.isnan(rows) | (rows == 0) | (rows == 1), axis=1)
-    counted: dict[tuple[float, ...], float] = {}
-    found: list[float | None] = []
-    testable = 0
-    for i in range(len(rows) - 1):
-        sums, sizes = _by_cluster(rows[i] - rows[i + 1 :], starts)
-        right_or_wrong = binary[i] & binary[i + 1 :]
-        p = np.ones(len(sums)) if right_or_wrong.all() else _student(sums, sizes)
-        p[right_or_wrong] = _mcnemar(sums[right_or_wrong], counted)
-        groups = np.count_nonzero(sizes, axis=1)
-        tested = (groups > 1) | (right_or_wrong & (groups > 0))
-        found += [value if was else None for value, was in zip(p.tolist(), tested.tolist(), strict=True)]
-        testable += int((groups > 1).sum())
-    told = holm(found) if adjusted else found
-    apart = sum(p is not None and p < 1 - level for p in told)
+        return NOTHING
+    pairs = [pair for *_, pair in every_pair(table, clusters, level)]
+    testable = sum(pair.clusters > 1 for pair in pairs)
+    p_values = [pair.p for pair in pairs]
+    apart = sum(p is not None and p < 1 - level for p in (holm(p_values) if adjusted else p_values))
     return Estimate(apart / testable if testable else None, None, None, testable)
-
-
-def _by_cluster(differences: Floats, starts: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Sums and numbers of differences (a row a pair, nan where missing, columns ordered by cluster)."""
-    missing = np.isnan(differences)
-    sizes = np.broadcast_to(
-        np.diff(starts, append=differences.shape[1]).astype(float), (len(differences), len(starts))
-    )
-    alone = len(starts) == differences.shape[1]
-    if missing.any():
-        differences[missing] = 0.0
-        sizes = (~missing).astype(float)
-        sizes = sizes if alone else np.add.reduceat(sizes, starts, axis=1)
-    return differences if alone else np.add.reduceat(differences, starts, axis=1), sizes
-
-
-def _mcnemar(net: Floats, counted: dict[tuple[float, ...], float]) -> Floats:
-    """p-values of many pairs, a row of clusters' net wins each. Where few differ, splits are counted, once a kind."""
-    squares, total, unequal = _products(net, net), np.abs(net.sum(axis=1)), np.count_nonzero(net, axis=1)
-    p: Floats = special.chdtrc(1, np.maximum(total - 1, 0.0) ** 2 / np.maximum(squares, 1.0))
-    for row in np.flatnonzero(unequal < _FEW):
-        kind = (total[row], *np.sort(np.abs(net[row][net[row] != 0])).tolist())
-        if kind not in counted:
-            counted[kind] = clustered_mcnemar(net[row])
-        p[row] = counted[kind]
-    return p
-
-
-def _student(sums: Floats, sizes: Floats) -> Floats:
-    """p-values of many pairs. Differences without any spread are held against a sign test of the clusters."""
-    n, groups = sizes.sum(axis=1), np.count_nonzero(sizes, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = sums.sum(axis=1) / n
-        residuals = sums - mean[:, None] * sizes
-        error = np.sqrt(_products(residuals, residuals) * groups / (groups - 1)) / n
-        p = 2 * special.stdtr(groups - 1, -np.abs(mean) / error)
-    alike = error <= WITHOUT_SPREAD * np.abs(mean)
-    return np.where(alike, np.where(mean == 0, 1.0, 0.5 ** (groups - 1.0)), p)
-
-
-def _products(a: Floats, b: Floats) -> Floats:
-    return np.asarray(np.einsum("ij,ij->i", a, b), np.float64)
 
 
 def _known(values: ArrayLike) -> Floats:

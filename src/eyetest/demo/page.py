@@ -4,20 +4,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import Any
 
 from altair.typing import ChartType
 
 from eyetest.demo import figures
-from eyetest.demo.story import FlawRecall, RecipeColumn, WorldStory
-from eyetest.measures.stats.correlation import CorrelationEstimate
-from eyetest.measures.stats.intervals import Estimate
+from eyetest.demo.story import WorldStory
 from eyetest.models.embedded import cards
 from eyetest.pages.charts import as_svg, for_page
 from eyetest.pages.item_view import Album, ItemView, lot, show_item
 from eyetest.pages.page import clip, write_page
 from eyetest.pages.plots import dressed
-from eyetest.probes.subject import percent
 from eyetest.records import Item, Verdict
 from eyetest.reports.gallery import Fallen, replies_to
 from eyetest.wording import counted
@@ -31,8 +27,6 @@ _FIGURES: Mapping[str, tuple[str, Callable[[WorldStory], ChartType]]] = {
     "gains": ("Gain against true skill, before and after", figures.gains),
     "ranking": ("How well each benchmark ranks models", figures.ranking),
 }
-_PALEST, _STRONGEST = 4, 62
-"""How much colour a cell has, in per cent."""
 _FOUND, _MISSED, _BLAMED = 9, 6, 3
 """How many items are shown of each."""
 
@@ -51,23 +45,13 @@ class Exhibits:
 def write_world_page(story: WorldStory, about: Mapping[str, str], to: Path, *, overwrite: bool = False) -> None:
     """Write the page; ``about`` says how it was made: names and values."""
     album = Album(story.benchmark)
-    columns = list(story.columns())
     contents = {
+        "story": story,
         "headline": headline(story),
-        "tiles": _tiles(story),
         "figures": {name: for_page(as_svg(dressed(draw(story))), title) for name, (title, draw) in _FIGURES.items()},
-        "flaws": [(flaw, FLAWS[flaw]) for flaw in story.flaws],
-        "columns": [_column(one) for one in columns],
-        "rows": [
-            (flaw, FLAWS[flaw], [_cell(one.recalls[row]) for one in columns]) for row, flaw in enumerate(story.flaws)
-        ],
-        "agreements": story.agreements,
-        "rankings": story.rankings,
-        "items": len(story.truths),
-        "kept": len(story.kept),
-        "doubted": f"{_two(doubt)} {_bounds(doubt)}" if (doubt := story.doubts.get("wrong-gold")) else "",
+        "flaws": {flaw: FLAWS[flaw] for flaw in story.flaws},
+        "columns": list(story.columns()),
         "exhibits": _exhibits(story, album),
-        "recipes": [(one.title, one.about, one.recipe) for one in story.tried if one.recipe],
         "models": list(cards().values()),
         "about": about,
         "album": album.pictures,
@@ -85,60 +69,6 @@ def headline(story: WorldStory) -> str:
         f"found {whole.found:,} of the spoilt ones, missed {whole.planted - whole.found:,}, "
         f"and blamed {counted(blamed, 'good one')}."
     )
-
-
-def _tiles(story: WorldStory) -> list[tuple[str, str, str]]:
-    whole, ranks = story.graded.overall, story.rankings
-    leaks, gain = story.agreements["leakage"], story.agreements["gain_after"]
-    recall, precision = whole.recall, whole.precision
-    return [
-        ("spoilt items found", _share(recall), f"{whole.found:,} of {whole.planted:,} {_bounds(recall)}"),
-        ("rightly taken out", _share(precision), f"{whole.right:,} of {whole.flagged:,} {_bounds(precision)}"),
-        ("items left", f"{len(story.kept):,}", f"of {len(story.truths):,}"),
-        ("leakage ranks models", _two(leaks), f"as what truly leaked {_bounds(leaks)}"),
-        ("gain ranks models", _two(gain), f"as true skill, once refined {_bounds(gain)}"),
-        ("ranking", f"{_two(ranks.spoilt)} → {_two(ranks.refined)}", "τ with true skill, spoilt and refined"),
-    ]
-
-
-def _column(one: RecipeColumn) -> dict[str, Any]:
-    luck = one.tried.by_luck
-    return {
-        "title": one.tried.title,
-        "about": one.tried.about,
-        "flagged": f"{one.flagged:,}",
-        "wrong": f"{one.flagged - one.right:,}",
-        "luck": "" if luck is None else f"{luck:.0f}",
-        "precision": _share(one.precision),
-        "bounds": _bounds(one.precision),
-        "strength": _strength(one.precision.value),
-    }
-
-
-def _cell(one: FlawRecall) -> dict[str, Any]:
-    return {
-        "sought": one.looked_for,
-        "share": _share(one.recall),
-        "bounds": _bounds(one.recall),
-        "count": f"{one.found:,} of {one.planted:,}",
-        "strength": _strength(one.recall.value),
-    }
-
-
-def _strength(value: float | None) -> int:
-    return round(_PALEST + (_STRONGEST - _PALEST) * (value or 0.0))
-
-
-def _share(one: Estimate) -> str:
-    return "–" if one.value is None else percent(one.value)
-
-
-def _two(one: Estimate | CorrelationEstimate) -> str:
-    return "–" if one.value is None else f"{one.value:.2f}"
-
-
-def _bounds(one: Estimate | CorrelationEstimate) -> str:
-    return "" if one.low is None or one.high is None else f"[{one.low:.2f}, {one.high:.2f}]"
 
 
 def _exhibits(story: WorldStory, album: Album) -> list[Exhibits]:

@@ -5,42 +5,33 @@ the folder as it lies.
 """
 
 import hashlib
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import yaml
 
 from eyetest.benchmarks.folder import ITEMS
 from eyetest.benchmarks.itemtable import SCHEMA
 from eyetest.reports.dataset_card.known import Known
 
-PICTURES = "pictures"
+PICTURES, _PICTURES_BY_HASH = "pictures", "pictures-by-hash"
 _VERSION = "http://mlcommons.org/croissant/1.0"
-_OURS = (
-    *("citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty", "fileObject", "fileSet"),
-    *("format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet"),
-    *("references", "regex", "repeated", "replace", "samplingRate", "separator", "source", "subField", "transform"),
-)
-"""Words of Croissant's own vocabulary; the rest are schema.org's."""
-_FIELDS = {
-    "id": "unique within the benchmark",
-    "question": "may hold <image n>, which stands for the item's n-th picture",
-    "images": "the item's pictures in order, each by the SHA-256 of its bytes",
-    "choices": "the options in order, and whether each is right; none for a text item",
-    "references": "the accepted answers of a text item",
-    "hint": "shown with the question, or empty",
-    "history": "earlier turns of a dialogue",
-    "description": "words that can stand in for the pictures, or empty",
-    "group": "the item whose question this one varies, or empty",
-    "tags": "JSON text: whatever else the source says of the item",
-    "lineage": "what was done to make this item out of another one",
-    "spellings": "JSON text: how a source file wrote what is written differently here",
-}
+
+
+@cache
+def _vocabulary() -> dict[str, Any]:
+    """The words of the description, and what is said of every column."""
+    text = resources.files(__package__).joinpath("croissant.yaml").read_text(encoding="utf-8")
+    vocabulary: dict[str, Any] = yaml.safe_load(text)
+    return vocabulary
 
 
 def croissant(known: Known, items: Path) -> dict[str, Any]:
     """The whole description of a benchmark folder."""
-    manifest, said = known.manifest, known.said
+    manifest, said, words = known.manifest, known.said, _vocabulary()
     told = {
         "description": said.about or manifest.source or f"{known.name}: nobody has described it yet.",
         "license": known.licence.address,
@@ -53,7 +44,7 @@ def croissant(known: Known, items: Path) -> dict[str, Any]:
         "keywords": ["benchmark", "vision-language", "eyetest"],
     }
     return {
-        "@context": _context(),
+        "@context": words["context"] | {word: f"cr:{word}" for word in words["words"]},
         "@type": "sc:Dataset",
         "conformsTo": _VERSION,
         "name": known.name,
@@ -61,22 +52,6 @@ def croissant(known: Known, items: Path) -> dict[str, Any]:
         "identifier": manifest.fingerprint,
         "distribution": _files(known, items),
         "recordSet": [_items(), *([_pictures()] if known.picture_formats else [])],
-    }
-
-
-def _context() -> dict[str, Any]:
-    return {
-        "@language": "en",
-        "@vocab": "https://schema.org/",
-        "sc": "https://schema.org/",
-        "cr": "http://mlcommons.org/croissant/",
-        "rai": "http://mlcommons.org/croissant/RAI/",
-        "dct": "http://purl.org/dc/terms/",
-        "conformsTo": "dct:conformsTo",
-        "data": {"@id": "cr:data", "@type": "@json"},
-        "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-        "examples": {"@id": "cr:examples", "@type": "@json"},
-        **{word: f"cr:{word}" for word in _OURS},
     }
 
 
@@ -118,28 +93,25 @@ def _items() -> dict[str, Any]:
 
 def _field(column: pa.Field) -> dict[str, Any]:
     """A column as a field: a list is a repeated one, a list of structs one with fields inside."""
-    field = {
-        "@type": "cr:Field",
-        "@id": f"items/{column.name}",
-        "name": column.name,
-        "description": _FIELDS[column.name],
-    }
+    about = {**_named(column.name), "description": _vocabulary()["fields"][column.name]}
     if not pa.types.is_list(column.type):
-        return {**field, "dataType": _kind(column.type), "source": _source(column.name)}
+        return {**about, "dataType": _kind(column.type), "source": _source(column.name)}
     inside = column.type.value_type
     if not pa.types.is_struct(inside):
-        return {**field, "dataType": _kind(inside), "repeated": True, "source": _source(column.name)}
+        return {**about, "dataType": _kind(inside), "repeated": True, "source": _source(column.name)}
     parts = [
         {
-            "@type": "cr:Field",
-            "@id": f"items/{column.name}/{part.name}",
-            "name": part.name,
+            **_named(f"{column.name}/{part.name}"),
             "dataType": _kind(part.type),
             "source": {**_source(column.name), "transform": {"jsonPath": part.name}},
         }
         for part in inside
     ]
-    return {**field, "repeated": True, "subField": parts}
+    return {**about, "repeated": True, "subField": parts}
+
+
+def _named(path: str, within: str = "items") -> dict[str, Any]:
+    return {"@type": "cr:Field", "@id": f"{within}/{path}", "name": path.rpartition("/")[2]}
 
 
 def _source(column: str) -> dict[str, Any]:
@@ -156,12 +128,10 @@ def _pictures() -> dict[str, Any]:
     parts = (("file", "sc:Text", "filename"), ("content", "sc:ImageObject", "content"))
     fields = [
         {
-            "@type": "cr:Field",
-            "@id": f"pictures-by-hash/{name}",
-            "name": name,
+            **_named(name, _PICTURES_BY_HASH),
             "dataType": kind,
             "source": {"fileSet": {"@id": PICTURES}, "extract": {"fileProperty": extract}},
         }
         for name, kind, extract in parts
     ]
-    return {"@type": "cr:RecordSet", "@id": "pictures-by-hash", "name": "pictures-by-hash", "field": fields}
+    return {"@type": "cr:RecordSet", "@id": _PICTURES_BY_HASH, "name": _PICTURES_BY_HASH, "field": fields}

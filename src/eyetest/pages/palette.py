@@ -36,9 +36,6 @@ _DARK = {
     VERDICTS["review"]: "#d9a83e",
     VERDICTS["drop"]: "#e2705f",
 }  # fmt: skip
-_FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-_SMALL = 12
-_LONGEST_LABEL = 240
 
 
 def dark_rules() -> str:
@@ -52,42 +49,20 @@ def dark_rules() -> str:
 
 def config() -> dict[str, Any]:
     """How all figures look: few lines, small type, names in ink and everything else soft."""
-    labels = {
-        "labelFontSize": _SMALL,
-        "titleFontSize": _SMALL,
-        "titleFontWeight": "normal",
-        "labelLimit": _LONGEST_LABEL,
-    }
-    colours = {"labelColor": SOFT, "titleColor": SOFT, "gridColor": LINE, "domainColor": LINE, "tickColor": LINE}
+    labels = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 240}
+    soft = {"labelColor": SOFT, "titleColor": SOFT, "gridColor": LINE, "domainColor": LINE, "tickColor": LINE}
+    bare = {"grid": False, "domain": False, "ticks": False, "labelColor": INK, "labelPadding": 8, "title": None}
+    legend = {"orient": "top", "title": None, "labelColor": INK, "titleColor": SOFT, "symbolOpacity": 1}
+    strokes = {"symbolStrokeWidth": 0, "gradientStrokeWidth": 0, "gradientStrokeColor": LINE}
     return {
         "background": PAPER,
-        "font": _FONT,
+        "font": "Liberation Sans, Arial, Helvetica, sans-serif",
         "view": {"stroke": None},
-        "axis": labels | colours,
-        "axisY": {
-            "grid": False,
-            "domain": False,
-            "ticks": False,
-            "labelColor": INK,
-            "labelPadding": 8,
-            "title": None,
-        },
-        "legend": {
-            "orient": "top",
-            "title": None,
-            "labelColor": INK,
-            "labelFontSize": _SMALL,
-            "titleColor": SOFT,
-            "titleFontSize": _SMALL,
-            "titleFontWeight": "normal",
-            "symbolStrokeWidth": 0,
-            "symbolOpacity": 1,
-            "gradientStrokeWidth": 0,
-            "gradientStrokeColor": LINE,
-            "labelLimit": _LONGEST_LABEL,
-        },
+        "axis": labels | soft,
+        "axisY": bare,
+        "legend": labels | legend | strokes,
         "title": {"color": INK, "fontSize": 13, "fontWeight": 600, "anchor": "start", "frame": "group"},
-        "header": {"labelColor": INK, "labelFontSize": _SMALL, "labelFontWeight": 600, "title": None},
-        "text": {"color": INK, "fontSize": _SMALL},
+        "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": 600, "title": None},
+        "text": {"color": INK, "fontSize": 12},
         "concat": {"spacing": 18},
     }

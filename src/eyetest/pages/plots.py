@@ -89,6 +89,15 @@ def intervals(chart: alt.Chart, value: str, x: Across, **encoded: Any) -> alt.La
     return layered(line, dot)
 
 
+def told_bars(frame: pl.DataFrame, field: str, text: alt.Text, width: int) -> ChartType:
+    """A quiet bar for each row's ``items``, with words behind it."""
+    y = rows(frame.get_column(field).to_list(), field)
+    chart = alt.Chart(values(frame)).encode(x=alt.X("items:Q", axis=None), y=y)
+    words = chart.mark_text(align="left", dx=5).encode(text=text)
+    bars = chart.mark_bar(color=palette.QUIET, height=9)
+    return layered(bars, words).properties(width=width, height=step(len(frame)))
+
+
 def layered(*charts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
     """Charts one over the other."""
     chart = alt.layer(*charts)

@@ -16,6 +16,8 @@ from eyetest.reports.report import ALL_OPTIONS, Report
 from eyetest.wording import counted, listed
 
 _MOST_BENCHMARKS = 3
+Tiles = Iterator[tuple[str, str, str]]
+"""Names, values, and their intervals or whose they are."""
 
 
 def verdict(report: Report) -> str:
@@ -24,19 +26,24 @@ def verdict(report: Report) -> str:
     if report.headline is None:
         asked = "no answer has a score" if report.material.is_answered else "nobody was asked yet"
         return f"{counted(items, 'item')}; {asked}."
-    best = _best(report.headline)
-    sentence = counted(report.headline.get_column("model").n_unique(), "model")
+    best, models = _best(report.headline), _models(report.headline)
+    sentence = counted(models, "model")
     sentence += f" on {counted(items, 'item')}" if items else ""
     sentence += f" of {counted(len(best), 'benchmark')}" if len(best) > 1 else ""
     sentence += f", asked as {usual(report)}" if len(report.asked) > len(best) else ""
-    told_ = [f"{_who(report, where, row)} {_share(row, 'accuracy')}" for where, row in best]
-    sentence += f": {'; '.join(told_[:_MOST_BENCHMARKS])}."
+    told = []
+    for where, row in best[:_MOST_BENCHMARKS]:
+        name = clip(row["model"], 60)
+        who = f"{name} scores{where}" if models < 2 else f"the best{where}, {name}, scores"
+        told.append(f"{who} {100 * row['accuracy']:.1f} % {_bounds(row, 'accuracy')}".strip())
+    sentence += f": {'; '.join(told)}."
     mean = _mean_gain(report)
     if mean is None or mean["gain"] is None:
         return sentence
-    models = _models_with(report, "gain")
-    whom = "" if models < 2 else f" on average to the {models:,} models that were asked without it, too"
-    return f"{sentence} Seeing the picture adds {_points(mean, 'gain')}{whom}."
+    seen = _models(report.headline, "gain")
+    whom = "" if seen < 2 else f" on average to the {seen:,} models that were asked without it, too"
+    points = f"{100 * mean['gain']:.1f} points {_bounds(mean, 'gain')}".strip()
+    return f"{sentence} Seeing the picture adds {points}{whom}."
 
 
 def cautions(report: Report) -> list[str]:
@@ -46,9 +53,9 @@ def cautions(report: Report) -> list[str]:
         return []
     told = [f"{note}." for note in caveats(material.results)]
     if report.headline is not None and (lacking := report.headline.filter(pl.col("missing") > 0)).height:
-        some, models = (table.get_column("model").n_unique() for table in (lacking, report.headline))
         most: int = lacking.select(pl.col("missing").max()).item()
-        told.append(f"{some:,} of {counted(models, 'model')} did not answer all items: up to {most:,} are missing.")
+        models = f"{_models(lacking):,} of {counted(_models(report.headline), 'model')}"
+        told.append(f"{models} did not answer all items: up to {most:,} are missing.")
     return told
 
 
@@ -60,52 +67,32 @@ def scored_by_others(results: Results) -> tuple[int, int]:
     return theirs, every
 
 
-def _who(report: Report, where: str, row: Mapping[str, Any]) -> str:
-    """Where there is one model, it is not the best of any."""
-    name = clip(row["model"], 60)
-    return f"{name} scores{where}" if _alone(report) else f"the best{where}, {name}, scores"
-
-
-def _alone(report: Report) -> bool:
-    return report.headline is not None and report.headline.get_column("model").n_unique() < 2
-
-
-def _best(head: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
-    """The best model, or that of each benchmark and where it is the best; who answered few items is no candidate."""
-    if "benchmark" not in head.columns:
-        return [("", head.filter(pl.col("n") >= NEARLY_ALL * pl.col("n").max()).row(0, named=True))]
-    most = pl.col("n").max().over("benchmark")
-    first = head.filter(pl.col("n") >= NEARLY_ALL * most).unique("benchmark", keep="first", maintain_order=True)
-    return [(f" on {clip(row['benchmark'], 40)}", row) for row in first.iter_rows(named=True)]
-
-
 def tiles(report: Report) -> list[tuple[str, str, str]]:
-    """The figures to remember: a name, a value, its interval or whose it is."""
-    if report.headline is None:
-        return []
-    best = _best(report.headline)
-    word = "accuracy" if _alone(report) else "best accuracy"
-    found = [
-        (
-            f"{word}{where}",
-            f"{100 * row['accuracy']:.1f} %",
-            f"{_bounds(row, 'accuracy')} {clip(row['model'], 40)}, {counted(row['n'], 'item')}",
-        )
-        for where, row in best[:_MOST_BENCHMARKS]
-    ]
+    """The figures to remember."""
+    told = () if report.headline is None else _tiles(report, report.headline)
+    return [(name, value, clip(of, 90)) for name, value, of in told]
+
+
+def _tiles(report: Report, head: pl.DataFrame) -> Tiles:
+    best = _best(head)
+    word = "accuracy" if _models(head) < 2 else "best accuracy"
+    for where, row in best[:_MOST_BENCHMARKS]:
+        of = f"{_bounds(row, 'accuracy')} {clip(row['model'], 40)}, {counted(row['n'], 'item')}"
+        yield f"{word}{where}", f"{100 * row['accuracy']:.1f} %", of
     mean = _mean_gain(report)
     for name in ("gain", "leakage"):
         if mean and mean[name] is not None:
-            models = _models_with(report, name)
-            word = f"mean {name}" if models > 1 else name
+            models = _models(head, name)
             of = f", {counted(models, 'model')}" if models > 1 else ""
-            found.append((word, f"{100 * mean[name]:.1f}", f"points {_bounds(mean, name)}{of}, {_blind_by(report)}"))
+            ways = head.get_column("blind_by").drop_nulls().str.split(" ").list.first().unique(maintain_order=True)
+            told = f"points {_bounds(mean, name)}{of}, asked {listed(ways)}"
+            yield f"mean {name}" if models > 1 else name, f"{100 * mean[name]:.1f}", told
     if len(best) == 1:
-        found += [*_guessing_tile(best[0][1]), *_pairs_tile(report)]
-    return [(name, figure, clip(unit, 90)) for name, figure, unit in found]
+        yield from _guessing_tile(best[0][1])
+        yield from _pairs_tile(report)
 
 
-def _guessing_tile(row: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _guessing_tile(row: Mapping[str, Any]) -> Tiles:
     """What guessing scores on the items of the best model; where some have no options, both on the others."""
     if row.get("guessing") is None:
         return
@@ -117,7 +104,7 @@ def _guessing_tile(row: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     yield "guessing scores", percent(row["guessing"]), of
 
 
-def _pairs_tile(report: Report) -> Iterator[tuple[str, str, str]]:
+def _pairs_tile(report: Report) -> Tiles:
     with suppress(NotMeasurable):
         row = report.material.measured("spread").row(0, named=True)
         if row["separable"] is not None:
@@ -125,34 +112,25 @@ def _pairs_tile(report: Report) -> Iterator[tuple[str, str, str]]:
             yield "pairs told apart", percent(row["separable"]), of
 
 
-def _models_with(report: Report, name: str) -> int:
-    head = report.headline
-    return 0 if head is None or name not in head.columns else head.drop_nulls(name).get_column("model").n_unique()
+def _best(head: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
+    """The best model, or that of each benchmark and where it is the best; who answered few items is no candidate."""
+    if "benchmark" not in head.columns:
+        return [("", head.filter(pl.col("n") >= NEARLY_ALL * pl.col("n").max()).row(0, named=True))]
+    most = pl.col("n").max().over("benchmark")
+    first = head.filter(pl.col("n") >= NEARLY_ALL * most).unique("benchmark", keep="first", maintain_order=True)
+    return [(f" on {clip(row['benchmark'], 40)}", row) for row in first.iter_rows(named=True)]
 
 
-def _blind_by(report: Report) -> str:
-    """In what way the models of the headline were asked without the picture."""
-    assert report.headline is not None
-    ways = report.headline.get_column("blind_by").drop_nulls().str.split(" ").list.first().unique(maintain_order=True)
-    return f"asked {listed(ways)}"
+def _models(head: pl.DataFrame, having: str = "model") -> int:
+    return head.drop_nulls(having).get_column("model").n_unique() if having in head.columns else 0
 
 
 def _mean_gain(report: Report) -> dict[str, Any] | None:
     """The gain measure's own average over the rows of the headline; where there is one only, that one."""
     try:
-        table = report.material.measured("gain", scope="usual and blind")
+        return report.material.measured("gain", scope="usual and blind").row(-1, named=True)
     except NotMeasurable:
         return None
-    return table.row(-1, named=True)
-
-
-def _points(row: Mapping[str, Any], name: str) -> str:
-    """A difference of shares, in points of a hundred."""
-    return f"{100 * row[name]:.1f} points {_bounds(row, name)}".strip()
-
-
-def _share(row: Mapping[str, Any], name: str) -> str:
-    return f"{100 * row[name]:.1f} % {_bounds(row, name)}".strip()
 
 
 def _bounds(row: Mapping[str, Any], name: str) -> str:

@@ -1,6 +1,6 @@
 """The figures of a report: each a table of numbers, and a chart drawn of it.
 
-A module here that defines ``FIGURE`` adds one: no other file has to be touched. Figures are
+A module here that defines ``FIGURE``, one or several, adds them: no other file has to be touched. Figures are
 loaded when they are first asked for, because drawing takes longer to load than all else.
 """
 

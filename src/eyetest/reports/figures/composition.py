@@ -1,4 +1,4 @@
-"""What a benchmark is made of: its items by tag."""
+"""What a benchmark is made of: its items by tag, and what is there twice."""
 
 import altair as alt
 import polars as pl
@@ -6,13 +6,15 @@ from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
 from eyetest.measures.results import TAG
-from eyetest.pages import palette
-from eyetest.pages.plots import rows, step, values
+from eyetest.pages.plots import told_bars
 from eyetest.reports.figures import Figure
 from eyetest.reports.material import MOST_VALUES, Material
 
+_ALWAYS = ("duplicate-items", "identical-images")
+"""What is told even where there is none of it."""
 
-def _numbers(material: Material) -> pl.DataFrame:
+
+def _by_tag(material: Material) -> pl.DataFrame:
     if not material.tags:
         raise NotMeasurable("no tag sorts the items into a few groups")
     parts = [
@@ -26,19 +28,36 @@ def _numbers(material: Material) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _draw(frame: pl.DataFrame) -> ChartType:
-    frame = frame.head(MOST_VALUES)
-    y = rows(frame.get_column("value").to_list(), "value")
-    chart = alt.Chart(values(frame))
-    x = alt.X("items:Q", axis=None)
-    bars = chart.mark_bar(color=palette.QUIET, height=9).encode(x=x, y=y)
-    words = chart.mark_text(align="left", dx=5).encode(x=x, y=y, text=alt.Text("items:Q", format=","))
-    return alt.layer(bars, words).properties(width=420, height=step(len(frame)))
+def _values(frame: pl.DataFrame) -> ChartType:
+    return told_bars(frame.head(MOST_VALUES), "value", alt.Text("items:Q", format=","), 420)
 
 
-FIGURE = Figure(
-    *("composition", 5, "What the items ask for", _numbers, _draw),
-    by="tag",
-    reading="A bar is how many items have a tag's value.",
-    needs="tags that sort items into a few groups; name them with --by",
+def _duplicates(material: Material) -> pl.DataFrame:
+    if material.duplicates is None:
+        raise NotMeasurable("nothing is known of the items")
+    counts = [{"kind": kind, "items": 0, "groups": 0} for kind in _ALWAYS]
+    counts += [{"kind": one.kind, "items": len(one.items), "groups": len(one.groups)} for one in material.duplicates]
+    table = pl.DataFrame(counts).group_by(pl.col("kind").str.replace_all("-", " ")).sum()
+    return table.sort("items", "kind", descending=[True, False])
+
+
+def _kinds(frame: pl.DataFrame) -> ChartType:
+    some = pl.format("{} items in {} groups", "items", "groups")
+    told = pl.when(pl.col("items") > 0).then(some).otherwise(pl.lit("none"))
+    return told_bars(frame.with_columns(told.alias("told")), "kind", alt.Text("told:N"), 320)
+
+
+FIGURE = (
+    Figure(
+        *("composition", 5, "What the items ask for", _by_tag, _values),
+        by="tag",
+        reading="A bar is how many items have a tag's value.",
+        needs="tags that sort items into a few groups; name them with --by",
+    ),
+    Figure(
+        *("duplicates", 100, "What is there twice", _duplicates, _kinds),
+        reading="Items that repeat a question or share a picture. Only what costs nothing to see was looked for: "
+        "equal bytes and nearly equal words; eyetest audit also finds pictures that were re-encoded or cropped.",
+        needs="a benchmark whose items are known",
+    ),
 )

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 from altair.typing import ChartType
@@ -11,7 +10,7 @@ from eyetest.demo import figures
 from eyetest.demo.story import WorldStory
 from eyetest.models.embedded import cards
 from eyetest.pages.charts import as_svg, for_page
-from eyetest.pages.item_view import Album, ItemView, lot, show_item
+from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_item
 from eyetest.pages.page import clip, write_page
 from eyetest.pages.plots import dressed
 from eyetest.records import Item, Verdict
@@ -77,7 +76,7 @@ def _exhibits(story: WorldStory, album: Album) -> list[Exhibits]:
     found = [truth for truth in story.truths if truth.flaws and truth.item in gone]
     missed = [truth for truth in story.truths if truth.flaws and truth.item not in gone]
     blamed = [truth for truth in story.truths if truth.item in story.flagged and not story.flawed(truth)]
-    shown = [_in_turn(found, _FOUND), _in_turn(missed, _MISSED), _in_turn(blamed, _BLAMED)]
+    shown = [_one_of_each(found, _FOUND), _one_of_each(missed, _MISSED), _one_of_each(blamed, _BLAMED)]
     verdicts = {truth.item: _verdict(truth, story) for part in shown for truth in part}
     items = {item.id: item for item in story.benchmark if item.id in verdicts}
     heard = replies_to([row for row in verdicts.values() if row], story.runs, story.results.scores)
@@ -99,13 +98,12 @@ def _exhibits(story: WorldStory, album: Album) -> list[Exhibits]:
     ]
 
 
-def _in_turn(truths: Iterable[Truth], most: int) -> list[Truth]:
+def _one_of_each(truths: Iterable[Truth], most: int) -> list[Truth]:
     """One of each kind of flaw, then another of each; which ones is drawn by lot."""
     by_flaw: dict[str, list[Truth]] = {flaw: [] for flaw in FLAWS}
     for truth in sorted(truths, key=lambda truth: lot(truth.item)):
         by_flaw.setdefault(truth.flaws[0] if truth.flaws else "", []).append(truth)
-    turns = chain.from_iterable(zip_longest(*by_flaw.values()))
-    return list(islice((truth for truth in turns if truth is not None), most))
+    return in_turns(by_flaw.values(), most)
 
 
 def _verdict(truth: Truth, story: WorldStory) -> Verdict | None:

@@ -2,9 +2,11 @@
 
 import base64
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from hashlib import blake2b
+from itertools import chain, islice, zip_longest
+from typing import TypeVar
 
 import msgspec
 from PIL import Image as Pillow
@@ -20,6 +22,7 @@ _MOST_PIXELS = 400_000_000
 _GALLERY = 4
 _MOST_TAGS = 6
 _SHORT_TAG = 28
+_Thing = TypeVar("_Thing")
 
 
 class Thumbnail(msgspec.Struct, frozen=True):
@@ -155,6 +158,12 @@ def show_verdict(verdict: Verdict, item: Item | None, album: Album) -> ItemView:
 def lot(item: str) -> bytes:
     """Which items are shown is drawn by lot, and the same each time."""
     return blake2b(item.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def in_turns(lists: Iterable[Sequence[_Thing]], most: int) -> list[_Thing]:
+    """The first of every list, then the second, until there are enough."""
+    turns = chain.from_iterable(zip_longest(*lists))
+    return list(islice((thing for thing in turns if thing is not None), most))
 
 
 def _short_tags(item: Item) -> list[tuple[str, str]]:

@@ -9,12 +9,11 @@ from eyetest.errors import InputError, nearest
 from eyetest.probes import PROBES
 from eyetest.recipes.selecting import FEWEST_MODELS
 from eyetest.records import Condition, Panel, Recipe, Stage
+from eyetest.records.recipe import OWN_AXES
 from eyetest.screens import SCREENS
 from eyetest.screens.base import refuse_unused
 from eyetest.store.handwritten import convert, parse_yaml, read_text
 
-OWN_AXES = ("sight", "ask", "shots", "marks", "method")
-"""On which axes a model may be asked otherwise than its panel."""
 _ENDING = ".yaml"
 
 

@@ -53,7 +53,7 @@ def seat(
     refused, unless the recipe says how its thresholds change.
     """
     check_names(recipe, named)
-    found = {}
+    seated = {}
     absent = dict.fromkeys(held_out)
     for name, panel in recipe.panels.items():
         members = list(named.get(name) or panel.models or models)
@@ -71,12 +71,11 @@ def seat(
                 f"panel {name} has {counted(panel.size, 'seat')}, not {len(seats)}: name its models with "
                 f"{param('panels', f'{name}=A,B,…')} or say rescale: {{{name}: proportional}} in the recipe"
             )
-        found[name] = Seated(name, panel, _seats(seats, models), _seats(out, models))
+        seated[name] = Seated(name, panel, _seats(seats, models), _seats(out, models))
     if absent:
-        raise InputError(
-            f"{heading('hold_out')}: {listed(absent)} is on no panel; {nearest(next(iter(absent)), models)}"
-        )
-    return found
+        near = nearest(next(iter(absent)), models)
+        raise InputError(f"{heading('hold_out')}: {listed(absent)} is on no panel; {near}")
+    return seated
 
 
 def seated_on_answers(
@@ -88,12 +87,9 @@ def seated_on_answers(
     wanted = dict(named)
     judged = {stage.judge for stage in recipe.stages if stage.judge} - {stage.panel for stage in recipe.stages}
     heard = {name: panel for name, panel in recipe.panels.items() if name not in judged}
-    for name in named:
-        if name in judged:
-            raise InputError(
-                f"{heading('panels', name)}: recorded answers judge nothing; "
-                f"what a judge would look at goes to people"
-            )
+    if judge := next((name for name in named if name in judged), None):
+        why = "recorded answers judge nothing; what a judge would look at goes to people"
+        raise InputError(f"{heading('panels', judge)}: {why}")
     for name, panel in heard.items():
         present = answering(results, panel)
         if not present and name not in named:
@@ -108,9 +104,8 @@ def check_names(recipe: Recipe, named: Iterable[str]) -> None:
     """Refuse a panel that the recipe does not have."""
     for name in named:
         if name not in recipe.panels:
-            raise InputError(
-                f'{heading("panels")}: the recipe has no panel "{name}"; it has {", ".join(recipe.panels)}'
-            )
+            known = ", ".join(recipe.panels)
+            raise InputError(f'{heading("panels")}: the recipe has no panel "{name}"; it has {known}')
 
 
 def _seats(names: Sequence[str], models: Mapping[str, ModelEntry]) -> tuple[Seat, ...]:
@@ -121,8 +116,8 @@ def answering(results: Results, panel: Panel) -> list[str]:
     """The models that answered with a panel's sight in recorded answers; if nobody did, with one of its kind."""
     for sights in ((panel.sight,), _alike(panel.sight)):
         sighted = results.scores.filter(pl.col("sight").is_in(sights)).select(pl.col("model").unique())
-        if found := sorted(sighted.collect(engine="streaming").to_series()):
-            return found
+        if models := sorted(sighted.collect(engine="streaming").to_series()):
+            return models
     return []
 
 
@@ -150,9 +145,8 @@ def recorded(results: Results, seated: Seated) -> pl.DataFrame:
         ways = mine.select(PROTOCOL).unique()
         if exact.is_empty() and len(ways) > 1:
             told = listed([" ".join(row) for row in sorted(ways.rows())])
-            raise InputError(
-                f"panel {seated.name}: {model} was asked in {len(ways)} ways ({told}); the recipe has to say which"
-            )
+            told = f"{model} was asked in {len(ways)} ways ({told}); the recipe has to say which"
+            raise InputError(f"panel {seated.name}: {told}")
         parts.append(_tests(exact if len(exact) else mine, seated))
     return pl.concat(parts) if parts else frame.head(0)
 
@@ -161,17 +155,13 @@ def told_of(seated: Seated, scores: pl.DataFrame) -> list[str]:
     """What has to be said of what a panel said: who was asked with another sight, and whose scores they are."""
     given = scores.filter(pl.col("rule") == GIVEN).height
     theirs = [f"panel {seated.name}: {given:,} of {len(scores):,} answers were scored by others"] if given else []
-    return [*theirs, *_heard_otherwise(seated, scores)]
-
-
-def _heard_otherwise(seated: Seated, scores: pl.DataFrame) -> list[str]:
-    found: dict[tuple[str, str], list[str]] = {}
+    others: dict[tuple[str, str], list[str]] = {}
     for model, sight in scores.select("model", "sight").unique(maintain_order=True).iter_rows():
         if sight != (wanted := seated.panel.condition(model).sight):
-            found.setdefault((sight, wanted), []).append(model)
-    return [
+            others.setdefault((sight, wanted), []).append(model)
+    return theirs + [
         f"panel {seated.name}: {listed(models)} heard as asked {sight}, for want of answers {wanted}"
-        for (sight, wanted), models in found.items()
+        for (sight, wanted), models in others.items()
     ]
 
 
@@ -194,9 +184,10 @@ def _tests(rows: pl.DataFrame, seated: Seated) -> pl.DataFrame:
 def asked_of_all(evidence: Evidence, seats: Sequence[Seat], items: Sequence[Item]) -> dict[int, int]:
     """By the number of each seat, how many of its tests every item got. Where no item lacks any, that is all."""
     wanted = {seat.model for seat in seats}
-    places = [place for place, model in enumerate(evidence.seats) if model in wanted]
-    heard = [[sum(said is not None for said in evidence.of(item.id)[place]) for place in places] for item in items]
-    return dict(zip(places, np.array(heard).min(axis=0).tolist(), strict=True)) if heard else dict.fromkeys(places, 0)
+    numbers = [number for number, model in enumerate(evidence.seats) if model in wanted]
+    heard = [[sum(said is not None for said in evidence.of(item.id)[number]) for number in numbers] for item in items]
+    fewest = np.array(heard).min(axis=0).tolist() if heard else [0] * len(numbers)
+    return dict(zip(numbers, fewest, strict=True))
 
 
 def residual(

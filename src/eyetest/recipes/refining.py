@@ -19,7 +19,7 @@ from eyetest.curate.selection import CannotMeet
 from eyetest.errors import InputError
 from eyetest.recipes.panels import Seated, asked_of_all, residual, told_of
 from eyetest.recipes.selecting import refuse_hopeless, selected
-from eyetest.recipes.sources import AnswerSource
+from eyetest.recipes.sources import AnswerSource, Live
 from eyetest.records import BLIND_SIGHTS, Item, Lineage, Recipe, Stage, Verdict, sorting_tags, tag_word
 from eyetest.reports import write_refine_page
 from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
@@ -136,15 +136,15 @@ class Refining:
         if stage.select is not None:
             return selected(stage, alive, evidence, self.recipe.seed, notes)
         seated = self.panels[stage.panel] if stage.panel else None
-        full = msgspec.structs.replace(stage, full_counts=True) if self.source.is_recorded else stage
+        live = self.source if isinstance(self.source, Live) else None
         case = Case(
-            full,
+            stage if live else msgspec.structs.replace(stage, full_counts=True),
             alive,
             evidence,
             seats=seated.seats if seated else (),
             size=seated.panel.size if seated else 0,
             judges=[seat.model for seat in self.panels[stage.judge].seats] if stage.judge else (),
-            ask=None if self.source.is_recorded else self.source.ask,
+            ask=live.ask if live else None,
             seed=self.recipe.seed,
             benchmark=self.benchmark,
         )
@@ -269,7 +269,7 @@ class Refining:
                 name: Members(*(tuple(seat.model for seat in seats) for seats in (seated.seats, seated.held_out)))
                 for name, seated in self.panels.items()
             },
-            recorded=self.source.is_recorded,
+            recorded=not isinstance(self.source, Live),
             paused=refined.paused,
             residual_blind=tuple(refined.residuals),
             notes=tuple(refined.notes),

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import polars as pl
 
@@ -14,6 +13,7 @@ from eyetest.measures import Results
 from eyetest.models import Surroundings
 from eyetest.recipes.panels import Seated, recorded
 from eyetest.records import Asked, Condition, Item, ModelEntry, Prompt, Response, Score, Stage, StoppingRule, columns
+from eyetest.records.recipe import OWN_AXES
 from eyetest.results.provenance import Mend, MendedBenchmark, about_the_wording, read_mends, wording, write_mends
 from eyetest.results.scores import answers_of, benchmark_of
 from eyetest.running import Asking, Budget, Estimate, Hit, Limits, Progress, Session
@@ -36,33 +36,6 @@ class StoppedEarly(EyetestError):  # noqa: N818 (nothing went wrong: the same co
         self.progress = progress
 
 
-class AnswerSource(Protocol):
-    """Something that knows what panels say."""
-
-    is_recorded: bool
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What has to be said of the answers, whatever is made of them."""
-        ...
-
-    def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
-        """The scores of everybody on a panel about some items."""
-        ...
-
-    def scores(self, seated: Seated, items: Sequence[Item]) -> pl.DataFrame:
-        """What was heard of a panel before, by the golds that the items have now."""
-        ...
-
-    def mend(self, items: Sequence[Item]) -> None:
-        """Hear that people have changed these items, and no others: from now on they count as they are now."""
-        ...
-
-    def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Sequence[Response | None]:
-        """Put prompts of the caller's making to a model."""
-        ...
-
-
 @dataclass
 class Recorded:
     """Answers that are there already; nothing is asked.
@@ -74,14 +47,13 @@ class Recorded:
     results: Results
     runs: Sequence[Run] = ()
     scorer: Scorer = field(default_factory=Scorer)
-    is_recorded = True
 
     def __post_init__(self) -> None:
         self._as_recorded = self.results
 
     @property
     def notes(self) -> Sequence[str]:
-        """What has to be said of the results."""
+        """What has to be said of the answers, whatever is made of them."""
         return self.results.notes
 
     def hear(self, seated: Seated, items: Sequence[Item], stage: Stage, rule: StoppingRule | None) -> pl.DataFrame:
@@ -114,10 +86,6 @@ class Recorded:
             parts.append(places.join(new, on=key, how="inner").select("benchmark", *columns(Score)))
         self.results = replace(self._as_recorded, scores=pl.concat(parts))
 
-    def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Sequence[Response | None]:
-        """Nobody is there."""
-        return [None] * len(prompts)
-
 
 @dataclass
 class Live:
@@ -140,7 +108,6 @@ class Live:
     planned: Callable[[str, Estimate], None] | None = None
     saved: int = 0
     """Calls that stopping early has spared."""
-    is_recorded = False
     notes: Sequence[str] = ()
     _mended: dict[str, Item] = field(default_factory=dict)
     _showed: dict[str, set[str]] = field(default_factory=dict)
@@ -233,13 +200,12 @@ class Live:
         parts = []
         for member in seated.everybody:
             condition = seated.panel.condition(member.model)
-            axes = ("sight", "ask", "shots", "marks", "method")
-            mine = [pl.col(axis).cast(pl.String) == getattr(condition, axis) for axis in axes]
-            parts.append((pl.col("model").cast(pl.String) == member.model) & pl.all_horizontal(mine))
-        wanted = pl.any_horizontal(parts) & (pl.col("template") == 0)
-        orders = pl.col("order").is_between(0, seated.panel.orders - 1) & (pl.col("trial") < seated.panel.trials)
+            wanted = {"model": member.model} | {axis: getattr(condition, axis) for axis in OWN_AXES}
+            parts.append(pl.all_horizontal(pl.col(name).cast(pl.String) == value for name, value in wanted.items()))
+        asked = pl.any_horizontal(parts) & (pl.col("template") == 0) & (pl.col("trial") < seated.panel.trials)
+        orders = pl.col("order").is_between(0, seated.panel.orders - 1)
         with one_line_if_damaged(self.to):
-            answers = answers_frame(self.to).filter(wanted & orders & pl.col("item").is_in(ids.implode()))
+            answers = answers_frame(self.to).filter(asked & orders & pl.col("item").is_in(ids.implode()))
             answers = answers.filter(about_the_wording(read_mends(self.to), items))
             return score_table(answers, items, self.scorer).select(columns(Score)).collect()
 
@@ -251,3 +217,6 @@ class Live:
         said, progress = questions.ask(model, prompts, "judge", self.watch)
         self._refuse_gaps(progress)
         return said
+
+
+AnswerSource = Recorded | Live

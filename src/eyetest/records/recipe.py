@@ -11,6 +11,8 @@ from eyetest.redaction import plain_settings
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 KINDS = ("screen", "grade", "review", "select")
+OWN_AXES = ("sight", "ask", "shots", "marks", "method")
+"""On which axes a model may be asked otherwise than its panel."""
 
 
 class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -33,7 +35,7 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def condition(self, model: str = "") -> Condition:
         """How the panel, or one of its models, is asked."""
-        axes = {axis: getattr(self, axis) for axis in ("sight", "ask", "shots", "marks", "method")}
+        axes = {axis: getattr(self, axis) for axis in OWN_AXES}
         return msgspec.convert(axes | self.models.get(model, {}), Condition)
 
 

@@ -1,13 +1,12 @@
 """Items that fell, by the reason for which they fell, with what models said to them."""
 
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.pages.item_view import Album, ItemView, lot, show_verdict
+from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_verdict
 from eyetest.pages.page import clip
 from eyetest.records import Item, Verdict
 from eyetest.reports.refinements import ReasonKind, kind_of, together
@@ -56,8 +55,8 @@ def fallen_items(
     for verdict in sorted(verdicts, key=lambda verdict: lot(verdict.item)):
         if verdict.verdict in _FALLEN:
             by_reason.setdefault((verdict.verdict, verdict.stage, kind_of(verdict.reason)), []).append(verdict)
-    chosen = _spread(by_reason, most)
-    every = [verdict for some in chosen.values() for verdict in some]
+    chosen = in_turns(([(key, verdict) for verdict in some] for key, some in by_reason.items()), most)
+    every = [verdict for _, verdict in chosen]
     wanted, items = {verdict.item for verdict in every}, dict[str, Item]()
     for benchmark in benchmarks:
         items |= {item.id: item for item in benchmark if item.id in wanted - items.keys()}
@@ -67,21 +66,12 @@ def fallen_items(
     for key in sorted(by_reason, key=lambda key: (key[0], -len(by_reason[key]), key)):
         shown = [
             Fallen(show_verdict(verdict, items.get(verdict.item), album), replies.get(verdict.item, []))
-            for verdict in chosen[key]
+            for of, verdict in chosen
+            if of == key
         ]
         reason = together([verdict.reason for verdict in by_reason[key]])
         reasons.append(Reason(*key[:2], reason=reason, number=len(by_reason[key]), items=shown))
     return reasons, album
-
-
-def _spread(by_reason: Mapping[Key, Sequence[Verdict]], most: int) -> dict[Key, list[Verdict]]:
-    """The first of every reason, then the second, until there are enough."""
-    chosen: dict[Key, list[Verdict]] = {key: [] for key in by_reason}
-    turns = max((len(some) for some in by_reason.values()), default=0)
-    in_turn = ((key, some[turn]) for turn in range(turns) for key, some in by_reason.items() if turn < len(some))
-    for key, verdict in islice(in_turn, most):
-        chosen[key].append(verdict)
-    return chosen
 
 
 def replies_to(verdicts: Sequence[Verdict], runs: Sequence[Run], scores: pl.LazyFrame) -> dict[str, list[ModelReply]]:

@@ -1,7 +1,7 @@
 """A report as one HTML file: what was asked of whom, what came of it, and how to do it again."""
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from eyetest.records import ModelEntry, RunStep
 from eyetest.reports.gallery import Reason
 from eyetest.reports.headlines import cautions, scored_by_others, tiles, usual, verdict
 from eyetest.reports.material import Material
-from eyetest.reports.report import DrawnFigure, Report
+from eyetest.reports.report import Report
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.wording import counted, listed
@@ -45,40 +45,22 @@ class ReportDetails:
 
 def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwrite: bool = False) -> None:
     """Write the page."""
-    known, asked = report.material.results, report.asked
-    notes = [*about.notes, *report.material.notes()]
+    material, asked = report.material, report.asked
     contents = {
+        "notes": list(dict.fromkeys([*about.notes, *material.notes()])),  # what figures say, not what tiles do
         "about": about,
+        "report": report,
         "verdict": verdict(report),
         "cautions": cautions(report),
-        "given": scored_by_others(known)[0] if report.material.is_answered else 0,
+        "given": scored_by_others(material.results)[0] if material.is_answered else 0,
         "tiles": tiles(report),
-        "benchmarks": [(one.manifest, one.manifest.counts) for one in about.benchmarks],
-        "models": _models(known.models, report),
+        "models": _models(report) if material.is_answered else [],
         "asked": _table(asked.drop("benchmark") if asked.get_column("benchmark").n_unique() < 2 else asked),
-        "usual": usual(report) if report.material.is_answered else "",
-        "headline": None if report.headline is None else _table(report.headline),
-        "headline_csv": None if report.headline is None else _csv(report.headline),
-        "figures": [_figure(one) for one in report.drawn],
-        "missing": report.missing,
-        "notes": list(dict.fromkeys(notes)),
+        "usual": usual(report) if material.is_answered else "",
         "album": about.album.pictures,
-        "level": report.material.settings.level,
+        **{"table": _table, "csv": _csv, "drawing": for_page},
     }
     write_page("report.html.j2", contents, to, overwrite=overwrite)
-
-
-def _figure(drawn: DrawnFigure) -> dict[str, Any]:
-    figure = drawn.figure
-    return {
-        "name": figure.name,
-        "title": figure.title,
-        "reading": figure.reading,
-        "svg": for_page(drawn.svg, figure.title),
-        "table": _table(drawn.numbers),
-        "csv": _csv(drawn.numbers),
-        "rows": len(drawn.numbers),
-    }
 
 
 def _table(table: pl.DataFrame) -> dict[str, Any]:
@@ -95,17 +77,14 @@ def _csv(table: pl.DataFrame) -> str:
     return "data:text/csv;base64," + base64.b64encode(text).decode() if len(text) <= _HEAVIEST_CSV else ""
 
 
-def _models(entries: Mapping[str, ModelEntry], report: Report) -> list[tuple[str, str]]:
+def _models(report: Report) -> list[tuple[str, str]]:
     """Who was asked, and what is known of them; not where they were reached, which is nobody's business."""
-    if not report.material.is_answered:
-        return []
-    names = report.material.results.scores.select(pl.col("model").cast(pl.String).unique().sort()).collect()
-    return [(name, _known(entries.get(name))) for name in names.to_series()]
+    known = report.material.results
+    names = known.scores.select(pl.col("model").cast(pl.String).unique().sort()).collect().to_series()
+    return [(name, _known(known.models[name]) if name in known.models else "") for name in names]
 
 
-def _known(entry: ModelEntry | None) -> str:
-    if entry is None:
-        return ""
+def _known(entry: ModelEntry) -> str:
     known = {"language model": entry.base, "billions": entry.size_b, "series": entry.series}
     known |= {"encoder": entry.encoder, "trained on": listed(entry.trained_on)}
     return "; ".join(f"{name} {value}" for name, value in known.items() if value)

@@ -6,7 +6,7 @@ from altair.typing import ChartType
 
 from eyetest.demo.story import WorldStory
 from eyetest.pages import palette
-from eyetest.pages.plots import POINTS, across, dashed, intervals, layered, rows, step, values
+from eyetest.pages.plots import POINTS, across, dashed, dumbbells, intervals, layered, rows, step, values
 
 _WIDTH, _HALF, _HIGH = 620, 290, 270
 _FOUND = {"found": palette.SIGHTED, "missed": palette.VERDICTS["drop"]}
@@ -62,21 +62,15 @@ def leakage(story: WorldStory) -> ChartType:
 def eyes(story: WorldStory) -> ChartType:
     """Blind, sighted, the language model and true skill of each vision model."""
     table = story.birds.sort("skill", descending=True)
-    y = rows(table.get_column("model").to_list(), "model")
-    x = across("accuracy", ticks=6)
-    known = {"base": "language model", "blind": "blind", "sighted": "sighted", "skill": "true skill"}
-    colours = [palette.BASE, palette.BLIND, palette.SIGHTED, _TRUE]
-    long = table.select("model", *known).rename(known).unpivot(list(known.values()), index="model")
-    bar = alt.Chart(values(table)).mark_rule(strokeWidth=4, color=palette.LINE)
-    dots = alt.Chart(values(long)).mark_point(filled=True, size=58, opacity=1)
-    colour = alt.Color("variable", type="nominal").scale(domain=list(known.values()), range=colours)
-    shape = alt.Shape("variable", type="nominal").scale(
-        domain=list(known.values()), range=["square", "circle", "circle", "diamond"]
-    )
-    return layered(
-        bar.encode(x=x("blind"), x2="sighted", y=y),
-        dots.encode(x=x("value"), y=y, color=colour, shape=shape),
-    ).properties(width=_WIDTH, height=step(len(table)))
+    known = table.rename({"base": "language model", "skill": "true skill"})
+    y = rows(known.get_column("model").to_list(), "model")
+    styles = {
+        "language model": (palette.BASE, "square"),
+        "blind": (palette.BLIND, "circle"),
+        "sighted": (palette.SIGHTED, "circle"),
+        "true skill": (_TRUE, "diamond"),
+    }
+    return dumbbells(known, y, styles, 6).properties(width=_WIDTH, height=step(len(known)))
 
 
 def gains(story: WorldStory) -> ChartType:

@@ -11,6 +11,7 @@ from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.stats.correlation import CorrelationEstimate, spearman
 from eyetest.measures.stats.intervals import Estimate, wilson
 from eyetest.models.embedded import cards
+from eyetest.pages.plots import bounded
 from eyetest.records import Verdict
 from eyetest.records.condition import Sight
 from eyetest.runs import Run
@@ -133,7 +134,7 @@ class WorldStory:
         own = Settings(seed=self.seed, own={"sighted": SIGHTED, "blind": BLIND})
         gains = MEASURES["gain"].measure(results, own).table.filter(_sees())
         skill = MEASURES["accuracy"].measure(self.fresh, Settings(seed=self.seed)).table
-        names = {f"accuracy{end}": f"skill{end}" for end in ("", "_low", "_high")}
+        names = dict(zip(bounded("accuracy"), bounded("skill"), strict=True))
         told = pl.col("model").replace_strict({name: card.leaked for name, card in cards().items()}, default=None)
         return gains.join(skill.select("model", *names).rename(names), on="model").with_columns(told.alias("told"))
 

@@ -89,6 +89,20 @@ def intervals(chart: alt.Chart, value: str, x: Across, **encoded: Any) -> alt.La
     return layered(line, dot)
 
 
+def dumbbells(frame: pl.DataFrame, y: alt.Y, styles: Mapping[str, tuple[str, str]], ticks: int) -> alt.LayerChart:
+    """A bar from blind to sighted for each row, and dots on it: columns, each with its colour and its shape."""
+    x, names = across("accuracy", ticks=ticks), list(styles)
+    long = frame.unpivot(names, index=str(y.shorthand)).drop_nulls("value")
+    colours, shapes = (list(style) for style in zip(*styles.values(), strict=True))
+    bar = alt.Chart(values(frame)).mark_rule(strokeWidth=4, color=palette.LINE)
+    dots = alt.Chart(values(long)).mark_point(filled=True, size=58, opacity=1)
+    colour = alt.Color("variable:N").scale(domain=names, range=colours)
+    shape = alt.Shape("variable:N").scale(domain=names, range=shapes)
+    return layered(
+        bar.encode(x=x("blind"), x2="sighted", y=y), dots.encode(x=x("value"), y=y, color=colour, shape=shape)
+    )
+
+
 def told_bars(frame: pl.DataFrame, field: str, text: alt.Text, width: int) -> ChartType:
     """A quiet bar for each row's ``items``, with words behind it."""
     y = rows(frame.get_column(field).to_list(), field)

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 from numbers import Real
-from typing import Any
-
-import msgspec
+from typing import Any, NamedTuple
 
 from eyetest.pages.page import clip, plain
 from eyetest.records import letter
@@ -14,13 +12,13 @@ _RATES = ("accuracy", "share", "rate")
 _AGAINST = ("chance", "expected", "null_mean", "null_q95")
 
 
-class Bars(msgspec.Struct, frozen=True, kw_only=True):
+class Bars(NamedTuple):
     """Counts beside what would be expected of them."""
 
     name: str
     labels: list[str]
     values: list[float]
-    expected: list[float] = []
+    expected: list[float]
 
     @property
     def top(self) -> float:
@@ -28,24 +26,24 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True):
         return max([*self.values, *self.expected, 1e-9])
 
 
-class Gauge(msgspec.Struct, frozen=True, kw_only=True):
+class Gauge(NamedTuple):
     """A rate beside chance and beside what luck reaches."""
 
     name: str
     rate_name: str
     rate: float
-    chance: float | None = None
-    null_mean: float | None = None
-    null_q95: float | None = None
+    chance: float | None
+    null_mean: float | None
+    null_q95: float | None
 
     @property
     def top(self) -> float:
         """The end of the axis: a quarter, a half or all."""
-        most = max(value or 0 for value in (self.rate, self.chance, self.null_mean, self.null_q95))
+        most = max(value or 0 for value in self[2:])
         return next((end for end in (0.25, 0.5, 1.0) if most * 1.1 <= end), max(1.0, most))
 
 
-class Grid(msgspec.Struct, frozen=True):
+class Grid(NamedTuple):
     """The same figures for several things: a table."""
 
     name: str
@@ -53,7 +51,7 @@ class Grid(msgspec.Struct, frozen=True):
     rows: list[tuple[str, list[str]]]
 
 
-class Figures(msgspec.Struct, frozen=True):
+class Figures(NamedTuple):
     """A finding's numbers: drawn where we know how, listed where not."""
 
     bars: list[Bars]
@@ -62,7 +60,7 @@ class Figures(msgspec.Struct, frozen=True):
     rest: list[tuple[str, str]]
 
     def __bool__(self) -> bool:
-        return bool(self.bars or self.gauges or self.grids or self.rest)
+        return any(self[:])
 
 
 def figures(values: dict[str, Any], name: str = "") -> Figures:
@@ -70,23 +68,23 @@ def figures(values: dict[str, Any], name: str = "") -> Figures:
 
     Probes, also those of users, may put anything here, so nothing is required of it.
     """
-    found = Figures([], [], [], [])
-    used = _add_bars(found, values, name)
-    used |= _add_gauge(found, {key: value for key, value in values.items() if key not in used}, name)
+    made = Figures([], [], [], [])
+    used = _add_bars(made, values, name)
+    used |= _add_gauge(made, {key: value for key, value in values.items() if key not in used}, name)
     for key, value in values.items():
         path = f"{name}, {key}" if name else str(key)
-        if key in used or (isinstance(value, dict) and _add_grid(found, value, path)):
+        if key in used or (isinstance(value, dict) and _add_grid(made, value, path)):
             continue
         if isinstance(value, dict) and value and path.count(", ") < 3:
             inner = figures(value, path)
-            for field in Figures.__struct_fields__:
-                getattr(found, field).extend(getattr(inner, field))
+            for field in Figures._fields:
+                getattr(made, field).extend(getattr(inner, field))
         else:
-            found.rest.append((_spoken(path), clip(plain(value), 200)))
-    return found
+            made.rest.append((_spoken(path), clip(plain(value), 200)))
+    return made
 
 
-def _add_bars(found: Figures, values: dict[str, Any], name: str) -> set[str]:
+def _add_bars(made: Figures, values: dict[str, Any], name: str) -> set[str]:
     key = next((key for key in _COUNTS if key in values), "")
     value = values.get(key)
     counts = _numbers(value.values() if isinstance(value, dict) else value)
@@ -98,13 +96,12 @@ def _add_bars(found: Figures, values: dict[str, Any], name: str) -> set[str]:
     expected = expected if len(expected) == len(counts) else []
     labels: Any = value if isinstance(value, dict) else values.get("options")
     named = isinstance(labels, dict | list | tuple) and len(labels) == len(counts)
-    labels = labels if named else [letter(place) for place in range(len(counts))]
-    shown = [clip(str(label), 9) for label in labels]
-    found.bars.append(Bars(name=_spoken(name), labels=shown, values=counts, expected=expected))
+    shown = [clip(str(label), 9) for label in (labels if named else map(letter, range(len(counts))))]
+    made.bars.append(Bars(_spoken(name), shown, counts, expected))
     return {key, *(["expected"] if expected else []), *(["options"] if named else [])}
 
 
-def _add_gauge(found: Figures, values: dict[str, Any], name: str) -> set[str]:
+def _add_gauge(made: Figures, values: dict[str, Any], name: str) -> set[str]:
     rates = {key: values[key] for key in (*_RATES, *_AGAINST) if _numbers([values.get(key)], most=1.0)}
     used = set(rates)
     counted = _numbers([values.get(key) for key in ("hits", "expected", "n")])
@@ -114,20 +111,12 @@ def _add_gauge(found: Figures, values: dict[str, Any], name: str) -> set[str]:
     rate = next((key for key in _RATES if key in rates), None)
     if rate is None or not any(key in rates for key in _AGAINST):
         return set()
-    found.gauges.append(
-        Gauge(
-            name=_spoken(name),
-            rate_name=rate,
-            rate=rates[rate],
-            chance=rates.get("chance", rates.get("expected")),
-            null_mean=rates.get("null_mean"),
-            null_q95=rates.get("null_q95"),
-        )
-    )
+    against = (rates.get("chance", rates.get("expected")), rates.get("null_mean"), rates.get("null_q95"))
+    made.gauges.append(Gauge(_spoken(name), rate, rates[rate], *against))
     return used
 
 
-def _add_grid(found: Figures, values: dict[str, Any], name: str) -> bool:
+def _add_grid(made: Figures, values: dict[str, Any], name: str) -> bool:
     """Add a table of things with the same figures, unless they are few enough to be drawn."""
     rows = list(values.values())
     if len(rows) < 2 or not all(isinstance(row, dict) and row and row.keys() == rows[0].keys() for row in rows):
@@ -135,13 +124,8 @@ def _add_grid(found: Figures, values: dict[str, Any], name: str) -> bool:
     drawn = figures(rows[0])
     if any(isinstance(cell, dict) for cell in rows[0].values()) or ((drawn.bars or drawn.gauges) and len(rows) <= 6):
         return False
-    found.grids.append(
-        Grid(
-            _spoken(name),
-            [_spoken(str(column)) for column in rows[0]],
-            [(clip(key, 60), [clip(plain(cell), 40) for cell in row.values()]) for key, row in values.items()],
-        )
-    )
+    cells = [(clip(key, 60), [clip(plain(cell), 40) for cell in row.values()]) for key, row in values.items()]
+    made.grids.append(Grid(_spoken(name), [_spoken(str(column)) for column in rows[0]], cells))
     return True
 
 

@@ -5,20 +5,8 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.measures.means import ADJUSTED
-from eyetest.pages import palette
-from eyetest.pages.plots import (
-    POINTS,
-    across,
-    benchmark_of,
-    bounded,
-    dashed,
-    intervals,
-    layered,
-    named,
-    rows,
-    step,
-    values,
-)
+from eyetest.pages import palette, plots
+from eyetest.pages.plots import benchmark_of, bounded, rows
 from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 
@@ -28,39 +16,28 @@ _RARE = 0.02
 
 
 def _numbers(material: Material) -> pl.DataFrame:
-    table = named(material.measured("positions"))
+    table = plots.named(material.measured("positions"))
     known = table.with_columns((pl.col(ADJUSTED) < 1 - material.settings.level).alias("preferred"))
-    told = [
-        "series",
-        "place",
-        "picked",
-        "gold",
-        *bounded("difference"),
-        "total_variation",
-        "p",
-        ADJUSTED,
-        "preferred",
-    ]
-    return known.select(*benchmark_of(table), *told, "n")
+    told = ["series", "place", "picked", "gold", *bounded("difference"), "total_variation", "p", ADJUSTED]
+    return known.select(*benchmark_of(table), *told, "preferred", "n")
 
 
 def _draw(frame: pl.DataFrame) -> ChartType:
     order = frame.sort("total_variation", descending=True).get_column("series").unique(maintain_order=True).to_list()
     used = frame.filter(pl.max_horizontal("picked", "gold").max().over("place") >= _RARE).get_column("place")
     places = sorted(set(used))[:_MOST_PLACES]
-    most = float(
-        frame.select(pl.max_horizontal(pl.col("difference_low", "difference_high").abs()).max()).item() or 0.1
-    )
+    widest = pl.max_horizontal(pl.col("difference_low", "difference_high").abs()).max()
+    most = float(frame.select(widest).item() or 0.1)
     edge = max(0.01, round(0.7 * most, 2))
-    x = across("", form=POINTS, domain=(-most * 1.05, most * 1.05), at=(-edge, 0, edge))
+    x = plots.across("", form=plots.POINTS, domain=(-most * 1.05, most * 1.05), at=(-edge, 0, edge))
     panels = []
     for number, place in enumerate(places):
         y = rows(order) if not number else rows(order).axis(None)
-        chart = alt.Chart(values(frame.filter(pl.col("place") == place)))
+        chart = alt.Chart(plots.values(frame.filter(pl.col("place") == place)))
         colour = alt.condition("datum.preferred", alt.value(palette.BLIND), alt.value(palette.QUIET))
-        dots = layered(dashed(), intervals(chart, "difference", x, y=y, color=colour))
+        dots = plots.layered(plots.dashed(), plots.intervals(chart, "difference", x, y=y, color=colour))
         width = max(52, 480 // len(places))
-        panels.append(dots.properties(width=width, height=step(len(order)), title=place))
+        panels.append(dots.properties(width=width, height=plots.step(len(order)), title=place))
     return alt.hconcat(*panels, spacing=8)
 
 

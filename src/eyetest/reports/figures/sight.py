@@ -4,20 +4,8 @@ import altair as alt
 import polars as pl
 from altair.typing import ChartType
 
-from eyetest.pages import palette
-from eyetest.pages.plots import (
-    POINTS,
-    across,
-    benchmark_of,
-    bounded,
-    dashed,
-    intervals,
-    layered,
-    one_each,
-    rows,
-    step,
-    values,
-)
+from eyetest.pages import palette, plots
+from eyetest.pages.plots import benchmark_of, bounded, rows
 from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 
@@ -34,41 +22,23 @@ def _numbers(material: Material) -> pl.DataFrame:
 
 
 def _draw_all(frame: pl.DataFrame) -> ChartType:
-    known = {"sighted": "sighted", "blind": "blind", "base": "language model"}
-    shown = [word for name, word in known.items() if frame.get_column(name).drop_nulls().len()]
-    return one_each(frame, "benchmark", lambda part: _draw(part, shown))
+    named = frame.rename({"base": "language model"})
+    shown = [word for word in _DOTS if named.get_column(word).drop_nulls().len()]
+    styles = {word: (_DOTS[word], shape) for word, shape in zip(shown, palette.SHAPES, strict=False)}
+    return plots.one_each(named, "benchmark", lambda part: _draw(part, styles))
 
 
-def _draw(frame: pl.DataFrame, shown: list[str]) -> ChartType:
+def _draw(frame: pl.DataFrame, styles: dict[str, tuple[str, str]]) -> ChartType:
     order = frame.sort("sighted", descending=True).get_column("series").to_list()
-    height = step(len(order))
-    y = rows(order)
-    panels: list[ChartType] = [_dumbbells(frame, y, shown).properties(width=_WIDTH, height=height)]
-    bare = rows(order).axis(None)
+    height, ink = plots.step(len(order)), alt.value(palette.INK)
+    panels: list[ChartType] = [plots.dumbbells(frame, rows(order), styles, 5).properties(width=_WIDTH, height=height)]
     for value, title in (("gain", "gain"), ("unclipped", "leakage")):
         known = frame.drop_nulls(value)
         if len(known):
-            dots = intervals(
-                alt.Chart(values(known)),
-                value,
-                across(title, form=POINTS, ticks=3),
-                y=bare,
-                color=alt.value(palette.INK),
-            )
-            panels.append(layered(dashed(), dots).properties(width=_SIDE, height=height))
+            x, chart = plots.across(title, form=plots.POINTS, ticks=3), alt.Chart(plots.values(known))
+            dots = plots.intervals(chart, value, x, y=rows(order).axis(None), color=ink)
+            panels.append(plots.layered(plots.dashed(), dots).properties(width=_SIDE, height=height))
     return alt.hconcat(*panels, spacing=14)
-
-
-def _dumbbells(frame: pl.DataFrame, y: alt.Y, shown: list[str]) -> alt.LayerChart:
-    x = across("accuracy")
-    long = frame.rename({"base": "language model"}).unpivot(list(_DOTS), index="series").drop_nulls("value")
-    bar = alt.Chart(values(frame)).mark_rule(strokeWidth=4, color=palette.LINE)
-    dots = alt.Chart(values(long)).mark_point(filled=True, size=58, opacity=1)
-    colour = alt.Color("variable:N").scale(domain=shown, range=[_DOTS[name] for name in shown])
-    shape = alt.Shape("variable:N").scale(domain=shown, range=list(palette.SHAPES[: len(shown)]))
-    return layered(
-        bar.encode(x=x("blind"), x2="sighted", y=y), dots.encode(x=x("value"), y=y, color=colour, shape=shape)
-    )
 
 
 FIGURE = Figure(

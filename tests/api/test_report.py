@@ -1,6 +1,5 @@
 """The page that Python writes is the one that the command writes."""
 
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -8,13 +7,12 @@ from polars.testing import assert_frame_equal
 
 import eyetest as et
 from eyetest.errors import InputError
+from eyetest.jobs import report as job
 from eyetest.reports.report import Report
 from eyetest.reports.report_page import ReportDetails
 from tests.reports.pages import Tags
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
-
-api, cli = import_module("eyetest.api.report"), import_module("eyetest.cli.report")
 
 
 def words_of(page: str) -> str:
@@ -23,8 +21,7 @@ def words_of(page: str) -> str:
 
 def test_it_tells_what_the_command_tells(here: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch) -> None:
     pages: list[tuple[Report, ReportDetails]] = []
-    for module in (api, cli):
-        monkeypatch.setattr(module, "write_report_page", lambda told, about, *_, **__: pages.append((told, about)))
+    monkeypatch.setattr(job, "write_report_page", lambda told, about, *_, **__: pages.append((told, about)))
     better = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
     Path("elo.csv").write_text("seer,1200\nsquinter,1100\nlanguage,900\n")
     et.report(["run", better], to="page.html", tables="tables", external="elo.csv", resamples=100)

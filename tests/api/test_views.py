@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import eyetest as et
-from eyetest.api.measured import draw_intervals
+from eyetest.api.views import draw_intervals
 from eyetest.benchmarks import BenchmarkWriter
 from tests.conftest import png
 

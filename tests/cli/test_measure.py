@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from eyetest.cli.estimates import FORMATS
-from eyetest.measures import MEASURES, Measured
+from eyetest.cli.tables import print_table_as
+from eyetest.measures import MEASURES
 from eyetest.records import Asked, ImageRef, Item, Response
 from eyetest.results.gather import items_table
 from tests.runs.conftest import Eyetest
@@ -229,7 +229,7 @@ def test_ranks_are_whole_or_half_numbers() -> None:
 def shown(table: pl.DataFrame) -> list[str]:
     stream = io.StringIO()
     with contextlib.redirect_stdout(stream):
-        FORMATS["terminal"]("any", Measured(table), 0)
+        print_table_as("terminal", table)
     return stream.getvalue().splitlines()
 
 

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from eyetest.benchmarks import BenchmarkWriter
-from eyetest.cli.conditions import conditions, one_condition
 from eyetest.errors import InputError
+from eyetest.jobs.run import conditions, one_condition
 from eyetest.prompts import build
 from eyetest.records import Choice, Condition, Item, Manifest, Prompt
 from tests.conftest import ROOT, png
@@ -95,7 +95,8 @@ def test_examples_in_the_docs_run(folder: Path) -> None:
 
 def test_one_condition() -> None:
     assert one_condition() == Condition()
-    assert one_condition("blind", "cot", "two", "3", "-7", "digit", "likelihood") == Condition(
+    words = {"sight": "blind", "ask": "cot", "shots": "two", "template": "3", "order": "-7", "marks": "digit"}
+    assert one_condition(**words, method="likelihood") == Condition(
         sight="blind", ask="cot", shots="two", template=3, order=-7, marks="digit", method="likelihood"
     )
 

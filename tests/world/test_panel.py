@@ -44,9 +44,10 @@ def simulated(default_world: World, tmp_path_factory: pytest.TempPathFactory) ->
     write_answers(default_world, folder / "answers.csv")
     patch = pytest.MonkeyPatch()
     patch.setenv("EYETEST_CACHE", str(folder / "cache"))
-    from eyetest.cli.import_answers import import_answers_
+    from eyetest.jobs.import_answers import import_answers
+    from eyetest.runs.importing import Source
 
-    import_answers_(folder / "answers.csv", folder / "run", default_world.benchmark.path)
+    import_answers(Source(path=folder / "answers.csv"), folder / "run", default_world.benchmark.path)
     yield folder / "run"
     patch.undo()
 

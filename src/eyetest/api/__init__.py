@@ -11,17 +11,15 @@ if TYPE_CHECKING:
     from eyetest import world
     from eyetest.api import measure
     from eyetest.api.audit import Audited, audit
-    from eyetest.api.card import card
-    from eyetest.api.chart import chart, charts
     from eyetest.api.compare import Compared, compare
     from eyetest.api.import_answers import import_answers
-    from eyetest.api.measured import Measured
     from eyetest.api.open_ import open, open_run  # noqa: A004
-    from eyetest.api.refine import Refined, refine
-    from eyetest.api.report import report
-    from eyetest.api.results import results
+    from eyetest.api.refine import RefinedFolder as Refined
+    from eyetest.api.refine import refine
+    from eyetest.api.report import card, chart, charts, report
+    from eyetest.api.results import results, score
     from eyetest.api.run import run
-    from eyetest.api.score import score
+    from eyetest.api.views import MeasureTable as Measured
     from eyetest.benchmarks import Benchmark, ReadOptions, export_benchmark, import_benchmark
     from eyetest.errors import EyetestError
     from eyetest.measures import Results
@@ -76,15 +74,12 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest.api.run": ("run",),
     "eyetest.api.audit": ("Audited", "audit"),
     "eyetest.api.import_answers": ("import_answers",),
-    "eyetest.api.card": ("card",),
-    "eyetest.api.chart": ("chart", "charts"),
     "eyetest.api.compare": ("Compared", "compare"),
-    "eyetest.api.measured": ("Measured",),
-    "eyetest.api.results": ("results",),
+    "eyetest.api.results": ("results", "score"),
     "eyetest.api.open_": ("open", "open_run"),
-    "eyetest.api.refine": ("Refined", "refine"),
-    "eyetest.api.report": ("report",),
-    "eyetest.api.score": ("score",),
+    "eyetest.api.refine": ("RefinedFolder", "refine"),
+    "eyetest.api.report": ("card", "chart", "charts", "report"),
+    "eyetest.api.views": ("MeasureTable",),
     "eyetest.benchmarks": ("Benchmark", "ReadOptions", "export_benchmark", "import_benchmark"),
     "eyetest.errors": ("EyetestError",),
     "eyetest.measures": ("Results",),
@@ -94,18 +89,21 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest.scoring.rules": ("Reading", "read_choice"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_NAMES = {"Measured": "MeasureTable", "Refined": "RefinedFolder"}
+"""Names that mean something else in the rooms below, where these are called otherwise."""
 _ROOMS = ("eyetest", "eyetest.api")
 """Where the name is a module of its own."""
 
 if not TYPE_CHECKING:  # so that a type checker still sees a name that is not there
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOME_OF:
+        own = _HOME_NAMES.get(name, name)
+        if own not in _HOME_OF:
             whole = import_module("eyetest")
             raise AttributeError(f"module 'eyetest' has no attribute {name!r}", name=name, obj=whole)
-        import_module("eyetest.api.showing")
-        home = _HOME_OF[name]
-        return import_module(f"{home}.{name}") if home in _ROOMS else getattr(import_module(home), name)
+        import_module("eyetest.api.open_")
+        home = _HOME_OF[own]
+        return import_module(f"{home}.{own}") if home in _ROOMS else getattr(import_module(home), own)
 
 
 def __dir__() -> list[str]:

@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import msgspec
 import polars as pl
 
-from eyetest.api.open_ import Bench, Place, several
 from eyetest.api.views import card
-from eyetest.benchmarks import Benchmark, ReadOptions, open_benchmark
-from eyetest.probes import PROBES, Probe, Subject
-from eyetest.probes.audit import Audit, run_audit
-from eyetest.probes.subject import load_thresholds
+from eyetest.benchmarks import Benchmark
+from eyetest.jobs import audit as job
+from eyetest.jobs.opening import Bench, Place, several
+from eyetest.probes import Probe
+from eyetest.probes.audit import Audit
 from eyetest.records import Finding, Severity
 from eyetest.wording import counted
 
@@ -80,20 +79,14 @@ class Audited:
     def _repr_html_(self) -> str:
         rows = [(_MARKS[f.severity], f.title, f"{len(f.items):,}" if f.items else "") for f in self.findings]
         columns = [
-            {"name": name, "cells": [row[place] for row in rows], "kind": kind}
-            for place, (name, kind) in enumerate((("", "text"), ("finding", "text"), ("items", "number")))
+            {"name": name, "cells": [row[index] for row in rows], "kind": kind}
+            for index, (name, kind) in enumerate((("", "text"), ("finding", "text"), ("items", "number")))
         ]
         return card(self._title, columns)
 
     @property
     def _title(self) -> str:
         return f"{self.audit.benchmark}: {counted(self.audit.items, 'item')}, {counted(len(self.alarms), 'alarm')}"
-
-
-def _opened(bench: Bench) -> Benchmark:
-    """Also where golds are held back or pictures are not there; the audit says so."""
-    read = ReadOptions(gold_required=False, pictures_required=False)
-    return bench if isinstance(bench, Benchmark) else open_benchmark(bench, read)
 
 
 def audit(
@@ -114,12 +107,4 @@ def audit(
     True
     """
     chosen: list[str | Probe] = several(probes)
-    names = [PROBES[probe].name for probe in chosen if isinstance(probe, str)]
-    extra = [probe for probe in chosen if not isinstance(probe, str)]
-    subject = Subject(
-        _opened(bench),
-        load_thresholds(Path(thresholds) if thresholds else None),
-        against=_opened(against) if against is not None else None,
-        seed=seed,
-    )
-    return Audited(subject.benchmark, run_audit(subject, names or (list(PROBES) if not chosen else []), extra))
+    return Audited(*job.audit(bench, probes=chosen, against=against, thresholds=thresholds, seed=seed))

@@ -7,15 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from eyetest.api.measure import Where, wanted
-from eyetest.api.measured import words_of
-from eyetest.api.open_ import several
-from eyetest.api.results import Measurable, as_results, settings
-from eyetest.api.views import card
+from eyetest.api.views import card, words_of
+from eyetest.jobs import compare as job
+from eyetest.jobs.measure import Measurable, Where, settings
 from eyetest.measures import Results, Settings
-from eyetest.measures.compare import Contest, contest, flips_of
-from eyetest.measures.printed import caveats, plain
-from eyetest.measures.settings import narrowed, under_one_sight
+from eyetest.measures.compare import Contest, flips_of
+from eyetest.measures.printed import plain
 
 _MOST_SENTENCES = 40
 
@@ -96,7 +93,5 @@ def compare(
     >>> print(et.compare("run", ["seer", "language"]))
     seer leads language ...
     """
-    kept, said = under_one_sight(narrowed(as_results(runs), wanted(where)), sight)
     how = settings((), level, seed, resamples, {"power": power, "bootstrap": bootstrap})
-    found = contest(kept, several(models), how, all_pairs)
-    return Compared(kept, found, how, (*said, *found.notes, *caveats(kept)))
+    return Compared(*job.compare(runs, models, how, sight=sight, where=where, all_pairs=all_pairs))

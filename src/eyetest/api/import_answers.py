@@ -7,12 +7,11 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from eyetest.api.open_ import Bench, Place, opened
-from eyetest.benchmarks import copy_without_pictures
-from eyetest.records import RunBenchmark
-from eyetest.runs import BENCHMARK, Run
+from eyetest.api.run import NOTEBOOK
+from eyetest.jobs import import_answers as job
+from eyetest.jobs.opening import Bench, Place
+from eyetest.runs import Run
 from eyetest.runs.importing import FieldMap, Source
-from eyetest.runs.importing import import_answers as bring
 from eyetest.wording import counted, listed
 
 _FILE = "table.parquet"
@@ -41,21 +40,12 @@ def import_answers(
     """
     named = {field: tuple(column.split("+")) for field, column in (columns or {}).items()}
     fields = FieldMap(columns=named, constants=dict(constants or {}))
-    benchmark = None if bench is None else opened(bench)
     with TemporaryDirectory() as folder:
         file = Path(folder) / _FILE
         if isinstance(answers, pl.DataFrame):
             answers.write_parquet(file)
-        brought = bring(
-            Source(path=file if isinstance(answers, pl.DataFrame) else Path(answers), fields=fields),
-            Path(to),
-            benchmark=RunBenchmark.of(benchmark.manifest, benchmark.path) if benchmark else None,
-            known={i.id: tuple(choice.text for choice in i.choices) for i in benchmark} if benchmark else None,
-            overwrite=overwrite,
-            tell=lambda line: warnings.warn(line, stacklevel=2),
-        )
-    if benchmark:
-        copy_without_pictures(benchmark, Path(to) / BENCHMARK)
+        source = Source(path=file if isinstance(answers, pl.DataFrame) else Path(answers), fields=fields)
+        brought = job.import_answers(source, Path(to), bench, overwrite=overwrite, observer=NOTEBOOK)
     if brought.unknown:
         about = f"{counted(brought.unknown.total(), 'answer')} to items that the benchmark does not have"
         warnings.warn(f"{about} left out: {listed(brought.unknown)}", stacklevel=2)

@@ -8,22 +8,19 @@ settings as keywords.
 True
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from inspect import Parameter, Signature
-from pathlib import Path
 from textwrap import fill
 from typing import Any, Protocol
 
-from eyetest.api.measured import Measured
-from eyetest.api.results import Measurable, as_results, settings
+from eyetest.api.views import MeasureTable
 from eyetest.errors import as_keyword, nearest
+from eyetest.jobs import measure as job
+from eyetest.jobs.measure import Measurable, Where
 from eyetest.measures import MEASURES, Measure
-from eyetest.measures.printed import caveats, plain
-from eyetest.measures.settings import EXTERNAL, Wanted, as_written, narrowed, own_settings, read_external, read_where
-from eyetest.records import tag_word
+from eyetest.measures.printed import plain
 
-Where = str | Iterable[str] | Mapping[str, Any]
 _SHARED = """\
 runs: a run folder, several of them, or what `et.results` gave
 by: a row for each value of a tag, or of several
@@ -57,7 +54,7 @@ class MeasureFunction(Protocol):
         seed: int = 0,
         resamples: int = 2_000,
         **own: Any,
-    ) -> Measured:
+    ) -> MeasureTable:
         """Measure some runs."""
         ...
 
@@ -86,31 +83,16 @@ def _function(name: str) -> MeasureFunction:
         seed: int = 0,
         resamples: int = 2_000,
         **own: Any,
-    ) -> Measured:
+    ) -> MeasureTable:
         said = {keys.get(key, key): value for key, value in own.items()}
-        if isinstance(said.get(EXTERNAL), str | Path):
-            said[EXTERNAL] = read_external(Path(said[EXTERNAL]))
-        how = settings(by, level, seed, resamples, own_settings(chosen, said))
-        kept = narrowed(as_results(runs), wanted(where))
-        found = chosen.measure(kept, how)
-        notes = (*found.notes, *caveats(kept))
-        return Measured(name, plain(found.table), notes, how)
+        how = job.settings(by, level, seed, resamples, job.own_words(name, said))
+        measured = job.measure(name, runs, how, where=where)
+        return MeasureTable(name, plain(measured.table), measured.notes, how)
 
     compute.__name__ = compute.__qualname__ = name.replace("-", "_")
     compute.__doc__ = _about(chosen)
     compute.__signature__ = _signature(compute, chosen)  # type: ignore[attr-defined]
     return compute
-
-
-def wanted(where: Where) -> list[Wanted]:
-    """What a user said of the scores that count."""
-    if not isinstance(where, Mapping):
-        return read_where([where] if isinstance(where, str) else where)
-    several = {column: value if isinstance(value, list | tuple | set) else [value] for column, value in where.items()}
-    return [
-        (column, [word for value in values for word in (as_written(value), tag_word(value)) if word is not None])
-        for column, values in several.items()
-    ]
 
 
 def _signature(compute: Any, chosen: Measure) -> Signature:
@@ -119,7 +101,7 @@ def _signature(compute: Any, chosen: Measure) -> Signature:
     short = [one.replace(annotation=one.empty) for one in known]
     kind = Parameter.KEYWORD_ONLY
     own = [Parameter(as_keyword(key), kind, default=value) for key, (value, _) in chosen.own.items()]
-    return Signature([*short, *own], return_annotation=Measured)
+    return Signature([*short, *own], return_annotation=MeasureTable)
 
 
 def _about(chosen: Measure) -> str:

@@ -1,17 +1,19 @@
-"""What a notebook begins with: a benchmark, or the answers of a run."""
+"""What a notebook begins with: a benchmark, or the answers of a run. It shows them, and items, as cards.
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TypeVar, cast
+The rooms below know nothing of pages, so cards are put on their classes here, and drawn when somebody looks.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 from eyetest.benchmarks import Benchmark, ReadOptions, open_benchmark
+from eyetest.jobs import opening
+from eyetest.jobs.opening import AnyRun, Place
+from eyetest.records import Item
 from eyetest.runs import Run
 
-Kind = TypeVar("Kind")
-Place = str | Path
-Bench = Benchmark | Place
-"""A benchmark, or where one lies: a folder of ours, or any file that can be read."""
-AnyRun = Run | Place
+_CARDS: dict[type, str] = {Benchmark: "benchmark_card", Item: "item_card", Run: "run_card"}
 
 
 def open(path: Place, read: ReadOptions | None = None) -> Benchmark:  # noqa: A001 (what one types in a notebook)
@@ -27,26 +29,18 @@ def open(path: Place, read: ReadOptions | None = None) -> Benchmark:  # noqa: A0
     return open_benchmark(path, read)
 
 
-def open_run(path: Place) -> Run:
+def open_run(path: AnyRun) -> Run:
     """Open the answers of a run, wherever they came from.
 
     >>> et.open_run("run").manifest.benchmark.items
     60
     """
-    return Run(Path(path))
+    return opening.open_run(path)
 
 
-def opened(bench: Bench, *, gold_required: bool = False) -> Benchmark:
-    """The benchmark itself. Items whose answer is held back can be asked about and audited all the same."""
-    return bench if isinstance(bench, Benchmark) else open_benchmark(bench, ReadOptions(gold_required=gold_required))
+def _drawn_by(name: str) -> Callable[[Any], str]:
+    return lambda thing: str(getattr(import_module("eyetest.api.views"), name)(thing))
 
 
-def as_run(run: AnyRun) -> Run:
-    """The run itself."""
-    return run if isinstance(run, Run) else open_run(run)
-
-
-def several(said: Kind | Sequence[Kind]) -> list[Kind]:
-    """One thing, or several of them, as a list. A word is one thing."""
-    is_one = isinstance(said, str) or not isinstance(said, Sequence)
-    return [cast("Kind", said)] if is_one else list(cast("Sequence[Kind]", said))
+for _kind, _name in _CARDS.items():
+    _kind._repr_html_ = _drawn_by(_name)  # type: ignore[attr-defined]

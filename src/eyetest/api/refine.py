@@ -8,27 +8,23 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from eyetest.api.open_ import AnyRun, Bench, Place, opened, several
-from eyetest.api.results import Models, entries, runs_of
-from eyetest.api.run import watching
+from eyetest.api.run import NOTEBOOK
 from eyetest.api.views import card
-from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks import Benchmark, ReadOptions
 from eyetest.errors import InputError
-from eyetest.recipes import Refined as Outcome
-from eyetest.recipes import Refining, check_recipe, load_recipe
-from eyetest.recipes.panels import seat, seated_on_answers
-from eyetest.recipes.refining import BENCHMARK, REPORT, RUN, VERDICTS, refuse_foreign
-from eyetest.recipes.sources import Live, Recorded, StoppedEarly
+from eyetest.jobs import refine as job
+from eyetest.jobs.opening import AnyRun, Bench, Models, Place, open_bench, several
+from eyetest.recipes import Refined
+from eyetest.recipes.refining import BENCHMARK, REPORT, VERDICTS
+from eyetest.recipes.sources import StoppedEarly
 from eyetest.records import Recipe
-from eyetest.results.gather import results_of
 from eyetest.running import Limits
 from eyetest.running.session import INTERRUPTED
-from eyetest.scoring import Scorer
 from eyetest.wording import counted
 
 
 @dataclass(frozen=True, repr=False)
-class Refined:
+class RefinedFolder:
     """What a refinement came to; everything is also in its folder, the page with the pictures included.
 
     >>> found = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
@@ -39,7 +35,7 @@ class Refined:
     """
 
     path: Path
-    outcome: Outcome
+    outcome: Refined
     frame: pl.DataFrame
     """The funnel: how many items reached each stage, and what became of them."""
 
@@ -114,7 +110,7 @@ def refine(
     skip_review: bool = False,
     retry_failed: bool = False,
     limits: Limits | None = None,
-) -> Refined:
+) -> RefinedFolder:
     """Take a benchmark through a recipe: panels screen it, people review it, a better one comes out.
 
     ``models`` are asked, or ``answers`` that were recorded are heard instead. ``panels`` says who sits where,
@@ -124,28 +120,22 @@ def refine(
     >>> found.verdicts["item"].n_unique()
     60
     """
-    chosen = recipe if isinstance(recipe, Recipe) else load_recipe(str(recipe))
-    check_recipe(chosen, "recipe")
-    place, scorer = Path(to), Scorer(rules)
-    refuse_foreign(place)
-    benchmark = opened(bench, gold_required=True)
-    known = None if models is None else entries(models)
-    if recorded := runs_of(answers):
-        found = results_of(recorded, scorer, models=known)
-        seated = seated_on_answers(chosen, found, panels or {}, several(hold_out))
-        source: Live | Recorded = Recorded(found, recorded, scorer)
-    elif known is not None:
-        seated = seat(chosen, known, panels or {}, several(hold_out))
-        source = Live(benchmark, known, place / RUN, scorer, limits or Limits(), seed=chosen.seed)
-        source.watch, source.retry_failed = watching, retry_failed
-    else:
-        raise InputError("who answers? models=… to ask them, or answers=[run] for what was recorded")
-    refining = Refining(benchmark, chosen, seated, source, place, skip_review)
+    folder = Path(to)
+    chosen = job.find_recipe(recipe, folder)
+    refining = job.prepare(
+        open_bench(bench, ReadOptions()),
+        chosen,
+        folder,
+        job.Who(models, answers, panels or {}, several(hold_out), rules),
+        limits=limits,
+        retry_failed=retry_failed,
+        skip_review=skip_review,
+        observer=NOTEBOOK,
+    )
     try:
-        outcome = refining.run()
+        outcome, steps = job.carry_out(refining)
     except StoppedEarly as stop:
         if stop.progress.stopped == INTERRUPTED:
             raise KeyboardInterrupt(f"{counted(stop.progress.left, 'call')} left") from None
         raise
-    steps = [step for step in refining.funnel(outcome) if not step.tag]
-    return Refined(place, outcome, pl.DataFrame(steps).drop("tag", "value"))
+    return RefinedFolder(folder, outcome, pl.DataFrame(steps).drop("tag", "value"))

@@ -2,25 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from eyetest.api.audit import Audited
-from eyetest.api.open_ import Bench, Place, opened, several
-from eyetest.api.refine import Refined
-from eyetest.api.results import Models, entries, settings
+from eyetest.api.refine import RefinedFolder
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError
+from eyetest.benchmarks.folder import README
+from eyetest.jobs import report as job
+from eyetest.jobs.card import make_card
+from eyetest.jobs.measure import Measurable, Scoring, gather, settings
+from eyetest.jobs.opening import Bench, Models, Place, several
 from eyetest.measures import Results
-from eyetest.measures.settings import read_external
-from eyetest.recipes.gathering import gather
-from eyetest.reports import write_audit_page
-from eyetest.reports.composing import SHOWN, Given, Wanted, compose
-from eyetest.reports.report import refuse_to_lose_files, write_figures, write_tables
-from eyetest.reports.report_page import write_report_page
+from eyetest.reports import FIGURES, write_audit_page
+from eyetest.reports import chart as draw
 from eyetest.runs import Run
-from eyetest.scoring import Scorer
-from eyetest.store.replacing import refuse_to_lose
 
-Told = Run | Refined | Benchmark | Place
+if TYPE_CHECKING:
+    from altair.typing import ChartType
+
+Told = Run | RefinedFolder | Benchmark | Place
 """What a page can tell of: a run, a refinement, a benchmark, or where one of them lies."""
 
 
@@ -30,7 +30,7 @@ def report(
     to: Place,
     figures: Place | None = None,
     tables: Place | None = None,
-    gallery: int = SHOWN,
+    gallery: int = job.SHOWN,
     by: str | Sequence[str] = (),
     external: Place | Mapping[str, float] | None = None,
     verdicts: Place | None = None,
@@ -59,44 +59,60 @@ def report(
     >>> et.report(et.audit("world/benchmark", probes=["malformed"]), to="audit.html").exists()
     True
     """
-    place = Path(to)
-    if gallery < 0:
-        raise InputError(f"gallery: found {gallery}, expected 0 or more")
+    page = Path(to)
     if isinstance(what, Audited):
-        write_audit_page(what.audit, what.benchmark, place, overwrite=overwrite)
-        return place
-    refuse_to_lose(place, overwrite=overwrite, ours=None)
-    papers = [(Path(folder), write) for folder, write in ((figures, write_figures), (tables, write_tables)) if folder]
-    for folder, _ in papers:
-        refuse_to_lose_files(folder, overwrite=overwrite)
-    wanted = Wanted(
-        settings=settings(by, level, seed, resamples),
-        scorer=Scorer(rules, metric, rescore_given=rescore_given),
-        cluster=cluster,
-        golds=None if bench is None else opened(bench),
-        models={} if models is None else entries(models),
-        external=_scores(external),
-        external_name="" if external is None or isinstance(external, Mapping) else Path(external).name,
-        gallery=gallery,
-        title=title,
-    )
-    told, about = compose(_given(what, verdicts), wanted)
-    write_report_page(told, about, place, overwrite=overwrite)
-    for folder, write in papers:
-        write(told, folder, overwrite=overwrite)
-    return place
+        write_audit_page(what.audit, what.benchmark, page, overwrite=overwrite)
+        return page
+    for_paper, for_text = (None if folder is None else Path(folder) for folder in (figures, tables))
+    wanted = job.Wanted(settings(by, level, seed, resamples), external, verdicts, gallery, title)
+    scoring = Scoring(rules, bench, metric, rescore_given, cluster, models)
+    job.report(_things(what), job.Outputs(page, for_paper, for_text, overwrite), wanted, scoring)
+    return page
 
 
-def _given(what: Results | Told | Sequence[Told], verdicts: Place | None) -> Given:
+def _things(what: Results | Told | Sequence[Told]) -> Results | list[Path | Run | Benchmark]:
     if isinstance(what, Results):
-        return Given(results=what)
+        return what
     named: list[Told] = several(what)
-    things = [one.path if isinstance(one, Refined) else one for one in named]
-    opened_or_not = [one if isinstance(one, Run | Benchmark) else Path(one) for one in things]
-    return gather(opened_or_not, None if verdicts is None else Path(verdicts), opened)
+    things = [one.path if isinstance(one, RefinedFolder) else one for one in named]
+    return [one if isinstance(one, Run | Benchmark) else Path(one) for one in things]
 
 
-def _scores(external: Place | Mapping[str, float] | None) -> Mapping[str, float]:
-    if external is None or isinstance(external, Mapping):
-        return external or {}
-    return read_external(Path(external))
+def card(
+    bench: Bench | RefinedFolder,
+    *,
+    said: Mapping[str, str] | None = None,
+    to: Place | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write a benchmark's card, README.md and croissant.json, into its folder or into ``to``; gives its place.
+
+    ``said`` is what only you know (licence, contact, ``sources.NAME``, ``practices.NAME``), kept in card.yaml. A
+    refinement has a card already; its folder is where to say more.
+
+    >>> bench, _ = et.import_benchmark(Path("mine.tsv"), Path("mine"))
+    >>> et.card(bench, said={"licence": "CC-BY-4.0"}).name
+    'README.md'
+    """
+    path = bench.path if isinstance(bench, RefinedFolder | Benchmark) else Path(bench)
+    words = [f"{key}={value}" for key, value in (said or {}).items()]
+    return make_card(path, None if to is None else Path(to), words, overwrite=overwrite).folder / README
+
+
+def chart(name: str, runs: Measurable) -> "ChartType":
+    """Draw a figure of some runs, or of what `et.results` gave: an Altair chart. `et.charts` names them.
+
+    >>> drawn = et.chart("accuracy", "run")
+    >>> "mark" in str(drawn.to_dict())
+    True
+    """
+    return draw(name, gather(runs))
+
+
+def charts() -> dict[str, str]:
+    """The figures that there are, and how to read each.
+
+    >>> "accuracy" in et.charts()
+    True
+    """
+    return {name: FIGURES[name].reading for name in FIGURES}

@@ -5,18 +5,16 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from eyetest.api.open_ import Bench, Place, opened, several
-from eyetest.api.results import Models, entries
+from eyetest.jobs import run as job
+from eyetest.jobs.opening import Bench, Models, Observer, Place, model_entries, open_bench, several
 from eyetest.records import Condition
-from eyetest.running import Asking, Limits, Progress, Session
+from eyetest.running import Asking, Limits, Progress
 from eyetest.running.session import INTERRUPTED
 from eyetest.running.watching import every, line
 from eyetest.runs import Run
-from eyetest.scoring import is_hit, looks_refused
 from eyetest.store.handwritten import convert
 from eyetest.wording import counted
 
@@ -57,11 +55,10 @@ def run(
     >>> found.responses().num_rows  # everything was there already
     120
     """
-    sampling: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
     asking = Asking(
         conditions=_conditions(several(conditions), sights),
         trials=trials,
-        sampling={name: value for name, value in sampling.items() if value is not None},
+        sampling=job.sampling(temperature, max_tokens),
         seed=seed,
         limit=limit,
         items=tuple(several(items)),
@@ -69,26 +66,35 @@ def run(
         retry_failed=retry_failed,
         stop=stop,
     )
-    session = Session(opened(bench), entries(models), asking, hit=is_hit)
-    progress = session.run(Path(to), progress=Progress(looks_refused), watch=watching)
-    warn_of(progress)
+    session = job.prepare(open_bench(bench), model_entries(models), asking)
+    warn_of(job.carry_out(session, Path(to), NOTEBOOK))
     return Run(Path(to))
 
 
-@contextmanager
-def watching(progress: Progress) -> Iterator[None]:
-    """One line that says how far it is, where it takes long enough for somebody to wonder."""
-    shown = False
+class NotebookObserver(Observer):
+    """Tells a notebook what a job does."""
 
-    def look() -> None:
-        nonlocal shown
-        shown = True
-        print(f"\r{line(progress):<{_WIDTH}}", end="", file=sys.stderr, flush=True)
+    def note(self, line: str) -> None:
+        """A warning."""
+        warnings.warn(line, stacklevel=2)
 
-    with every(_SECONDS_BETWEEN_LOOKS, look):
-        yield
-    if shown:
-        print(f"\r{line(progress, over=True):<{_WIDTH}}", file=sys.stderr, flush=True)
+    @contextmanager
+    def watch(self, progress: Progress) -> Iterator[None]:
+        """One line that says how far it is, where it takes long enough for somebody to wonder."""
+        shown = False
+
+        def look() -> None:
+            nonlocal shown
+            shown = True
+            print(f"\r{line(progress):<{_WIDTH}}", end="", file=sys.stderr, flush=True)
+
+        with every(_SECONDS_BETWEEN_LOOKS, look):
+            yield
+        if shown:
+            print(f"\r{line(progress, over=True):<{_WIDTH}}", file=sys.stderr, flush=True)
+
+
+NOTEBOOK = NotebookObserver()
 
 
 def warn_of(progress: Progress) -> None:

@@ -1,7 +1,7 @@
 """``eyetest audit``: is this benchmark any good? With no model, no key and no GPU."""
 
-import importlib.util
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,19 +10,15 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from eyetest.benchmarks import Benchmark
-from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.cli import options
-from eyetest.cli.terminal import note, out, print_json, program, safe, step_bar
-from eyetest.curate import Repair, repair_benchmark
-from eyetest.errors import InputError
+from eyetest.cli.live import TERMINAL
+from eyetest.cli.options import Words, option
+from eyetest.cli.terminal import note, out, print_json, program, safe
+from eyetest.jobs import audit as job
 from eyetest.pages.page import odds
-from eyetest.probes import PROBES, Probe, Subject
-from eyetest.probes.audit import Audit, run_audit
-from eyetest.probes.subject import load_thresholds
+from eyetest.probes.audit import Audit
 from eyetest.records import NO_PICTURES, Finding, Severity, Verdict
 from eyetest.reports import write_audit_page
-from eyetest.store.replacing import refuse_to_lose
 from eyetest.tabular.record_files import write_records
 from eyetest.wording import counted, listed, typed
 
@@ -40,68 +36,43 @@ _HEADINGS: dict[Severity, str] = {
     "note": "Worth knowing",
     "sound": "Tested and sound",
 }
-_OUTPUTS = "What to write"
+written = partial(option, panel="What to write")
 
 
 def audit(
     bench: options.BenchArgument,
-    probes: Annotated[
-        list[str] | None, typer.Option("--probe", metavar="NAME|FILE.py", help="Only these; a file brings your own.")
-    ] = None,
-    against: Annotated[
-        Path | None, typer.Option("--against", metavar="OTHER", help="Also look for what is in this benchmark.")
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", help="A page with pictures.", rich_help_panel=_OUTPUTS)
-    ] = None,
+    probes: Annotated[Words, option("--probe", "Only these; a file brings your own.", "NAME|FILE.py")] = None,
+    against: Annotated[Path | None, option("--against", "Also look for what is in this benchmark.", "OTHER")] = None,
+    html: Annotated[Path | None, written("--html", "A page with pictures.")] = None,
     verdicts: Annotated[
-        Path | None,
-        typer.Option(
-            "--verdicts", help="A verdict for every item (.parquet, .csv, .jsonl).", rich_help_panel=_OUTPUTS
-        ),
+        Path | None, written("--verdicts", "A verdict for every item (.parquet, .csv, .jsonl).")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="All findings as JSON instead of the card.", rich_help_panel=_OUTPUTS)
-    ] = False,
-    fix: Annotated[
-        Path | None,
-        typer.Option(
-            "--fix", metavar="DIR", help="A mended copy; no gold is ever changed.", rich_help_panel=_OUTPUTS
-        ),
-    ] = None,
+    as_json: Annotated[bool, written("--json", "All findings as JSON instead of the card.")] = False,
+    fix: Annotated[Path | None, written("--fix", "A mended copy; no gold is ever changed.", "DIR")] = None,
     overwrite: options.OverwriteOption = False,
-    thresholds: Annotated[Path | None, typer.Option("--thresholds", help="Your own thresholds.yaml.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of every sample and shuffle.")] = 0,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if anything is broken or suspicious.")
-    ] = False,
-    format_name: options.FormatOption = None,
-    fields: options.MapOption = None,
-    images: options.ImagesOption = None,
-    answers: options.AnswersOption = None,
-    drop: options.DropOption = None,
+    thresholds: Annotated[Path | None, option("--thresholds", "Your own thresholds.yaml.")] = None,
+    seed: Annotated[int, option("--seed", "Seed of every sample and shuffle.")] = 0,
+    strict: Annotated[bool, option("--strict", "Exit with 1 if anything is broken or suspicious.")] = False,
+    *,
+    file: options.GoldFileOptions,
 ) -> None:
     """Say what is sound in a benchmark, what is not, and what to look at first.
 
     Looks for broken and repeated items, golds that crowd at a letter or can be told by their looks, questions that
     name their answer, and shortcuts that a learner finds without any picture. Tests are corrected for being many.
     """
-    read = options.read_options(
-        format_name, fields, images, answers, drop, allow_missing_gold=True, allow_missing_pictures=True
+    read = file.read_all(pictures_required=False)
+    job.refuse_to_lose_outputs([html, verdicts], fix, overwrite=overwrite)
+    audited = job.audit(
+        bench,
+        probes=probes or (),
+        against=against,
+        thresholds=thresholds,
+        seed=seed,
+        read=read,
+        observer=TERMINAL,
     )
-    limits = load_thresholds(thresholds)
-    names, extra = _chosen(probes or [])
-    for place in (html, verdicts, _repair_list(fix) if fix else None):
-        if place:
-            refuse_to_lose(place, overwrite=overwrite, ours=None)
-    if fix:
-        refuse_to_replace(fix, overwrite=overwrite)
-    benchmark = options.open_with_bar(bench, read)
-    beside = options.read_options(allow_missing_gold=True, allow_missing_pictures=True)
-    other = options.open_with_bar(against, beside) if against else None
-    with step_bar("auditing") as progress:
-        subject = Subject(benchmark, limits, against=other, seed=seed, progress=progress)
-        result = run_audit(subject, names, extra)
+    benchmark, result = audited
     if as_json:
         print_json(result)
     else:
@@ -109,48 +80,17 @@ def audit(
         for line in _next_steps(result, bench):
             out.print(line, soft_wrap=True)
     if verdicts:
-        rows = result.verdicts([item.id for item in subject.items])
+        rows = result.verdicts([item.id for item in benchmark])
         write_records(rows, Verdict, verdicts, overwrite=overwrite)
         note(f"{counted(len(rows), 'verdict')} → {verdicts}")
     if html:
         write_audit_page(result, benchmark, html, overwrite=overwrite)
         note(f"page → {html}")
     if fix:
-        _fix(benchmark, result, fix, overwrite=overwrite)
+        repairs, listing = job.write_repairs(audited, fix, overwrite=overwrite)
+        note(f"{counted(repairs, 'repair')} → {fix}, listed in {listing}")
     if strict and result.alarms:
         raise typer.Exit(1)
-
-
-def _chosen(words: list[str]) -> tuple[list[str], list[Probe]]:
-    """Probes by name, and probes that a user's own file defines."""
-    names = [word for word in words if not word.endswith(".py")]
-    for name in names:
-        PROBES[name]
-    extra = [_load(Path(word)) for word in words if word.endswith(".py")]
-    return (names or ([] if not extra else list(PROBES))), extra
-
-
-def _load(path: Path) -> Probe:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if not path.is_file() or spec is None or spec.loader is None:
-        raise InputError(f"{path} does not exist")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    if not hasattr(module, "PROBE"):
-        raise InputError(f"{path} defines no PROBE")
-    probe: Probe = module.PROBE
-    return probe
-
-
-def _fix(benchmark: Benchmark, result: Audit, to: Path, *, overwrite: bool) -> None:
-    uneven = [f.numbers["options"] for f in result.alarms if f.probe == "positions"]
-    repairs = repair_benchmark(benchmark, to, rebalance=uneven, seed=result.seed, overwrite=overwrite)
-    write_records(repairs, Repair, _repair_list(to), overwrite=overwrite)
-    note(f"{counted(len(repairs), 'repair')} → {to}, listed in {_repair_list(to)}")
-
-
-def _repair_list(to: Path) -> Path:
-    return to.parent / f"{to.name}-repairs.csv"
 
 
 def card(result: Audit) -> RenderableType:
@@ -160,10 +100,10 @@ def card(result: Audit) -> RenderableType:
     title.append(f" · {counted(len(result.probes), 'probe')}, {counted(len(tests), 'test')}")
     parts: list[RenderableType] = [title, verdict_line(result), Text()]
     for severity, heading in _HEADINGS.items():
-        found = [finding for finding in result.findings if finding.severity == severity]
-        if found:
+        findings = [finding for finding in result.findings if finding.severity == severity]
+        if findings:
             parts.append(Text(heading, "bold"))
-            parts += [_line(finding) for finding in found]
+            parts += [_line(finding) for finding in findings]
             parts.append(Text())
     if result.left_out:
         parts.append(Text(f"Not run, so not tested: {', '.join(result.left_out)}", "dim"))

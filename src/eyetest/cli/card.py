@@ -3,53 +3,45 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.text import Text
 
 from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.benchmarks.folder import CROISSANT, README
-from eyetest.cli import options
+from eyetest.cli.live import TERMINAL
+from eyetest.cli.options import FileOptions, Words, argument, option
 from eyetest.cli.terminal import note, out, program, safe
-from eyetest.recipes.carding import make_card
+from eyetest.jobs.card import make_card
 from eyetest.reports.dataset_card import Known, self_score
 from eyetest.wording import counted, listed, typed
 
 
 def card(
     bench: Annotated[
-        Path,
-        typer.Argument(
-            metavar="BENCH|REFINED", help="A benchmark, or the folder of a refinement (eyetest refine --to)."
-        ),
+        Path, argument("BENCH|REFINED", "A benchmark, or the folder of a refinement (eyetest refine --to).")
     ],
     to: Annotated[
-        Path | None,
-        typer.Option("--to", metavar="DIR", help="Write the card there. (default: into the benchmark folder)"),
+        Path | None, option("--to", "Write the card there. (default: into the benchmark folder)", "DIR")
     ] = None,
     settings: Annotated[
-        list[str] | None,
-        typer.Option(
+        Words,
+        option(
             "--set",
-            metavar="KEY=VALUE",
-            help="What only you know: licence=CC-BY-4.0, contact=…, language=en, sources.NAME=MIT, "
+            "What only you know: licence=CC-BY-4.0, contact=…, language=en, sources.NAME=MIT, "
             "practices.NAME=yes. Kept in card.yaml.",
+            "KEY=VALUE",
         ),
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a card that a person wrote or changed.")
-    ] = False,
-    format_name: options.FormatOption = None,
-    fields: options.MapOption = None,
-    images: options.ImagesOption = None,
+    overwrite: Annotated[bool, option("--overwrite", "Replace a card that a person wrote or changed.")] = False,
+    *,
+    file: FileOptions,
 ) -> None:
     """Write a benchmark's card: README.md for the Hugging Face hub and croissant.json for programs.
 
     It says what is in it, what was taken out and why, what is weak, under what licence it is, and scores itself
     against good practice. What nobody knows is called unknown; tell it with --set. A refinement writes its own card.
     """
-    read = options.read_options(format_name, fields, images, allow_missing_gold=True)
     known, benchmark, target = make_card(
-        bench, to, settings or [], lambda place: options.open_with_bar(place, read), overwrite=overwrite
+        bench, to, settings or [], read=file.read(), overwrite=overwrite, observer=TERMINAL
     )
     _report(known, target)
     if to is not None and not is_benchmark(target):

@@ -1,10 +1,13 @@
 """The commands, put together: each is loaded when it is called."""
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -33,7 +36,7 @@ _COMMANDS = {
     "zoo": "zoo:zoo",
     "describe": "describe:describe",
     "subset": "subset:subset",
-    "estimate": "estimate:estimate",
+    "estimate": "subset:estimate",
     "diff-rules": "diff_rules:diff_rules",
     "import-answers": "import_answers:import_answers_",
     "export-answers": "export_answers:export_answers_",
@@ -52,6 +55,34 @@ def _told_by_us() -> Iterator[None]:
         raise PipeClosedError from error
     except KeyboardInterrupt as error:
         raise CtrlCError from error
+
+
+def flat(function: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options of its groups in their place."""
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    parameters: list[Parameter] = []
+    hints = get_type_hints(function, include_extras=True)
+    for name, parameter in signature(function).parameters.items():
+        kind = hints[name]
+        if not is_dataclass(kind):
+            parameters.append(parameter.replace(annotation=kind, kind=Parameter.KEYWORD_ONLY))
+            continue
+        own = get_type_hints(kind, include_extras=True)
+        known = [one for one in fields(kind) if get_origin(own[one.name]) is Annotated]
+        groups[name] = (kind, [one.name for one in known])
+        parameters += [
+            Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=own[one.name])
+            for one in known
+        ]
+
+    @wraps(function)
+    def command(**said: Any) -> None:
+        made = {name: kind(**{key: said.pop(key) for key in keys}) for name, (kind, keys) in groups.items()}
+        function(**said, **made)
+
+    command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command
 
 
 class _Command(TyperCommand):
@@ -84,7 +115,8 @@ class _Commands(TyperGroup):
             return None
         module, _, function = _COMMANDS[name].partition(":")
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP)
-        alone.command(name, cls=_Command)(getattr(importlib.import_module(f"eyetest.cli.{module}"), function))
+        loaded = importlib.import_module(f"eyetest.cli.{module}")
+        alone.command(name, cls=_Command)(flat(getattr(loaded, function)))
         return typer.main.get_command(alone)
 
 

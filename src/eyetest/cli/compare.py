@@ -4,118 +4,84 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import polars as pl
 
-from eyetest.cli import options
-from eyetest.cli.contests import SHAPES, Shown
-from eyetest.cli.measuring import WHICH, ClusterOption, LevelOption, ResamplesOption, RulesOption, SeedOption
-from eyetest.cli.score import BenchOption, MetricOption, RescoreOption
-from eyetest.cli.terminal import err
-from eyetest.errors import InputError, nearest, short
-from eyetest.measures import Settings
-from eyetest.measures.compare import contest, flips_of
-from eyetest.measures.printed import caveats, csv_text
-from eyetest.measures.settings import narrowed, read_where, under_one_sight, values_of
-from eyetest.results.gather import results_of
-from eyetest.runs import Run, is_run
-from eyetest.scoring import Scorer
+from eyetest.cli import measuring
+from eyetest.cli.live import TERMINAL
+from eyetest.cli.measuring import shown, which
+from eyetest.cli.options import OverwriteOption, RunsArgument, Words
+from eyetest.cli.tables import print_table_as
+from eyetest.cli.terminal import note, out, print_json, safe
+from eyetest.jobs import compare as job
+from eyetest.jobs.measure import settings
+from eyetest.measures.compare import flips_of
+from eyetest.measures.printed import csv_text, plain
+from eyetest.runs import is_run
 from eyetest.store.replacing import refuse_to_lose, replacing_file
 
-_HOW = "How it is shown"
+_SAID_ELSEWHERE = ("a_mean", "b_mean", "test", "verdict")
+"""Columns that the terminal's table can do without: a sentence or the ranking says it."""
+_OF_ITEMS = ("item", "a_score", "b_score", "flips", "n")
 
 
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, of one benchmark or several.")],
-    models: Annotated[
-        list[str] | None,
-        typer.Option("--models", metavar="A B [C…]", help="Only these, all pairs; also A,B.", rich_help_panel=WHICH),
-    ] = None,
-    all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="Not only neighbours in the ranking.", rich_help_panel=WHICH)
-    ] = False,
+    runs: RunsArgument,
+    models: Annotated[Words, which("--models", "Only these, all pairs; also A,B.", "A B [C…]")] = None,
+    all_pairs: Annotated[bool, which("--all-pairs", "Not only neighbours in the ranking.")] = False,
     sight: Annotated[
         str | None,
-        typer.Option(
-            "--sight",
-            metavar="NAME",
-            help="Under which sight, or several: image,blind (default: image, where there are several).",
-            rich_help_panel=WHICH,
+        which(
+            "--sight", "Under which sight, or several: image,blind (default: image, where there are several).", "NAME"
         ),
     ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option("--where", metavar="COLUMN=A,B", help="Only these: ask, a tag …", rich_help_panel=WHICH),
-    ] = None,
-    rules: RulesOption = "eyetest",
-    bench: BenchOption = None,
-    metric: MetricOption = None,
-    rescore_given: RescoreOption = False,
-    cluster: ClusterOption = "auto",
-    level: LevelOption = 0.95,
-    power: Annotated[
-        float, typer.Option("--power", help="Of the smallest difference that is told.", rich_help_panel=WHICH)
-    ] = 0.8,
+    where: Annotated[Words, which("--where", "Only these: ask, a tag …", "COLUMN=A,B")] = None,
+    *,
+    scoring: measuring.ScoringOptions,
+    level: measuring.LevelOption = 0.95,
+    power: Annotated[float, which("--power", "Of the smallest difference that is told.")] = 0.8,
     bootstrap: Annotated[
-        bool,
-        typer.Option(
-            "--bootstrap",
-            help="Bootstrap scores that are not just right or wrong (default: Student's t).",
-            rich_help_panel=WHICH,
-        ),
+        bool, which("--bootstrap", "Bootstrap scores that are not just right or wrong (default: Student's t).")
     ] = False,
-    resamples: ResamplesOption = 2_000,
-    seed: SeedOption = 0,
+    resamples: measuring.ResamplesOption = 2_000,
+    seed: measuring.SeedOption = 0,
     flips: Annotated[
-        int,
-        typer.Option(
-            "--flips",
-            metavar="N",
-            min=0,
-            help="List N items that only one of a pair has right, for each.",
-            rich_help_panel=_HOW,
-        ),
+        int, shown("--flips", "List N items that only one of a pair has right, for each.", "N", min=0)
     ] = 0,
-    flips_to: Annotated[
-        Path | None,
-        typer.Option("--flips-to", metavar="FILE", help="Write all of them as CSV.", rich_help_panel=_HOW),
-    ] = None,
-    overwrite: options.OverwriteOption = False,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=0, help="Rows in the terminal; 0 for all.", rich_help_panel=_HOW)
-    ] = 100,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print the pairs as CSV.", rich_help_panel=_HOW)] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.", rich_help_panel=_HOW)] = False,
-    as_latex: Annotated[
-        bool, typer.Option("--latex", help="Print ranking and pairs for LaTeX.", rich_help_panel=_HOW)
-    ] = False,
+    flips_to: Annotated[Path | None, shown("--flips-to", "Write all of them as CSV.", "FILE")] = None,
+    overwrite: OverwriteOption = False,
+    limit: measuring.LimitOption = 100,
+    as_csv: Annotated[bool, shown("--csv", "Print the pairs as CSV.")] = False,
+    as_json: Annotated[bool, shown("--json", "Print everything as JSON.")] = False,
+    as_latex: Annotated[bool, shown("--latex", "Print ranking and pairs for LaTeX.")] = False,
 ) -> None:
     """Compare models on the items that both answered: who leads, by how much, and whether that is more than chance.
 
     Without --models all are ranked, and neighbours in the ranking compared. Who cannot be told apart shares a rank.
     """
-    if as_csv + as_json + as_latex > 1:
-        raise InputError("one of --csv, --json and --latex, not several")
+    shape = measuring.one_shape(as_csv, as_json, as_latex)
     if flips_to is not None:
         refuse_to_lose(flips_to, overwrite=overwrite, ours=None)
     folders, words = _told_from_models(runs, models or [])
-    found = results_of(
-        [Run(folder) for folder in folders],
-        Scorer(rules, metric, rescore_given=rescore_given),
-        cluster,
-        options.open_with_bar(bench, options.read_options(allow_missing_gold=True)) if bench else None,
-        tell=lambda line: err.print(line, style="dim", soft_wrap=True) if err.is_terminal else None,
+    how = settings((), level, seed, resamples, {"power": power, "bootstrap": bootstrap})
+    told = job.compare(
+        folders, words, how, sight=sight, where=where or (), all_pairs=all_pairs, scoring=scoring, observer=TERMINAL
     )
-    kept, notes = under_one_sight(narrowed(found, read_where(where or [])), sight)
-    named = _names(words, values_of(kept, "model"), values_of(found, "model"))
-    settings = Settings((), level, seed, resamples, {"power": power, "bootstrap": bootstrap})
-    result = contest(kept, named, settings, all_pairs)
-    lists = flips_of(kept, result) if flips or flips_to is not None else None
-    notes += (*result.notes, *caveats(kept))
+    lists = flips_of(told.results, told.contest) if flips or flips_to is not None else None
     if flips_to is not None and lists is not None:
-        with replacing_file(flips_to, overwrite=overwrite) as place:
-            place.write_bytes(csv_text(lists).encode("utf-8", "replace"))
-    shown = Shown(result, lists if flips else None, flips, settings, notes, limit)
-    SHAPES["csv" if as_csv else "json" if as_json else "latex" if as_latex else "terminal"](shown)
+        with replacing_file(flips_to, overwrite=overwrite) as path:
+            path.write_bytes(csv_text(lists).encode("utf-8", "replace"))
+    if shape == "json":
+        _print_json(told, lists if flips else None)
+        return
+    if shape == "terminal":
+        _print_terminal(told, lists, flips, limit)
+    elif shape == "csv":
+        print_table_as("csv", told.contest.pairs)
+    else:
+        for table in (told.contest.ranking, told.contest.pairs.drop("verdict")):
+            print_table_as("latex", table)
+    for line in told.notes:
+        note(line)
 
 
 def _told_from_models(words: Sequence[Path], models: Sequence[str]) -> tuple[list[Path], list[str]]:
@@ -124,18 +90,32 @@ def _told_from_models(words: Sequence[Path], models: Sequence[str]) -> tuple[lis
     return folders, [*models, *(str(word) for word in words if models and not is_run(word))]
 
 
-def _names(words: Sequence[str], known: Sequence[str], anywhere: Sequence[str]) -> list[str]:
-    """The models that some words name: one each, or several with commas between."""
-    names = [
-        name
-        for word in words
-        for name in ([word] if word in anywhere else filter(None, (part.strip() for part in word.split(","))))
-    ]
-    for name in names:
-        if name in anywhere and name not in known:
-            raise InputError(f"{short(name)} has no answers under what is compared; see --sight and --where")
-        if name not in known:
-            raise InputError(
-                f"{short(name)} is neither a run folder nor a model in these runs; {nearest(name, known)}"
-            )
-    return names
+def _print_terminal(told: job.Comparison, flips: pl.DataFrame | None, few: int, limit: int) -> None:
+    """The ranking, the pairs, a sentence for each, and items to read: ``few`` for each model and pair."""
+    result = told.contest
+    if len(result.ranking) > 2:
+        first = [*result.families, "shared_rank", "model", "score"]
+        ranking = result.ranking.rename({"tie": "shared_rank"})
+        print_table_as("terminal", ranking.select(*first, pl.exclude(first)), limit)
+        out.print()
+    of_many = {"detectable_adjusted": "detectable"} if result.together > 1 else {}
+    hidden = ("detectable",) if of_many else ("p_adjusted", "detectable_adjusted")
+    print_table_as("terminal", result.pairs.drop(*_SAID_ELSEWHERE, *hidden).rename(of_many), limit)
+    out.print()
+    for sentence in result.pairs.get_column("verdict").head(limit or len(result.pairs)):
+        out.print(safe(sentence), soft_wrap=True)
+    if few and flips is not None and len(flips):
+        alike = [name for name in flips.columns if name not in _OF_ITEMS]
+        out.print()
+        print_table_as("terminal", flips.group_by(alike, maintain_order=True).head(few))
+    if len(result.ranking) > 2:
+        note(f"rank intervals are from {told.settings.resamples:,} resamples, seed {told.settings.seed}")
+
+
+def _print_json(told: job.Comparison, flips: pl.DataFrame | None) -> None:
+    """Everything, for another program."""
+    how, tables = told.settings, {"ranking": told.contest.ranking, "pairs": told.contest.pairs}
+    tables |= {} if flips is None else {"flips": flips}
+    said = {"level": how.level, "resamples": how.resamples, "seed": how.seed, **how.own}
+    rows = {name: plain(table).to_dicts() for name, table in tables.items()}
+    print_json({"settings": said, **rows, "notes": list(told.notes)})

@@ -4,17 +4,17 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from eyetest.benchmarks import FORMATS, Benchmark, export_benchmark
 from eyetest.cli import options
+from eyetest.cli.live import TERMINAL
 from eyetest.cli.terminal import note, out, safe
+from eyetest.jobs.opening import open_bench, read_options
 
 
 def export(
     bench: options.BenchArgument,
-    format_name: Annotated[str, typer.Option("--format", metavar="NAME", help=f"One of {', '.join(FORMATS)}.")],
-    to: Annotated[Path, typer.Option("--to", metavar="DST", help="The file or folder to write.")],
+    format_name: Annotated[str, options.option("--format", f"One of {', '.join(FORMATS)}.", "NAME")],
+    to: Annotated[Path, options.option("--to", "The file or folder to write.", "DST")],
     overwrite: options.OverwriteOption = False,
     fields: options.MapOption = None,
     images: options.ImagesOption = None,
@@ -27,16 +27,16 @@ def export(
     A folder that can be uploaded as it is (lmms-eval, datasets) gets the benchmark's card along.
     """
     FORMATS[format_name]
-    read = options.read_options(None, fields, images, answers, drop, allow_missing_gold)
-    benchmark = options.open_with_bar(bench, read)
+    read = read_options(None, fields or (), images, answers, drop or (), gold_required=not allow_missing_gold)
+    benchmark = open_bench(bench, read, TERMINAL)
     beside = partial(_card, bench, benchmark, format_name)
     for message in export_benchmark(benchmark, format_name, to, overwrite=overwrite, beside=beside):
         note(message)
     out.print(f"{len(benchmark):,} items as {format_name} → {safe(str(to))}", soft_wrap=True)
 
 
-def _card(bench: Path, benchmark: Benchmark, format_name: str, place: Path) -> None:
+def _card(bench: Path, benchmark: Benchmark, format_name: str, folder: Path) -> None:
     """The benchmark's card, beside an export that is a folder."""
-    from eyetest.recipes.carding import write_beside  # noqa: PLC0415 (slow to load, and most exports are files)
+    from eyetest.jobs.card import write_beside  # noqa: PLC0415 (slow to load, and most exports are files)
 
-    write_beside(bench, benchmark, format_name, place)
+    write_beside(bench, benchmark, format_name, folder)

@@ -3,17 +3,15 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from eyetest.cli.options import OverwriteOption
+from eyetest.cli.options import OverwriteOption, RunArgument, option
 from eyetest.cli.terminal import note, out, safe
 from eyetest.runs import Run
 from eyetest.runs.answers import write_answers
 
 
 def export_answers_(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="The table: .parquet, .jsonl or .csv.")],
+    run: RunArgument,
+    to: Annotated[Path, option("--to", "The table: .parquet, .jsonl or .csv.", "FILE")],
     overwrite: OverwriteOption = False,
 ) -> None:
     """Write a run's answers as one table: item, model, how it was asked, what was said, what became of it.

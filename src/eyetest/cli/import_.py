@@ -1,9 +1,9 @@
 """``eyetest import``: bring a benchmark of any known format into a benchmark folder."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.text import Text
 
 from eyetest.benchmarks import Import, import_benchmark
@@ -11,27 +11,24 @@ from eyetest.cli import options
 from eyetest.cli.terminal import note, out, progress_bar, safe
 from eyetest.records import Counts
 
-_ABOUT = "What the benchmark says of itself"
+about = partial(options.option, panel="What the benchmark says of itself")
 
 
 def import_(
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="A file or folder of another tool.")],
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="The benchmark folder to write.")],
-    format_name: options.FormatOption = None,
-    fields: options.MapOption = None,
-    images: options.ImagesOption = None,
-    answers: options.AnswersOption = None,
-    drop: options.DropOption = None,
+    source: Annotated[Path, options.argument("SRC", "A file or folder of another tool.")],
+    to: Annotated[Path, options.option("--to", "The benchmark folder to write.", "DIR")],
+    *,
+    file: options.GoldFileOptions,
     allow_missing_gold: options.GoldOption = False,
     skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Leave bad items out and list them in DIR/skipped.jsonl.")
+        bool, options.option("--skip-bad", "Leave bad items out and list them in DIR/skipped.jsonl.")
     ] = False,
     overwrite: options.OverwriteOption = False,
-    name: Annotated[str, typer.Option(help="Its name. (default: the file's)", rich_help_panel=_ABOUT)] = "",
-    version: Annotated[str, typer.Option(help="Its version.", rich_help_panel=_ABOUT)] = "1",
-    licence: Annotated[str, typer.Option(help="Under what licence.", rich_help_panel=_ABOUT)] = "",
-    origin: Annotated[str, typer.Option("--source", help="Where it is from.", rich_help_panel=_ABOUT)] = "",
-    canary: Annotated[str, typer.Option(help="Its canary string.", rich_help_panel=_ABOUT)] = "",
+    name: Annotated[str, about("", "Its name. (default: the file's)")] = "",
+    version: Annotated[str, about("", "Its version.")] = "1",
+    licence: Annotated[str, about("", "Under what licence.")] = "",
+    origin: Annotated[str, about("--source", "Where it is from.")] = "",
+    canary: Annotated[str, about("", "Its canary string.")] = "",
 ) -> None:
     """Bring a benchmark into a folder: items in Parquet, every picture once, a manifest.
 
@@ -39,7 +36,7 @@ def import_(
     folder saved by datasets. The folder appears when it is complete; a bad item stops the import with one line.
     """
     how = Import(
-        read=options.read_options(format_name, fields, images, answers, drop, allow_missing_gold),
+        read=file.read_all(gold_required=not allow_missing_gold),
         name=name,
         version=version,
         licence=licence,

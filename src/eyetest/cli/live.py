@@ -1,10 +1,10 @@
-"""What a person sees while a run is going: a few lines that change, or one line now and then where nobody watches.
+"""What a person sees while a job is going: a bar, a few lines that change, or one line now and then.
 
 The display looks at counts; nothing ever waits for it.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from rich.console import Group, RenderableType
 from rich.live import Live
@@ -12,9 +12,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from eyetest.cli.terminal import err, safe
-from eyetest.running import Progress
+from eyetest.cli.terminal import err, note, safe, step_bar
+from eyetest.jobs.opening import Observer
+from eyetest.running import Estimate, Progress
 from eyetest.running.watching import counts, eta, every, line, rate, waits
+from eyetest.wording import counted
 
 _LOOKS_A_SECOND = 2
 _SECONDS_BETWEEN_LINES = 15.0
@@ -30,6 +32,66 @@ def watching(progress: Progress) -> Iterator[None]:
     else:
         with every(_SECONDS_BETWEEN_LINES, lambda: err.print(safe(line(progress)), soft_wrap=True)):
             yield
+
+
+class TerminalObserver(Observer):
+    """Tells a terminal what a job does."""
+
+    def note(self, line: str) -> None:
+        """A line of its own."""
+        note(line)
+
+    def busy(self, line: str) -> None:
+        """A faint line, where somebody watches."""
+        if err.is_terminal:
+            err.print(line, style="dim", soft_wrap=True)
+
+    def steps(self, title: str) -> AbstractContextManager[Callable[[str, float], None]]:
+        """A bar."""
+        return step_bar(title)
+
+    def watch(self, progress: Progress) -> AbstractContextManager[None]:
+        """The state of a run."""
+        return watching(progress)
+
+    def planned(self, stage: str, estimate: Estimate) -> None:
+        """What is going to be asked; of a stage that asks nothing, nothing."""
+        if stage and not estimate.calls:
+            return
+        if stage:
+            err.print(Text(stage, "bold"))
+        err.print(estimate_table(estimate))
+
+
+TERMINAL = TerminalObserver()
+
+
+def estimate_table(estimate: Estimate) -> Table:
+    """What is going to be asked, and about what it takes."""
+    table = Table.grid(padding=(0, 2))
+    rows: list[tuple[str, str]] = [("to ask", counted(estimate.calls, "call"))]
+    for name, counter in (("models", estimate.by_model), ("sights", estimate.by_sight)):
+        if counter:
+            rows.append((name, ", ".join(f"{key} {count:,}" for key, count in counter.items())))
+    shared = estimate.rows - estimate.requests
+    for name, count, about in (
+        ("answered before", estimate.stored, ""),
+        ("failed before", estimate.failed, " (--retry-failed asks them again)"),
+        ("sent once", shared, " more rows need no call of their own: they send exactly the same"),
+        ("asked otherwise", estimate.otherwise, " were answered before, under other settings or wording"),
+        ("without a picture", estimate.no_picture, " are to show a picture and have none"),
+    ):
+        if count:
+            rows.append((name, f"{count:,}{about}"))
+    rows += [("cannot be asked", f"{count:,}: {why}") for why, count in estimate.not_applicable.most_common()]
+    if estimate.calls:
+        rows.append(("tokens", f"about {estimate.tokens_in:,} in, at most {estimate.most_tokens_out:,} out"))
+    if estimate.priced:
+        most = f"at most {estimate.most_money:,.2f} in all"
+        rows.append(("cost", f"about {estimate.money:,.2f} for the prompts, {most}"))
+    for name, value in rows:
+        table.add_row(Text(name, "dim"), Text(safe(value), overflow="fold"))
+    return table
 
 
 def panel(progress: Progress) -> RenderableType:

@@ -2,39 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
-import polars as pl
 import typer
 
-from eyetest.cli import options
-from eyetest.cli.estimates import FORMATS
-from eyetest.cli.measuring import (
-    WHICH,
-    ClusterOption,
-    ExternalOption,
-    LevelOption,
-    ModelsOption,
-    ResamplesOption,
-    RulesOption,
-    SeedOption,
-)
-from eyetest.cli.score import BenchOption, MetricOption, RescoreOption
-from eyetest.cli.terminal import err, note, out
+from eyetest.cli import measuring
+from eyetest.cli.live import TERMINAL
+from eyetest.cli.measuring import shown, which
+from eyetest.cli.options import RunsArgument, Words, argument, option
+from eyetest.cli.tables import print_measured
+from eyetest.cli.terminal import out
 from eyetest.errors import InputError, short
-from eyetest.measures import MEASURES, Measured, Settings
-from eyetest.measures.agreement import decisions_agreement
-from eyetest.measures.printed import caveats
-from eyetest.measures.settings import EXTERNAL, narrowed, own_settings, read_external, read_where
-from eyetest.models.specs import read_models
-from eyetest.results.gather import results_of
-from eyetest.review import read_decisions
-from eyetest.runs import Run
-from eyetest.scoring import Scorer
+from eyetest.jobs import measure as job
+from eyetest.measures import MEASURES
+from eyetest.measures.settings import EXTERNAL
 
-_HOW = "How it is shown"
 _OF_PEOPLE = "agreement"
 
 
@@ -44,48 +26,30 @@ def _list_measures(asked: bool) -> None:
         for name in MEASURES:
             out.print(f"{name:<{width}}  {MEASURES[name].summary}", soft_wrap=True)
             for key, (default, about) in MEASURES[name].own.items():
-                if key == EXTERNAL:
-                    out.print(f"{'':<{width}}    --with CSV  {about}", style="dim", soft_wrap=True)
-                    continue
-                out.print(f"{'':<{width}}    --set {key}={default}  {about}", style="dim", soft_wrap=True)
+                words = "--with CSV" if key == EXTERNAL else f"--set {key}={default}"
+                out.print(f"{'':<{width}}    {words}  {about}", style="dim", soft_wrap=True)
         raise typer.Exit
 
 
 def measure(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which measure; --list says what there is.")],
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, of one benchmark or several.")],
-    by: Annotated[
-        list[str] | None,
-        typer.Option("--by", metavar="TAG", help="A row for each value of a tag.", rich_help_panel=WHICH),
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where", metavar="COLUMN=A,B", help="Only these: model, sight, ask, a tag …", rich_help_panel=WHICH
-        ),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A measure's own settings (--list).", rich_help_panel=WHICH),
-    ] = None,
-    external: ExternalOption = None,
-    models: ModelsOption = None,
-    rules: RulesOption = "eyetest",
-    bench: BenchOption = None,
-    metric: MetricOption = None,
-    rescore_given: RescoreOption = False,
-    cluster: ClusterOption = "auto",
-    level: LevelOption = 0.95,
-    resamples: ResamplesOption = 2_000,
-    seed: SeedOption = 0,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=0, help="Rows in the terminal; 0 for all.", rich_help_panel=_HOW)
-    ] = 100,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, all rows.", rich_help_panel=_HOW)] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, all rows.", rich_help_panel=_HOW)] = False,
-    as_latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.", rich_help_panel=_HOW)] = False,
+    name: Annotated[str, argument("NAME", "Which measure; --list says what there is.")],
+    runs: RunsArgument,
+    by: Annotated[Words, which("--by", "A row for each value of a tag.", "TAG")] = None,
+    where: Annotated[Words, which("--where", "Only these: model, sight, ask, a tag …", "COLUMN=A,B")] = None,
+    set_: Annotated[Words, which("--set", "A measure's own settings (--list).", "KEY=VALUE")] = None,
+    external: measuring.ExternalOption = None,
+    models: measuring.ModelsOption = None,
+    *,
+    scoring: measuring.ScoringOptions,
+    level: measuring.LevelOption = 0.95,
+    resamples: measuring.ResamplesOption = 2_000,
+    seed: measuring.SeedOption = 0,
+    limit: measuring.LimitOption = 100,
+    as_csv: Annotated[bool, shown("--csv", "Print CSV, all rows.")] = False,
+    as_json: Annotated[bool, shown("--json", "Print JSON, all rows.")] = False,
+    as_latex: Annotated[bool, shown("--latex", "Print a LaTeX table.")] = False,
     _list: Annotated[
-        bool, typer.Option("--list", callback=_list_measures, is_eager=True, help="List the measures and stop.")
+        bool, option("--list", "List the measures and stop.", callback=_list_measures, is_eager=True)
     ] = False,
 ) -> None:
     """Measure what a run's scores come to: values with intervals, and how many scores they rest on.
@@ -93,41 +57,19 @@ def measure(
     Several runs are measured together. A run that was not scored yet is scored on the way. The agreement of people is
     measured from a table of their decisions (CSV) in the place of a run.
     """
-    if as_csv + as_json + as_latex > 1:
-        raise InputError("one of --csv, --json and --latex, not several")
-    chosen = MEASURES[name]
+    shape = measuring.one_shape(as_csv, as_json, as_latex)
     said = _said(set_ or [])
     if external is not None:
-        if EXTERNAL not in chosen.own:
+        if EXTERNAL not in MEASURES[name].own:
             raise InputError(f"--with: {name} takes no score from outside")
-        said[EXTERNAL] = read_external(external)
-    own = own_settings(chosen, said)
-    settings = Settings(tuple(by or ()), level, seed, resamples, own)
-    shape = "csv" if as_csv else "json" if as_json else "latex" if as_latex else "terminal"
+        said[EXTERNAL] = external
+    how = job.settings(by or (), level, seed, resamples, job.own_words(name, said))
     if name == _OF_PEOPLE and all(run.is_file() for run in runs):
-        FORMATS[shape](name, Measured(decisions_agreement(_decisions(runs), settings)), limit)
-        return
-    found = results_of(
-        [Run(run) for run in runs],
-        Scorer(rules, metric, rescore_given=rescore_given),
-        cluster,
-        options.open_with_bar(bench, options.read_options(allow_missing_gold=True)) if bench else None,
-        read_models(models) if models else None,
-        tell=lambda line: err.print(line, style="dim", soft_wrap=True) if err.is_terminal else None,
-    )
-    kept = narrowed(found, read_where(where or []))
-    measured = chosen.measure(kept, settings)
-    measured = replace(measured, notes=(*measured.notes, *caveats(kept)))
-    FORMATS[shape](name, measured, limit)
-    if shape != "json":
-        for line in measured.notes:
-            note(line)
-
-
-def _decisions(paths: Sequence[Path]) -> pl.DataFrame:
-    """What people decided, from the tables that they filled in."""
-    found = [one for path in paths for of_item in read_decisions(path).values() for one in of_item]
-    return pl.DataFrame([msgspec.structs.asdict(decision) | {"edits": ""} for decision in found])
+        measured = job.measure_people(runs, how)
+    else:
+        known = replace(scoring, models=models)
+        measured = job.measure(name, runs, how, where=where or (), scoring=known, observer=TERMINAL)
+    print_measured(name, measured, shape, limit)
 
 
 def _said(words: Sequence[str]) -> dict[str, Any]:

@@ -1,92 +1,116 @@
-"""Arguments that several commands share, so that every command which takes a benchmark takes any readable file."""
+"""Options that several commands share, and how a command writes its own in a line.
 
+A parameter of a command whose type is a dataclass here is a group: its annotated fields become options.
+"""
+
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_args
 
 import typer
 
-from eyetest.benchmarks import ANSWER_STYLES, FORMATS, Benchmark, ReadOptions, is_benchmark, open_benchmark, parse_map
-from eyetest.cli.terminal import progress_bar
-from eyetest.errors import InputError, nearest
+from eyetest.benchmarks import ReadOptions
+from eyetest.jobs.opening import read_options
+from eyetest.records.condition import Sight
 
 _READING = "How the file is read"
+_PUT = "How the question is put"
 
 
-BenchArgument = Annotated[
-    Path, typer.Argument(metavar="BENCH", help="A benchmark folder, or any file that eyetest can import.")
+def option(flags: str, about: str, metavar: str | None = None, panel: str | None = None, **more: Any) -> Any:
+    """An option by its flags; without any it is called as its parameter."""
+    return typer.Option(*flags.split(), metavar=metavar, help=about, rich_help_panel=panel, **more)
+
+
+def argument(metavar: str, about: str, **more: Any) -> Any:
+    """An argument."""
+    return typer.Argument(metavar=metavar, help=about, **more)
+
+
+reading, put = partial(option, panel=_READING), partial(option, panel=_PUT)
+Words = list[str] | None
+
+BenchArgument = Annotated[Path, argument("BENCH", "A benchmark folder, or any file that eyetest can import.")]
+RunArgument = Annotated[Path, argument("RUN", "A run folder.")]
+RunsArgument = Annotated[list[Path], argument("RUN...", "Run folders, of one benchmark or several.")]
+OverwriteOption = Annotated[bool, option("--overwrite", "Replace what eyetest wrote there before.")]
+JsonOption = Annotated[bool, option("--json", "Print JSON for another program.")]
+AllJsonOption = Annotated[bool, option("--json", "Print JSON for another program, all of it.")]
+RetryOption = Annotated[bool, option("--retry-failed", "Ask again what failed before.")]
+RulesOption = Annotated[str, option("--rules", "Whose reading rules.", "NAME")]
+BenchOption = Annotated[
+    Path | None,
+    option("--bench", "The benchmark (default: where the run found it); golds may have changed.", "BENCH"),
 ]
-FormatOption = Annotated[
-    str | None,
-    typer.Option("--format", metavar="NAME", help="Its format, if it is not recognised.", rich_help_panel=_READING),
+MetricOption = Annotated[
+    str | None, option("--metric", "For items without options (default: open, or vqa for votes).", "NAME")
+]
+RescoreOption = Annotated[
+    bool,
+    option("--rescore-given", "Score answers ourselves that others have scored, where their words are there."),
 ]
 MapOption = Annotated[
-    list[str] | None,
-    typer.Option(
+    Words,
+    reading(
         "--map",
-        metavar="FIELD=COLUMN,…",
-        help="Which column holds what, where names differ: question=prompt,options=choices. Several columns: A+B+C.",
-        rich_help_panel=_READING,
+        "Which column holds what, where names differ: question=prompt,options=choices. Several columns: A+B+C.",
+        "FIELD=COLUMN,…",
     ),
 ]
 ImagesOption = Annotated[
     Path | None,
-    typer.Option(
-        "--images",
-        metavar="DIR",
-        help="Folder that image paths start from and may not leave. (default: the file's own)",
-        rich_help_panel=_READING,
-    ),
+    reading("--images", "Folder that image paths start from and may not leave. (default: the file's own)", "DIR"),
 ]
 AnswersOption = Annotated[
     str | None,
-    typer.Option(
+    reading(
         "--answers",
-        metavar="STYLE",
-        help="How golds point at options: letter, text, index (from 0) or number (from 1). (default: by looking)",
-        rich_help_panel=_READING,
+        "How golds point at options: letter, text, index (from 0) or number (from 1). (default: by looking)",
+        "STYLE",
     ),
 ]
-DropOption = Annotated[
-    list[str] | None,
-    typer.Option("--drop", metavar="COLUMN", help="Leave a column out.", rich_help_panel=_READING),
-]
-GoldOption = Annotated[
-    bool,
-    typer.Option("--allow-missing-gold", help="Take items whose answer is held back.", rich_help_panel=_READING),
-]
-OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace what eyetest wrote there before.")]
+DropOption = Annotated[Words, reading("--drop", "Leave a column out.", "COLUMN")]
+GoldOption = Annotated[bool, reading("--allow-missing-gold", "Take items whose answer is held back.")]
 
 
-def read_options(
-    format_name: str | None = None,
-    fields: list[str] | None = None,
-    images: Path | None = None,
-    answers: str | None = None,
-    drop: list[str] | None = None,
-    allow_missing_gold: bool = False,
-    allow_missing_pictures: bool = False,
-) -> ReadOptions:
-    """The user's words about a file, checked."""
-    if format_name:
-        FORMATS[format_name]
-    if answers is not None and answers not in ANSWER_STYLES:
-        raise InputError(f'--answers: no style "{answers}"; {nearest(answers, ANSWER_STYLES)}')
-    if images is not None and not images.is_dir():
-        raise InputError(f"--images: {images} is no folder")
-    return ReadOptions(
-        format=format_name,
-        fields=parse_map(fields or []),
-        images=images,
-        answers=answers,
-        drop=tuple(drop or ()),
-        gold_required=not allow_missing_gold,
-        pictures_required=not allow_missing_pictures,
+@dataclass(frozen=True)
+class FileOptions:
+    """How a file is read that is no benchmark folder yet."""
+
+    format_name: Annotated[str | None, reading("--format", "Its format, if it is not recognised.", "NAME")] = None
+    fields: MapOption = None
+    images: ImagesOption = None
+
+    def read(self, answers: str | None = None, drop: Words = None, **required: bool) -> ReadOptions:
+        """The user's words about it, checked."""
+        return read_options(self.format_name, self.fields or (), self.images, answers, drop or (), **required)
+
+
+@dataclass(frozen=True)
+class GoldFileOptions(FileOptions):
+    """The same, with how golds are written and what is left out."""
+
+    answers: AnswersOption = None
+    drop: DropOption = None
+
+    def read_all(self, **required: bool) -> ReadOptions:
+        """The user's words about it, checked."""
+        return self.read(self.answers, self.drop, **required)
+
+
+@dataclass(frozen=True)
+class ConditionOptions:
+    """How a question is put."""
+
+    sight: Annotated[Words, put("--sight", f"What is seen: {', '.join(get_args(Sight))}.", "NAME")] = None
+    ask: Annotated[
+        Words, put("--ask", "direct, cot (reason first) or ocr (write out the question first).", "NAME")
+    ] = None
+    shots: Annotated[Words, put("--shots", "Examples before the question: none, format (one) or two.", "NAME")] = None
+    template: Annotated[Words, put("--template", "Which of the six instructions, from 0.", "N")] = None
+    order: Annotated[Words, put("--order", "Seed of the option order; 0 is as written. Or: reversed.", "SEED")] = None
+    marks: Annotated[Words, put("--marks", "How options are marked: upper, lower or digit.", "NAME")] = None
+    method: Annotated[Words, put("--method", "generate, or likelihood (options are weighed, not shown).", "NAME")] = (
+        None
     )
-
-
-def open_with_bar(path: Path, read: ReadOptions) -> Benchmark:
-    """Open a benchmark; a file that has to be imported first shows how far it is."""
-    if is_benchmark(path):
-        return open_benchmark(path)
-    with progress_bar(f"reading {path.name}") as progress:
-        return open_benchmark(path, read, progress)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from eyetest.cli.options import JsonOption, Words, option
 from eyetest.cli.terminal import out, print_json, safe
 from eyetest.errors import InputError, nearest
 from eyetest.records import MAX_CHOICES, mark
@@ -18,14 +19,12 @@ _COLOURS = {"chosen": "bold green", "refused": "yellow", "ambiguous": "yellow", 
 
 
 def read(
-    text: Annotated[str, typer.Option("--text", help="The reply.")],
-    first: Annotated[
-        list[str], typer.Option("--options", metavar="OPTION…", help="The options in the order as shown.")
-    ],
-    others: Annotated[list[str] | None, typer.Argument(metavar="", hidden=True)] = None,
-    rules: Annotated[str, typer.Option("--rules", metavar="NAME", help="Whose rules, or `all`.")] = "eyetest",
-    marks: Annotated[str, typer.Option("--marks", help="How options are marked: upper, lower or digit.")] = "upper",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for another program.")] = False,
+    text: Annotated[str, option("--text", "The reply.")],
+    first: Annotated[list[str], option("--options", "The options in the order as shown.", "OPTION…")],
+    others: Annotated[Words, typer.Argument(metavar="", hidden=True)] = None,
+    rules: Annotated[str, option("--rules", "Whose rules, or `all`.", "NAME")] = "eyetest",
+    marks: Annotated[str, option("--marks", "How options are marked: upper, lower or digit.")] = "upper",
+    as_json: JsonOption = False,
 ) -> None:
     """Read one reply to a choice question: which option it commits to, which rule says so, and where in the text.
 

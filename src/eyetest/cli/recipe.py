@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from eyetest.cli.options import argument, option
 from eyetest.cli.terminal import echo, out, program, safe
 from eyetest.errors import InputError, nearest
 from eyetest.recipes import load_recipe, recipe_names, recipe_text
@@ -17,11 +16,9 @@ _ACTIONS = ("list", "show", "check", "new")
 
 
 def recipe(
-    action: Annotated[str, typer.Argument(metavar="list|show|check|new", help="What to do.")],
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A recipe by name, or a YAML file.")] = None,
-    to: Annotated[
-        Path | None, typer.Option("--to", metavar="FILE", help="new: where the copy goes (default: NAME.yaml).")
-    ] = None,
+    action: Annotated[str, argument("list|show|check|new", "What to do.")],
+    name: Annotated[str | None, argument("NAME", "A recipe by name, or a YAML file.")] = None,
+    to: Annotated[Path | None, option("--to", "new: where the copy goes (default: NAME.yaml).", "FILE")] = None,
 ) -> None:
     """List recipes and screens, show one, check one of your own, or begin a new one from one that is there."""
     if action not in _ACTIONS:

@@ -3,12 +3,12 @@
 import webbrowser
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import count as counting
 from itertools import islice
 from typing import Annotated, Any
 
 import msgspec
-import typer
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.style import Style
@@ -16,10 +16,14 @@ from rich.table import Table
 from rich.text import Text
 
 from eyetest.benchmarks import Benchmark
-from eyetest.cli import conditions, options
+from eyetest.cli import options
 from eyetest.cli.import_ import counted
+from eyetest.cli.live import TERMINAL
+from eyetest.cli.options import option
 from eyetest.cli.terminal import can_draw, draw, out, print_json, safe
 from eyetest.errors import ImageError, InputError, short
+from eyetest.jobs.opening import open_bench
+from eyetest.jobs.run import one_condition
 from eyetest.prompts import CannotApply, build
 from eyetest.records import Condition, GreyPicture, Item, Message, Picture, Prompt, Words, letter, mark, shown_order
 
@@ -32,36 +36,24 @@ _INDENT = "  "
 
 def show(
     bench: options.BenchArgument,
-    item_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="One item, by its id.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many items to list.")] = 8,
-    open_images: Annotated[bool, typer.Option("--open", help="Open the item's pictures in a viewer.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for another program.")] = False,
-    sight: conditions.SightOption = None,
-    ask: conditions.AskOption = None,
-    shots: conditions.ShotsOption = None,
-    template: conditions.TemplateOption = None,
-    order: conditions.OrderOption = None,
-    marks: conditions.MarksOption = None,
-    method: conditions.MethodOption = None,
-    prefill: conditions.PrefillOption = False,
-    format_name: options.FormatOption = None,
-    fields: options.MapOption = None,
-    images: options.ImagesOption = None,
-    answers: options.AnswersOption = None,
-    drop: options.DropOption = None,
+    item_id: Annotated[str | None, options.argument("[ID]", "One item, by its id.")] = None,
+    limit: Annotated[int, option("--limit -n", "How many items to list.")] = 8,
+    open_images: Annotated[bool, option("--open", "Open the item's pictures in a viewer.")] = False,
+    as_json: options.JsonOption = False,
+    *,
+    condition: options.ConditionOptions,
+    prefill: Annotated[bool, options.put("--prefill", "Begin the model's turn, after a format shot.")] = False,
+    file: options.GoldFileOptions,
 ) -> None:
     """Show what a benchmark holds, or one item with its pictures, options, gold and tags.
 
     With --sight or another option that says how the question is put: show exactly what a model would be sent.
     """
-    axes = (sight, ask, shots, template, order, marks, method)
-    asked = conditions.one_condition(*axes) if prefill or any(word is not None for word in axes) else None
+    axes = asdict(condition)
+    asked = one_condition(**axes) if prefill or any(word is not None for word in axes.values()) else None
     if asked and item_id is None:
         raise InputError("which item is to be asked so? Give its ID after the benchmark")
-    read = options.read_options(
-        format_name, fields, images, answers, drop, allow_missing_gold=True, allow_missing_pictures=True
-    )
-    benchmark = options.open_with_bar(bench, read)
+    benchmark = open_bench(bench, file.read_all(pictures_required=False), TERMINAL)
     if item_id is None:
         print_json(benchmark.manifest) if as_json else out.print(summary(benchmark, limit))
         return

@@ -1,13 +1,12 @@
 """``eyetest world new|grade``: a world with known flaws, and how well verdicts found them."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-from rich.table import Table
-
-from eyetest.cli import options
-from eyetest.cli.terminal import note, out, print_json, print_table, safe
+from eyetest.cli.options import OverwriteOption, argument, option
+from eyetest.cli.tables import show_table
+from eyetest.cli.terminal import note, out, print_json, safe
 from eyetest.errors import InputError, nearest
 from eyetest.measures.stats.intervals import Estimate
 from eyetest.wording import counted
@@ -19,44 +18,26 @@ from eyetest.world.rendering import SIZE
 from eyetest.world.truth import read_truth
 
 _ACTIONS = ("new", "grade")
-_NEW, _GRADE = "A new world", "Grading"
+new, grading = partial(option, panel="A new world"), partial(option, panel="Grading")
 
 
 def world(
-    action: Annotated[str, typer.Argument(metavar="new|grade", help="What to do.")],
-    place: Annotated[Path | None, typer.Argument(metavar="WORLD", help="grade: the folder of a world.")] = None,
+    action: Annotated[str, argument("new|grade", "What to do.")],
+    folder: Annotated[Path | None, argument("WORLD", "grade: the folder of a world.")] = None,
     verdicts: Annotated[
-        Path | None,
-        typer.Argument(metavar="VERDICTS", help="grade: a table of verdicts, or the folder of a refinement."),
+        Path | None, argument("VERDICTS", "grade: a table of verdicts, or the folder of a refinement.")
     ] = None,
-    to: Annotated[
-        Path | None, typer.Option("--to", metavar="DIR", help="Where the world goes.", rich_help_panel=_NEW)
-    ] = None,
-    items: Annotated[int, typer.Option("--items", min=1, help="How many items.", rich_help_panel=_NEW)] = 1200,
-    seed: Annotated[int, typer.Option("--seed", help="Another seed, another world.", rich_help_panel=_NEW)] = 7,
-    flaws: Annotated[
-        str,
-        typer.Option(
-            "--flaws",
-            metavar="FILE",
-            help="Which flaws, and how many: default, none, or a file.",
-            rich_help_panel=_NEW,
-        ),
-    ] = "default",
-    size: Annotated[
-        int, typer.Option("--size", min=1, help="Pixels a side of its pictures.", rich_help_panel=_NEW)
-    ] = SIZE,
-    overwrite: options.OverwriteOption = False,
+    to: Annotated[Path | None, new("--to", "Where the world goes.", "DIR")] = None,
+    items: Annotated[int, new("--items", "How many items.", min=1)] = 1200,
+    seed: Annotated[int, new("--seed", "Another seed, another world.")] = 7,
+    flaws: Annotated[str, new("--flaws", "Which flaws, and how many: default, none, or a file.", "FILE")] = "default",
+    size: Annotated[int, new("--size", "Pixels a side of its pictures.", min=1)] = SIZE,
+    overwrite: OverwriteOption = False,
     scores: Annotated[
         Path | None,
-        typer.Option(
-            "--scores",
-            metavar="CSV",
-            help="Scores of items (item, score): how well they tell flawed items from others.",
-            rich_help_panel=_GRADE,
-        ),
+        grading("--scores", "Scores of items (item, score): how well they tell flawed items from others.", "CSV"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=_GRADE)] = False,
+    as_json: Annotated[bool, grading("--json", "Print JSON.")] = False,
 ) -> None:
     """Draw a benchmark whose flaws are known, or grade what a refinement or an audit found of them.
 
@@ -65,16 +46,16 @@ def world(
     if action not in _ACTIONS:
         raise InputError(f'no such thing as "{action}"; {nearest(action, _ACTIONS)}')
     if action == "new":
-        if to is None or place is not None:
+        if to is None or folder is not None:
             raise InputError("where does the world go? eyetest world new --to DIR")
         made = new_world(to, load_rates(flaws), items=items, seed=seed, size=size, overwrite=overwrite)
         flawed = sum(bool(truth.flaws) for truth in read_truth(to))
         told = f"{counted(len(made), 'item')}, {flawed:,} of them with a flaw → {to}"
         out.print(safe(told), soft_wrap=True)
         return
-    if place is None or (verdicts is None and scores is None):
+    if folder is None or (verdicts is None and scores is None):
         raise InputError("what is graded? eyetest world grade WORLD VERDICTS [--scores CSV]")
-    truths = read_truth(place)
+    truths = read_truth(folder)
     graded = grade(truths, read_verdicts(verdicts)) if verdicts else None
     told_apart = calibrations(truths, read_scores(scores)) if scores else {}
     if as_json:
@@ -83,7 +64,7 @@ def world(
     if graded:
         _report(graded)
     if told_apart:
-        print_table(_calibration_table(told_apart))
+        show_table(["flaw"], ["AUROC"], [(flaw, _share(one)) for flaw, one in told_apart.items()], "scores of items")
     if not any(truth.flaws for truth in truths):
         note("this world has no flaws: whatever was flagged was flagged wrongly")
 
@@ -104,36 +85,25 @@ def _plain(one: Found) -> dict[str, Any]:
 
 
 def _report(graded: Grade) -> None:
-    print_table(_table("all stages together", [graded.overall, *graded.flaws]))
+    _show("all stages together", [graded.overall, *graded.flaws])
     for stage in dict.fromkeys(one.stage for one in graded.stages):
         out.print()
-        print_table(_table(stage, [one for one in graded.stages if one.stage == stage]))
+        _show(stage, [one for one in graded.stages if one.stage == stage])
 
 
-def _table(title: str, rows: list[Found]) -> Table:
-    table = Table(box=None, header_style="dim", pad_edge=False, title=safe(title), title_justify="left")
-    table.add_column("flaw", no_wrap=True)
-    for name in ("planted", "reached", "found", "recall", "flagged", "right", "precision"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for one in rows:
-        counts = (one.planted, one.reached, one.found)
-        flagged = (f"{one.flagged:,}", f"{one.right:,}", _share(one.precision))
-        table.add_row(one.flaw, *(f"{count:,}" for count in counts), _share(one.recall), *flagged)
-    return table
-
-
-def _calibration_table(told_apart: dict[str, Estimate]) -> Table:
-    table = Table(box=None, header_style="dim", pad_edge=False, title="scores of items", title_justify="left")
-    table.add_column("flaw")
-    table.add_column("AUROC", justify="right", no_wrap=True)
-    for flaw, one in told_apart.items():
-        table.add_row(flaw, _share(one))
-    return table
+def _show(title: str, found: list[Found]) -> None:
+    rows = [
+        (
+            *(one.flaw, f"{one.planted:,}", f"{one.reached:,}", f"{one.found:,}", _share(one.recall)),
+            *(f"{one.flagged:,}", f"{one.right:,}", _share(one.precision)),
+        )
+        for one in found
+    ]
+    names = ("planted", "reached", "found", "recall", "flagged", "right", "precision")
+    show_table(["flaw"], names, rows, safe(title))
 
 
 def _share(one: Estimate) -> str:
-    return (
-        "–"
-        if one.value is None
-        else f"{one.value:.3f} [{one.low or 0:.3f}, {1 if one.high is None else one.high:.3f}]"
-    )
+    if one.value is None:
+        return "–"
+    return f"{one.value:.3f} [{one.low or 0:.3f}, {1 if one.high is None else one.high:.3f}]"

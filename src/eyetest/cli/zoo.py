@@ -3,20 +3,17 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.table import Table
 
-from eyetest.cli import options
+from eyetest.cli.options import OverwriteOption, option
 from eyetest.cli.terminal import note, out, print_table
 from eyetest.models.embedded import cards, models_file
 from eyetest.store.replacing import refuse_to_lose, replacing_file
 
 
 def zoo(
-    to: Annotated[
-        Path | None, typer.Option("--to", metavar="FILE", help="Write them down as a models.yaml for --models.")
-    ] = None,
-    overwrite: options.OverwriteOption = False,
+    to: Annotated[Path | None, option("--to", "Write them down as a models.yaml for --models.", "FILE")] = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """List the small models that come with eyetest.
 
@@ -25,8 +22,8 @@ def zoo(
     """
     if to is not None:
         refuse_to_lose(to, overwrite=overwrite, ours=None)
-        with replacing_file(to, overwrite=overwrite) as place:
-            place.write_text(models_file(), encoding="utf-8")
+        with replacing_file(to, overwrite=overwrite) as file:
+            file.write_text(models_file(), encoding="utf-8")
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("model", "built on", "weights", "sees", "scenes", "texts", "replies", "leaked to it"):
         table.add_column(name, justify="left" if name in ("model", "built on", "replies") else "right")

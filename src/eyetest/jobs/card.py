@@ -1,11 +1,13 @@
 """The card of a benchmark, or of what a refinement made: where its records lie, and where it goes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from eyetest.benchmarks import Benchmark, is_benchmark
+from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark
 from eyetest.benchmarks.opening import refuse_one_above
 from eyetest.errors import InputError, heading, param
+from eyetest.jobs.opening import SILENT, Observer, open_bench
 from eyetest.recipes.refining import ABOUT, BENCHMARK, VERDICTS
 from eyetest.reports.dataset_card import (
     EXPORTS,
@@ -22,30 +24,43 @@ from eyetest.reports.dataset_card import (
 )
 
 
+class Written(NamedTuple):
+    """What a card tells, of which benchmark, and in which folder it is."""
+
+    known: Known
+    benchmark: Benchmark
+    folder: Path
+
+
 def make_card(
-    bench: Path, to: Path | None, settings: Sequence[str], open_bench: Callable[[Path], Benchmark], *, overwrite: bool
-) -> tuple[Known, Benchmark, Path]:
-    """Write a card into the benchmark's folder, or elsewhere; gives what it tells, of what, and where it is."""
+    bench: Path,
+    to: Path | None,
+    words: Sequence[str],
+    *,
+    read: ReadOptions | None = None,
+    overwrite: bool = False,
+    observer: Observer = SILENT,
+) -> Written:
+    """Write a card into the benchmark's folder, or elsewhere; ``words`` are what only people know, KEY=VALUE."""
     home, records = home_of(bench)
     refuse_one_above(home if records is None else home / BENCHMARK)
     if records is None and not is_benchmark(home) and to is None:
-        raise InputError(
-            f"{bench} is no benchmark folder, so there is no place for its card; name one with {param('to')}"
-        )
+        mend = f"name one with {param('to')}"
+        raise InputError(f"{bench} is no benchmark folder, so there is no place for its card; {mend}")
     if to is not None and to.exists() and not to.is_dir():
         raise InputError(f"{heading('to')}: {to} is a file; a card goes into a folder")
-    place = home / BENCHMARK if records else home
-    benchmark = open_bench(place)
-    target = to or place
+    folder = home / BENCHMARK if records else home
+    benchmark = open_bench(folder, read, observer)
+    target = to or folder
     if not overwrite:
         refuse_edited(target)
     kept = (to or home) / SAID
-    said = with_settings(read_said(kept if kept.exists() else home / SAID), settings)
+    said = with_settings(read_said(kept if kept.exists() else home / SAID), words)
     known = card_of(benchmark, said, records)
     write_card(known, benchmark, target)
-    if settings:
+    if words:
         write_said(kept, said)
-    return known, benchmark, target
+    return Written(known, benchmark, target)
 
 
 def home_of(bench: Path) -> tuple[Path, Records | None]:
@@ -59,8 +74,8 @@ def home_of(bench: Path) -> tuple[Path, Records | None]:
     return bench, None
 
 
-def write_beside(bench: Path, benchmark: Benchmark, format_name: str, place: Path) -> None:
+def write_beside(bench: Path, benchmark: Benchmark, format_name: str, folder: Path) -> None:
     """The card for people, beside an export that is uploaded as it is; nothing beside any other."""
     if layout := EXPORTS.get(format_name):
         home, records = home_of(bench)
-        write_readme(card_of(benchmark, read_said(home / SAID), records)._replace(layout=layout), place)
+        write_readme(card_of(benchmark, read_said(home / SAID), records)._replace(layout=layout), folder)

@@ -1,0 +1,84 @@
+"""Is a benchmark any good? With no model at all."""
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from eyetest.benchmarks import Benchmark, ReadOptions
+from eyetest.benchmarks.folder import refuse_to_replace
+from eyetest.curate import Repair, repair_benchmark
+from eyetest.errors import InputError
+from eyetest.jobs.opening import SILENT, Bench, Observer, Place, open_bench
+from eyetest.probes import PROBES, Probe, Subject
+from eyetest.probes.audit import Audit, run_audit
+from eyetest.probes.subject import load_thresholds
+from eyetest.store.replacing import refuse_to_lose
+from eyetest.tabular.record_files import write_records
+
+_AS_IT_IS = ReadOptions(gold_required=False, pictures_required=False)
+"""Also where golds are held back or pictures are not there; the audit says so."""
+
+
+class AuditedBenchmark(NamedTuple):
+    """What an audit found, and in what."""
+
+    benchmark: Benchmark
+    audit: Audit
+
+
+def audit(
+    bench: Bench,
+    *,
+    probes: Sequence[str | Probe] = (),
+    against: Bench | None = None,
+    thresholds: Place | None = None,
+    seed: int = 0,
+    read: ReadOptions = _AS_IT_IS,
+    observer: Observer = SILENT,
+) -> AuditedBenchmark:
+    """Put some probes to a benchmark, by name, from a file or as they are; without names, all that there are."""
+    limits = load_thresholds(Path(thresholds) if thresholds else None)
+    named = [probe for probe in probes if isinstance(probe, str)]
+    names = [PROBES[word].name for word in named if not word.endswith(".py")]
+    extra = [probe for probe in probes if not isinstance(probe, str)]
+    extra += [_load(Path(word)) for word in named if word.endswith(".py")]
+    benchmark = open_bench(bench, read, observer)
+    other = None if against is None else open_bench(against, _AS_IT_IS, observer)
+    with observer.steps("auditing") as step:
+        subject = Subject(benchmark, limits, against=other, seed=seed, progress=step)
+        return AuditedBenchmark(benchmark, run_audit(subject, names, extra))
+
+
+def refuse_to_lose_outputs(files: Sequence[Path | None], fix: Path | None, *, overwrite: bool) -> None:
+    """Stop before anything is looked for where its results could not be written."""
+    for path in (*files, _repair_list(fix) if fix else None):
+        if path:
+            refuse_to_lose(path, overwrite=overwrite, ours=None)
+    if fix:
+        refuse_to_replace(fix, overwrite=overwrite)
+
+
+def write_repairs(audited: AuditedBenchmark, to: Path, *, overwrite: bool) -> tuple[int, Path]:
+    """A mended copy, in which no gold is changed; how many repairs there were, and where they are listed."""
+    uneven = [f.numbers["options"] for f in audited.audit.alarms if f.probe == "positions"]
+    seed = audited.audit.seed
+    repairs = repair_benchmark(audited.benchmark, to, rebalance=uneven, seed=seed, overwrite=overwrite)
+    write_records(repairs, Repair, _repair_list(to), overwrite=overwrite)
+    return len(repairs), _repair_list(to)
+
+
+def _repair_list(to: Path) -> Path:
+    return to.parent / f"{to.name}-repairs.csv"
+
+
+def _load(path: Path) -> Probe:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise InputError(f"{path} does not exist")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not hasattr(module, "PROBE"):
+        raise InputError(f"{path} defines no PROBE")
+    probe: Probe = module.PROBE
+    return probe

@@ -1,0 +1,70 @@
+"""A model writes down what is in the pictures, for readers who cannot see."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError, param
+from eyetest.jobs.opening import SILENT, Observer
+from eyetest.prompts.describing import description_prompt
+from eyetest.recipes.refining import BENCHMARK, RUN
+from eyetest.records import Item, Lineage, ModelEntry
+from eyetest.running import Limits, Progress
+from eyetest.running.questions import Questions
+
+
+class Descriptions(NamedTuple):
+    """What a describer wrote of how many items, and how the asking ended."""
+
+    texts: Mapping[str, str]
+    items: int
+    progress: Progress
+
+
+def ask(
+    bench: Path,
+    benchmark: Benchmark,
+    describer: Mapping[str, ModelEntry],
+    to: Path,
+    *,
+    again: bool = False,
+    retry_failed: bool = False,
+    concurrency: int = 64,
+    observer: Observer = SILENT,
+) -> Descriptions:
+    """Have every picture described once. The describer sees pictures and no question, so that it answers none."""
+    seen = [item for item in benchmark if item.images]
+    items = [item for item in seen if again or not item.description]
+    if not seen:
+        raise InputError(f"{bench}: no item has a picture")
+    if not items:
+        mend = param("again", True)
+        raise InputError(f"{bench}: every item that has a picture has a description already ({mend})")
+    limits = Limits(concurrency=concurrency)
+    questions = Questions(to / RUN, benchmark, dict(describer), limits, retry_failed=retry_failed)
+    prompts = [(item, description_prompt(item)) for item in items]
+    said, progress = questions.ask(next(iter(describer)), prompts, "describe", observer.watch)
+    texts = {
+        item.id: (response.text or "").strip()
+        for item, response in zip(items, said, strict=True)
+        if response is not None and response.outcome in ("answered", "truncated") and (response.text or "").strip()
+    }
+    return Descriptions(texts, len(items), progress)
+
+
+def write_described(benchmark: Benchmark, describer: str, texts: Mapping[str, str], to: Path) -> Path:
+    """The benchmark with its descriptions; gives its folder."""
+    old = benchmark.manifest
+    step = Lineage(step="describe", source=f"{old.name} {old.version}", note=f"described by {describer}")
+    manifest = msgspec.structs.replace(old, lineage=(*old.lineage, step))
+    with BenchmarkWriter(to / BENCHMARK, manifest, overwrite=True, gold_required=False) as writer:
+        for item in benchmark:
+            writer.adopt(_described(item, texts), benchmark)
+    return to / BENCHMARK
+
+
+def _described(item: Item, texts: Mapping[str, str]) -> Item:
+    return msgspec.structs.replace(item, description=texts.get(item.id, item.description))

@@ -1,0 +1,117 @@
+"""What a user points at, opened: benchmarks, runs, models. And who is told what a job does meanwhile."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from eyetest.benchmarks import ANSWER_STYLES, FORMATS, Benchmark, ReadOptions, is_benchmark, open_benchmark, parse_map
+from eyetest.errors import InputError, heading, nearest, short
+from eyetest.models.specs import named_models, parse_models, read_models
+from eyetest.records import ModelEntry
+from eyetest.runs import Run
+
+if TYPE_CHECKING:
+    from eyetest.running import Estimate, Progress
+
+Kind = TypeVar("Kind")
+Place = str | Path
+Bench = Benchmark | Place
+"""A benchmark, or where one lies: a folder of ours, or any file that can be read."""
+AnyRun = Run | Place
+Models = Place | Sequence[str] | Mapping[str, Any]
+"""Who is asked, or what is known of models: specs, names with their specs, or the path of a ``models.yaml``."""
+_FILES = (".yaml", ".yml")
+
+
+class Observer:
+    """Whoever watches a job. This one hears nothing; each door has its own."""
+
+    def note(self, line: str) -> None:
+        """What the user should know without being asked."""
+
+    def busy(self, line: str) -> None:
+        """That something takes a while."""
+
+    def steps(self, title: str) -> AbstractContextManager[Callable[[str, float], None]]:
+        """Something to hand what is being done and a share from 0 to 1."""
+        return nullcontext(lambda what, share: None)
+
+    def watch(self, progress: "Progress") -> AbstractContextManager[None]:
+        """Models are being asked until the block ends."""
+        return nullcontext()
+
+    def planned(self, stage: str, estimate: "Estimate") -> None:
+        """What is going to be asked."""
+
+
+SILENT = Observer()
+
+
+def read_options(
+    format_name: str | None = None,
+    fields: Sequence[str] = (),
+    images: Path | None = None,
+    answers: str | None = None,
+    drop: Sequence[str] = (),
+    *,
+    gold_required: bool = False,
+    pictures_required: bool = True,
+) -> ReadOptions:
+    """The user's words about a file, checked."""
+    if format_name:
+        FORMATS[format_name]
+    if answers is not None and answers not in ANSWER_STYLES:
+        raise InputError(f'{heading("answers")}: no style "{answers}"; {nearest(answers, ANSWER_STYLES)}')
+    if images is not None and not images.is_dir():
+        raise InputError(f"{heading('images')}: {images} is no folder")
+    return ReadOptions(
+        format=format_name,
+        fields=parse_map(fields),
+        images=images,
+        answers=answers,
+        drop=tuple(drop),
+        gold_required=gold_required,
+        pictures_required=pictures_required,
+    )
+
+
+def open_bench(bench: Bench, read: ReadOptions | None = None, observer: Observer = SILENT) -> Benchmark:
+    """The benchmark itself. Unless told otherwise, items whose answer is held back are welcome."""
+    if isinstance(bench, Benchmark):
+        return bench
+    path = Path(bench)
+    if is_benchmark(path):
+        return open_benchmark(path)
+    title = f"reading {path.name}"
+    with observer.steps(title) as step:
+        return open_benchmark(path, read or ReadOptions(gold_required=False), lambda share: step(title, share))
+
+
+def open_run(run: AnyRun) -> Run:
+    """The run itself."""
+    return run if isinstance(run, Run) else Run(Path(run))
+
+
+def open_runs(runs: AnyRun | Sequence[AnyRun]) -> list[Run]:
+    """One run or several."""
+    named: list[AnyRun] = several(runs)
+    return [open_run(run) for run in named]
+
+
+def model_entries(models: Models) -> dict[str, ModelEntry]:
+    """The models that a user named, by the names under which their answers are kept."""
+    if isinstance(models, Mapping):
+        return named_models(dict(models), "models")
+    if isinstance(models, Path) or (isinstance(models, str) and models.endswith(_FILES)):
+        return read_models(Path(models))
+    words = [models] if isinstance(models, str) else list(models)
+    if wrong := [word for word in words if not isinstance(word, str)]:
+        raise InputError(f"{heading('models')}: found {short(wrong[0])}, expected specs, or names with their specs")
+    return parse_models(words)
+
+
+def several(said: Kind | Sequence[Kind]) -> list[Kind]:
+    """One thing, or several of them, as a list. A word is one thing."""
+    is_one = isinstance(said, str) or not isinstance(said, Sequence)
+    return [cast("Kind", said)] if is_one else list(cast("Sequence[Kind]", said))

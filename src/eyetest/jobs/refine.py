@@ -1,0 +1,83 @@
+"""A benchmark through a recipe, into a better one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError, heading, param
+from eyetest.jobs.measure import Scoring, gather
+from eyetest.jobs.opening import SILENT, AnyRun, Models, Observer, Place, model_entries, open_runs
+from eyetest.jobs.run import refuse_unpriced
+from eyetest.recipes import Refined, Refining, check_recipe, load_recipe
+from eyetest.recipes.panels import seat, seated_on_answers
+from eyetest.recipes.refining import RUN, FunnelRow, refuse_foreign
+from eyetest.recipes.sources import Live, Recorded
+from eyetest.records import Recipe
+from eyetest.running import Estimate, Limits
+
+
+class Who(NamedTuple):
+    """Whose answers decide: models that are asked or runs that were recorded, their seats, who has no say."""
+
+    models: Models | None = None
+    answers: AnyRun | Sequence[AnyRun] = ()
+    panels: Mapping[str, Sequence[str]] = {}
+    hold_out: Sequence[str] = ()
+    rules: str = "eyetest"
+
+
+def find_recipe(recipe: Place | Recipe, to: Path) -> Recipe:
+    """A recipe by name, file or value, once it is clear that its results may go there."""
+    chosen = recipe if isinstance(recipe, Recipe) else load_recipe(str(recipe))
+    check_recipe(chosen, "recipe")
+    refuse_foreign(to)
+    return chosen
+
+
+def prepare(
+    benchmark: Benchmark,
+    recipe: Recipe,
+    to: Path,
+    who: Who,
+    *,
+    limits: Limits | None = None,
+    ask_everything: bool = False,
+    retry_failed: bool = False,
+    skip_review: bool = False,
+    observer: Observer = SILENT,
+) -> Refining:
+    """A refinement that can be looked at before it is carried out."""
+    recorded, scoring = open_runs(who.answers), Scoring(rules=who.rules, models=who.models)
+    if recorded:
+        heard = gather(recorded, scoring)
+        panels = seated_on_answers(recipe, heard, who.panels, who.hold_out)
+        return Refining(benchmark, recipe, panels, Recorded(heard, recorded, scoring.scorer), to, skip_review)
+    if who.models is None:
+        ask, hear = param("models", "FILE"), param("answers", "RUN")
+        raise InputError(f"who answers? {ask} to ask them, or {hear} for what was recorded")
+    entries, limits = model_entries(who.models), limits or Limits()
+    refuse_unpriced(limits, entries)
+    panels = seat(recipe, entries, who.panels, who.hold_out)
+    source = Live(benchmark, entries, to / RUN, scoring.scorer, limits, seed=recipe.seed)
+    source.watch, source.planned = observer.watch, observer.planned
+    source.ask_everything, source.retry_failed = ask_everything, retry_failed
+    return Refining(benchmark, recipe, panels, source, to, skip_review)
+
+
+def carry_out(refining: Refining) -> tuple[Refined, list[FunnelRow]]:
+    """What came of it, and how many items reached each stage; `StoppedEarly` where models are left to be asked."""
+    refined = refining.run()
+    return refined, [step for step in refining.funnel(refined) if not step.tag]
+
+
+def estimates(refining: Refining) -> Iterator[tuple[str, Estimate]]:
+    """What each stage would ask if no item fell before it and nothing stopped early."""
+    source, items = refining.source, list(refining.benchmark)
+    if not isinstance(source, Live):
+        raise InputError(f"{heading('dry_run')}: recorded answers are not asked for, so there is nothing to estimate")
+    for stage in refining.recipe.stages:
+        if stage.panel:
+            seated = refining.panels[stage.panel]
+            session = source.session(seated, [one.model for one in seated.everybody], items, stage, None)
+            yield stage.title, session.estimate(source.to)

@@ -1,0 +1,176 @@
+"""One page about runs, refinements and benchmarks, and figures for a paper."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import polars as pl
+
+from eyetest.benchmarks import Benchmark, is_benchmark
+from eyetest.benchmarks.formats import is_readable
+from eyetest.benchmarks.opening import refuse_one_above
+from eyetest.errors import InputError, heading
+from eyetest.jobs.measure import AS_USUAL, Scoring, gather
+from eyetest.jobs.opening import SILENT, Observer, Place, open_bench
+from eyetest.measures import Results, Settings
+from eyetest.measures.results import ITEM_TYPES
+from eyetest.measures.settings import read_external
+from eyetest.probes import Subject
+from eyetest.recipes.refining import ABOUT, BENCHMARK, FUNNEL, KINDS, RUN
+from eyetest.records import Verdict
+from eyetest.reports.gallery import fallen_items
+from eyetest.reports.material import Material, cheap_duplicates, unanswered
+from eyetest.reports.report import refuse_to_lose_files, tell, write_figures, write_tables
+from eyetest.reports.report_page import ReportDetails, report_settings, run_steps, write_report_page
+from eyetest.results.gather import items_table
+from eyetest.results.scores import benchmark_of
+from eyetest.runs import Run, is_run
+from eyetest.runs.frames import one_line_if_damaged
+from eyetest.store.replacing import refuse_to_lose
+from eyetest.tabular.sheets import restored
+from eyetest.wording import listed
+from eyetest.world.grading import read_verdicts
+
+SHOWN = 24
+"""Items that fell, where nobody says how many to show."""
+_TEXTS = dict.fromkeys(("stage", "tag", "value"), pl.String)
+
+
+@dataclass
+class ReportSources:
+    """What a report is made from."""
+
+    runs: list[Run] = field(default_factory=list)
+    benchmarks: list[Benchmark] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+    funnel: pl.DataFrame | None = None
+    results: Results | None = None
+    """In the place of runs, where they were scored already."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where a report goes: its page, and folders for a paper."""
+
+    page: Path
+    figures: Path | None = None
+    tables: Path | None = None
+    overwrite: bool = False
+
+    def refuse_to_lose(self) -> None:
+        """Stop before anything is measured that could not be written."""
+        refuse_to_lose(self.page, overwrite=self.overwrite, ours=None)
+        for folder in (self.figures, self.tables):
+            if folder is not None:
+                refuse_to_lose_files(folder, overwrite=self.overwrite)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How it is told: by which settings, with what from elsewhere, under what title."""
+
+    settings: Settings = field(default_factory=Settings)
+    external: Place | Mapping[str, float] | None = None
+    verdicts: Place | None = None
+    gallery: int = SHOWN
+    title: str = ""
+    command: str = ""
+
+
+def report(
+    things: Results | Iterable[Path | Run | Benchmark],
+    outputs: Outputs,
+    wanted: Wanted,
+    scoring: Scoring = AS_USUAL,
+    observer: Observer = SILENT,
+) -> dict[str, int]:
+    """Write the page, and figures and tables where they are wanted; how many there were of each."""
+    if wanted.gallery < 0:
+        raise InputError(f"{heading('gallery')}: found {wanted.gallery}, expected 0 or more")
+    outputs.refuse_to_lose()
+    golds = None if scoring.bench is None else open_bench(scoring.bench, None, observer)
+    external = wanted.external
+    scores = external or {} if external is None or isinstance(external, Mapping) else read_external(Path(external))
+    sources = find_sources(things, wanted.verdicts, observer)
+    with observer.steps("reading answers") as step:
+        results = sources.results or _results(sources, replace(scoring, bench=golds), lambda line: step(line, 0.05))
+        benchmarks = _benchmarks(sources, golds)
+        step("measuring", 0.3)
+        twice = [one for about in benchmarks for one in cheap_duplicates(Subject(about, seed=wanted.settings.seed))]
+        told = tell(Material(results, wanted.settings, scores, sources.funnel, twice if benchmarks else None))
+        step("drawing", 0.6)
+        verdicts = sources.verdicts if wanted.gallery else ()
+        fallen, album = fallen_items(verdicts, benchmarks, sources.runs, results.scores, wanted.gallery)
+        reading = None if sources.results else (scoring.scorer, scoring.cluster)
+        name = "" if external is None or isinstance(external, Mapping) else Path(external).name
+        method = report_settings(told.material, reading, benchmarks, name)
+        title = wanted.title or _title(sources, benchmarks)
+        done = run_steps(sources.runs)
+        about = ReportDetails(title, benchmarks, done, method, wanted.command, fallen=fallen, album=album)
+        write_report_page(told, about, outputs.page, overwrite=outputs.overwrite)
+    written = (("figure", outputs.figures, write_figures), ("table", outputs.tables, write_tables))
+    return {what: write(told, folder, overwrite=outputs.overwrite) for what, folder, write in written if folder}
+
+
+def find_sources(
+    things: Results | Iterable[Path | Run | Benchmark], verdicts: Place | None, observer: Observer = SILENT
+) -> ReportSources:
+    """Open whatever each thing is: a run, a refinement, a benchmark."""
+    if isinstance(things, Results):
+        return ReportSources(results=things)
+    sources = ReportSources()
+    for thing in things:
+        if isinstance(thing, Run):
+            sources.runs.append(thing)
+        elif isinstance(thing, Benchmark):
+            sources.benchmarks.append(thing)
+        elif is_run(thing):
+            sources.runs.append(Run(thing))
+        elif (thing / ABOUT).is_file():
+            _add_refinement(thing, sources)
+        else:
+            refuse_one_above(thing)
+            if not is_benchmark(thing) and not is_readable(thing):
+                raise InputError(f"{thing} is no run, no refinement, and no benchmark that eyetest recognises")
+            sources.benchmarks.append(open_bench(thing, None, observer))
+    if verdicts is not None:
+        sources.verdicts += read_verdicts(Path(verdicts))
+    return sources
+
+
+def _add_refinement(path: Path, sources: ReportSources) -> None:
+    if sources.funnel is not None:
+        raise InputError(f"{path}: a report tells of one refinement; make another for this one")
+    if not (path / FUNNEL).is_file():
+        raise InputError(f"{path} is a refinement without its {FUNNEL}; run eyetest refine again")
+    with one_line_if_damaged(path / FUNNEL):
+        counts = pl.read_csv(path / FUNNEL, schema_overrides=_TEXTS)
+        counts = counts.filter(pl.col("tag").fill_null("") == "").select("stage", "into", *KINDS)
+        sources.funnel = counts.with_columns(stage=pl.Series(map(restored, counts["stage"]), dtype=pl.String))
+    sources.verdicts += read_verdicts(path)
+    if is_run(path / RUN):
+        sources.runs.append(Run(path / RUN))
+    elif is_benchmark(path / BENCHMARK):
+        sources.benchmarks.append(Benchmark(path / BENCHMARK))
+
+
+def _title(sources: ReportSources, benchmarks: list[Benchmark]) -> str:
+    names = [one.manifest.name for one in benchmarks] or [run.path.resolve().name for run in sources.runs]
+    return listed(dict.fromkeys(names)) or "Results"
+
+
+def _results(sources: ReportSources, scoring: Scoring, tell_: Callable[[str], None]) -> Results:
+    """The scores of all runs; without runs, items and no scores."""
+    if sources.runs:
+        return gather(sources.runs, scoring, tell=tell_)
+    tables = [items_table(one.manifest.name, one, scoring.cluster) for one in sources.benchmarks]
+    return unanswered(pl.concat(tables, how="diagonal") if tables else pl.DataFrame(schema=ITEM_TYPES))
+
+
+def _benchmarks(sources: ReportSources, golds: Benchmark | None) -> list[Benchmark]:
+    """Those that were named and those that the runs are about, each once."""
+    asked = [run for run in sources.runs if run.manifest.benchmark is not None or golds is not None]
+    known: dict[str, Benchmark] = {}
+    for one in (*sources.benchmarks, *(benchmark_of(run, golds) for run in asked)):
+        known.setdefault(one.manifest.fingerprint, one)
+    return list(known.values())

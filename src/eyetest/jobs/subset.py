@@ -1,0 +1,180 @@
+"""A part of a benchmark: by what it is about, by whom it is to compare, small and telling; what it estimates."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.curate.selection import Candidate, candidate, model_oriented, user_oriented
+from eyetest.curate.subset import Estimator, cautions, pps, read_curves, write_curves
+from eyetest.curate.validation import SplitPlan, validate
+from eyetest.errors import InputError, heading, param, short
+from eyetest.jobs.measure import gather
+from eyetest.jobs.opening import SILENT, AnyRun, Observer
+from eyetest.measures import Measured, Results
+from eyetest.measures.aligned import side_by_side
+from eyetest.measures.results import PROTOCOL
+from eyetest.measures.stats.intervals import Floats
+from eyetest.measures.stats.item_analysis import ItemFit, fit
+from eyetest.models.specs import read_models
+from eyetest.recipes.refining import BENCHMARK
+from eyetest.records import Lineage
+from eyetest.wording import counted, listed
+
+_FEWEST_MODELS = 9
+"""Three to hold out, and a panel of twice as many."""
+_SPLITS = 12
+_WITHIN = 1.96
+_VALIDATED = ("draw", "score", "tau", "tau_gain", "tau_gain_low", "tau_gain_high", "mae", "tau_optimism")
+
+
+class Small(NamedTuple):
+    """A part that was drawn, the fit it was drawn by, and how well it served models that had no say."""
+
+    items: list[str]
+    drawn: set[str]
+    models: list[str]
+    fitted: ItemFit
+    chances: list[float]
+    validation: pl.DataFrame
+
+
+class Part(NamedTuple):
+    """Which items: those with some values of tags, those that no model was trained on, or a share that tells."""
+
+    only: Sequence[str] = ()
+    unseen_by: Path | None = None
+    source: str = "source"
+    answers: Sequence[AnyRun] = ()
+    share: float = 0.1
+    sight: str = "image"
+    seed: int = 0
+
+
+def subset(
+    benchmark: Benchmark, to: Path, part: Part, *, overwrite: bool = False, observer: Observer = SILENT
+) -> tuple[int, pl.DataFrame | None]:
+    """Write a part of a benchmark; how many items it has, and how well a small one serves models that had no say."""
+    if not part.only and part.unseen_by is None and not part.answers:
+        ways = f"{param('only', 'TAG=A,B')}, {param('unseen_by', 'models.yaml')}"
+        small_way = f"{param('answers', 'RUN')} {param('share', '0.1')}"
+        raise InputError(f"which part? {ways}, or {small_way}")
+    items, steps = [candidate(item) for item in benchmark], []
+    if part.only:
+        items = _only(items, part.only)
+        steps.append("only " + "; ".join(part.only))
+    if part.unseen_by is not None:
+        items = _unseen(items, part.unseen_by, part.source, observer)
+        steps.append(f"unseen by the models of {part.unseen_by.name}")
+    small = None
+    if part.answers:
+        results = gather(part.answers)
+        for line in results.notes:
+            observer.note(line)
+        small = draw_small(results, [item.id for item in items], part)
+        items = [item for item in items if item.id in small.drawn]
+        apart = f"what tells {counted(len(small.models), 'model')} apart, seed {part.seed}"
+        steps.append(f"{part.share:.1%} drawn by {apart}")
+    if not items:
+        raise InputError("nothing is left")
+    _write(benchmark, items, to / BENCHMARK, "; ".join(steps), overwrite=overwrite)
+    if small is None:
+        return len(items), None
+    write_curves(to, small.items, small.models, small.fitted, small.chances)
+    return len(items), small.validation
+
+
+def estimate(part: Path, runs: Sequence[AnyRun], sight: str = "image") -> Measured:
+    """What models that answered a part would score on the whole, with its error (p-IRT)."""
+    items, fitted = read_curves(part)
+    results = gather(runs)
+    table, names, models = answered(results, items, sight)
+    positions = {item: position for position, item in enumerate(items)}
+    asked = np.array([positions[name] for name in names], np.intp)
+    if not len(asked):
+        raise InputError(f"the runs hold no answer to an item of {part}")
+    estimated = Estimator(fitted).estimate(asked, table)
+    rows = pl.DataFrame(
+        {
+            "model": models,
+            "full_score": estimated.scores,
+            "full_score_low": np.clip(estimated.scores - _WITHIN * estimated.errors, 0, 1),
+            "full_score_high": np.clip(estimated.scores + _WITHIN * estimated.errors, 0, 1),
+            "part_score": np.nanmean(table, axis=0),
+            "n": (~np.isnan(table)).sum(axis=0),
+            "of": [len(items)] * len(models),
+        }
+    ).sort("full_score", descending=True)
+    return Measured(rows, (*cautions(models, estimated), *results.notes))
+
+
+def draw_small(results: Results, items: Sequence[str], part: Part) -> Small:
+    """Fit a panel's answers and draw a share of the items they are about."""
+    table, names, models = answered(results, items, part.sight)
+    if len(models) < _FEWEST_MODELS:
+        there = f"{counted(len(models), 'model')} with sight {part.sight}"
+        raise InputError(f"{heading('answers')}: {there}; at least {_FEWEST_MODELS}")
+    fitted = fit(table)
+    size = max(1, round(part.share * len(names)))
+    drawn = pps(fitted, size, part.seed)
+    tried = validate(table, SplitPlan(size=size, held_out=len(models) // 3, splits=_SPLITS, seed=part.seed))
+    chosen = {names[position] for position in drawn.items}
+    return Small(names, chosen, models, fitted, drawn.chances.tolist(), tried.select(_VALIDATED))
+
+
+def answered(results: Results, items: Sequence[str], sight: str) -> tuple[Floats, list[str], list[str]]:
+    """Scores of items × models under one protocol, the items that anybody answered, and the models."""
+    scores = results.scores.filter((pl.col("sight") == sight) & pl.col("item").is_in(pl.Series(items).implode()))
+    seen = Results(scores, results.items, results.models)
+    if varied := seen.varied(PROTOCOL):
+        ways = f"the models were asked in several ways ({', '.join(varied)} differ)"
+        raise InputError(f"{heading('answers')}: {ways}; keep to one")
+    parts = side_by_side(seen, [])
+    if not parts:
+        raise InputError(f"{heading('answers')}: nobody was asked with sight {sight}")
+    part = parts[0]
+    known = np.asarray(~np.isnan(part.scores).all(axis=1), bool)
+    names = [name for name, there in zip(part.items, known, strict=True) if there]
+    return part.scores[known], names, [str(column[0]) for column in part.columns]
+
+
+def _only(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidate]:
+    wanted: dict[str, list[str]] = {}
+    for word in words:
+        tag, equals, values = word.partition("=")
+        if not equals or not values:
+            raise InputError(f"{heading('only')}: found {short(word)}, expected TAG=VALUE,VALUE")
+        wanted.setdefault(tag, []).extend(value.strip() for value in values.split(","))
+    kept = set(user_oriented(items, wanted))
+    return [item for item in items if item.id in kept]
+
+
+def _unseen(items: Sequence[Candidate], models: Path, tag: str, observer: Observer) -> list[Candidate]:
+    unseen = model_oriented(items, read_models(models), tag)
+    for gone in unseen.left_out:
+        trained = f"{listed(gone.models)} trained on it"
+        observer.note(f"{counted(gone.items, 'item')} of {gone.dataset} left out: {trained}")
+    for name in unseen.unmatched:
+        near = f" (nearest: {name.near})" if name.near else ""
+        observer.note(f"{listed(name.models)} trained on {name.name}, which is not in this benchmark{near}")
+    if unseen.undeclared:
+        observer.note(f"{listed(unseen.undeclared)}: nothing is known of what they were trained on (trained_on:)")
+    if unseen.untagged:
+        observer.note(f"{counted(unseen.untagged, 'item')} without the tag {tag} kept")
+    kept = set(unseen.ids)
+    return [item for item in items if item.id in kept]
+
+
+def _write(benchmark: Benchmark, items: Sequence[Candidate], to: Path, how: str, *, overwrite: bool) -> None:
+    old = benchmark.manifest
+    made = Lineage(step="subset", source=f"{old.name} {old.version}", note=how)
+    manifest = msgspec.structs.replace(old, name=f"{old.name}-part", lineage=(*old.lineage, made))
+    kept = {item.id for item in items}
+    with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
+        for item in benchmark:
+            if item.id in kept:
+                writer.adopt(item, benchmark)

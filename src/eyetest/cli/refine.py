@@ -65,6 +65,8 @@ def refine(
     """
     chosen = job.find_recipe(recipe, to)
     benchmark = open_bench(bench, file.read(drop=drop, gold_required=True), TERMINAL)
+    if answers and dry_run:
+        raise InputError("--dry-run: recorded answers are not asked for, so there is nothing to estimate")
     held_out = [word.strip() for words in hold_out or [] for word in words.split(",")]
     refining = job.prepare(
         benchmark,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError, heading, param
+from eyetest.errors import InputError, param
 from eyetest.jobs.measure import Scoring, gather
 from eyetest.jobs.opening import SILENT, AnyRun, Models, Observer, Place, model_entries, open_runs
 from eyetest.jobs.run import refuse_unpriced
@@ -74,8 +74,7 @@ def carry_out(refining: Refining) -> tuple[Refined, list[FunnelRow]]:
 def estimates(refining: Refining) -> Iterator[tuple[str, Estimate]]:
     """What each stage would ask if no item fell before it and nothing stopped early."""
     source, items = refining.source, list(refining.benchmark)
-    if not isinstance(source, Live):
-        raise InputError(f"{heading('dry_run')}: recorded answers are not asked for, so there is nothing to estimate")
+    assert isinstance(source, Live)
     for stage in refining.recipe.stages:
         if stage.panel:
             seated = refining.panels[stage.panel]

@@ -246,7 +246,7 @@ class Asker:
             runner = Runner(self.models, store, limits or Limits())
             async with runner:
                 if full:
-                    await execute(self.plan, runner, set())
+                    await execute(self.plan, runner)
                 else:
                     await execute_panels(self.plan, runner, self.rule, says_yes, dict(self.stored).get)
             return runner.progress

@@ -32,6 +32,7 @@ FULL = Response(
     time=1.75e9,
     likelihoods=(Likelihood("B", -0.5, (("A", -1.5), ("\n", -9.0))), Likelihood("", -1e-9)),
     candidates=(-0.25, -7.5, 0.0),
+    candidate_tokens=(1, 4, 2),
     given=0.5,
 )
 SPARE = Response(request="cd" * 16, outcome="answered", text=None)
@@ -185,7 +186,7 @@ def test_the_last_response_to_a_request_counts(tmp_path: Path) -> None:
         "aa" * 16: "answered",
         "bb" * 16: "failed",
     }
-    stored = StoredResponses(tmp_path, {b"\xaa" * 16})
+    stored = StoredResponses(tmp_path, bool)
     assert stored.get("aa" * 16) == again[2]
     assert stored.get("bb" * 16) is None
     assert stored.get("cc" * 16) is None

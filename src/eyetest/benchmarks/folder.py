@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -86,33 +87,36 @@ class Benchmark:
 
     def take(self, positions: Sequence[int]) -> list[Item]:
         """The items at some positions, in that order. Cheap where the positions lie near each other."""
-        found: dict[int, Item] = {}
+        wanted = np.asarray(positions, np.int64)
+        items: dict[int, Item] = {}
         with self._items() as file:
-            first = 0
-            for group in range(file.metadata.num_row_groups):
-                rows = file.metadata.row_group(group).num_rows
-                here = [position for position in positions if first <= position < first + rows]
-                if here:
-                    chosen = self._row_group(file, group).take(
-                        array([position - first for position in here], pa.int64())
-                    )
-                    items = (item for batch in chosen.to_batches() for item in itemtable.from_batch(batch))
-                    found.update(zip(here, items, strict=True))
-                first += rows
-        return [found[position] for position in positions]
+            groups = range(file.metadata.num_row_groups)
+            ends = np.cumsum([file.metadata.row_group(group).num_rows for group in groups])
+            group_of = np.searchsorted(ends, wanted, side="right")
+            order = np.argsort(group_of, kind="stable")
+            for here in np.split(order, np.flatnonzero(np.diff(group_of[order])) + 1) if len(order) else ():
+                group = int(group_of[here[0]])
+                table = self._row_group(file, group)
+                rows = array((wanted[here] - ends[group] + len(table)).tolist(), pa.int64())
+                taken = (item for batch in table.take(rows).to_batches() for item in itemtable.from_batch(batch))
+                items.update(zip(here.tolist(), taken, strict=True))
+        return [items[place] for place in range(len(wanted))]
 
     def by_picture(self) -> list[int]:
         """All positions, items that share their first picture side by side, otherwise in the benchmark's order."""
         with self._items() as file:
             images = file.table(["images"]).column("images").combine_chunks()
-        counts = pc.list_value_length(images).to_pylist()
-        pictures = iter(pc.struct_field(images.flatten(), "sha256").to_pylist())
-        first_seen: dict[str, int] = {}
-        order = []
-        for position, count in enumerate(counts):
-            shown = [next(pictures) for _ in range(count or 0)]
-            order.append(first_seen.setdefault(shown[0], position) if shown else position)
-        return sorted(range(len(order)), key=order.__getitem__)
+        counts = pc.fill_null(pc.list_value_length(images), 0).to_numpy(zero_copy_only=False)
+        shown = np.flatnonzero(counts)
+        firsts = array((np.cumsum(counts) - counts)[shown].tolist(), pa.int64())
+        pictures = pc.struct_field(images.flatten(), "sha256").take(firsts).dictionary_encode()
+        codes = pictures.indices.to_numpy(zero_copy_only=False)
+        first_seen = np.zeros(len(pictures.dictionary), np.int64)
+        first_seen[codes[::-1]] = shown[::-1]
+        order = np.arange(len(counts))
+        order[shown] = first_seen[codes]
+        by_picture: list[int] = np.argsort(order, kind="stable").tolist()
+        return by_picture
 
     def _row_group(self, file: BoundedParquet, group: int) -> pa.Table:
         """A row group, kept for the next to ask: items that share a picture may lie far apart."""

@@ -141,7 +141,7 @@ class Live:
         if reworded:
             plan = self.session(seated, models, reworded, stage, None).plan
             plan.recorded = Run(self.to).recorded()
-            plan.estimate({}, write=lambda asked, request: self._showed[asked.item].add(request))
+            plan.estimate(write=lambda asked, request: self._showed[asked.item].add(request))
             self._write_mends()
 
     def _write_mends(self) -> None:

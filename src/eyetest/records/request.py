@@ -15,6 +15,7 @@ from eyetest.records.tables import OutcomeKind
 
 _ID_VERSION = b"eyetest request 1\n"
 _encode = msgspec.json.Encoder(order="deterministic").encode
+_decode_candidates = msgspec.json.Decoder(tuple[float | tuple[float | None, int] | None, ...]).decode
 
 
 class Words(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
@@ -113,9 +114,26 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of each token of the answer, where asked for and offered."""
     candidates: tuple[float | None, ...] = ()
     """Log-probability of each candidate of a likelihood request; None, as JSON writes it, of the impossible."""
+    candidate_tokens: tuple[int, ...] = ()
+    """How many tokens each candidate has, where they are counted; then of every one."""
     given: float | None = None
     """A score that somebody else decided, used as it is and marked so."""
 
 
 AskModel = Callable[[str, Sequence[tuple[Item, Prompt]]], Sequence[Response | None]]
 """Put a prompt about each of some items to a model, by its name; None for what could not be asked."""
+
+
+def write_candidates(response: Response) -> str | None:
+    """The candidates of a response as a table holds them: numbers, or pairs where tokens were counted."""
+    values: tuple[object, ...] = response.candidates
+    if response.candidate_tokens:
+        values = tuple(zip(response.candidates, response.candidate_tokens, strict=True))
+    return msgspec.json.encode(values).decode() if values else None
+
+
+def read_candidates(text: str | None) -> tuple[tuple[float | None, ...], tuple[int, ...]]:
+    """The log-probabilities of candidates in a table, and their numbers of tokens if it has them."""
+    values = _decode_candidates(text) if text else ()
+    pairs = [value for value in values if isinstance(value, tuple)]
+    return tuple(value[0] if isinstance(value, tuple) else value for value in values), tuple(n for _, n in pairs)

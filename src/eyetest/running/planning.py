@@ -4,20 +4,24 @@ In: a benchmark, models, conditions. Out: calls in an order in which those that 
 before the first of them a plan on disk with counts and an estimate of what it will take.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
+from itertools import compress, islice
 from typing import Any
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, heading
 from eyetest.models import Call, Model
 from eyetest.prompts import CannotApply, build
 from eyetest.records import Asked, Condition, GreyPicture, Item, Picture, Prompt, Request, Words
+from eyetest.running.left import Estimate, Ledger, Left, Mask
+from eyetest.runs.plan import plan_rows
 
-_CHUNK = 500
+_CHUNK = 2_000
 _DIRECT_TOKENS = 512
 _REASONING_TOKENS = 2_048
 _TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
@@ -29,34 +33,9 @@ PASSED_OVER = ("auth", "not-found", "unreachable", "proxy", "quota", "outage")
 """Failures that say nothing about the question: whoever resumes wants these asked."""
 
 
-class Estimate(msgspec.Struct, kw_only=True):
-    """What a plan holds, and about what it will take."""
-
-    rows: int = 0
-    requests: int = 0
-    stored: int = 0
-    """Requests that have an answer already."""
-    failed: int = 0
-    """Requests that failed before and are not asked again."""
-    otherwise: int = 0
-    """Rows that were answered before under other settings or another wording, and are asked anew."""
-    no_picture: int = 0
-    """Calls that are to show the picture of an item that has none."""
-    by_model: Counter[str] = msgspec.field(default_factory=Counter)
-    """Calls to make."""
-    by_sight: Counter[str] = msgspec.field(default_factory=Counter)
-    not_applicable: Counter[str] = msgspec.field(default_factory=Counter)
-    tokens_in: int = 0
-    most_tokens_out: int = 0
-    money: float = 0.0
-    """For the prompts alone."""
-    most_money: float = 0.0
-    priced: bool = False
-
-    @property
-    def calls(self) -> int:
-        """Calls to make."""
-        return self.by_model.total()
+def is_asked_again(error: str, *, retry_failed: bool) -> bool:
+    """Whether a request that ended so is asked again when the run goes on; it ended well if there is no error."""
+    return error in PASSED_OVER or (retry_failed and bool(error))
 
 
 class Plan:
@@ -83,6 +62,8 @@ class Plan:
         self.recorded: Mapping[bytes, str] = {}
         """Answers that were brought in from elsewhere, by who was asked what: the ids under which they are stored."""
         self.positions: Sequence[int] = benchmark.by_picture()
+        self.shared: Set[str] | None = None
+        """Requests to which several rows lead; None until the plan is estimated."""
 
     @property
     def is_joint(self) -> bool:
@@ -103,6 +84,18 @@ class Plan:
         """The items in the order in which they are asked, a few in memory at a time."""
         for start in range(0, len(self.positions), _CHUNK):
             yield from self.benchmark.take(self.positions[start : start + _CHUNK])
+
+    def chosen(self, rows: Iterable[tuple[int, Mask]], models: Sequence[Model]) -> Iterator[Call]:
+        """Some of the calls: of some items, by their number, those that are wanted."""
+        rows = iter(rows)
+        while batch := list(islice(rows, _CHUNK)):
+            items = self.benchmark.take([self.positions[number] for number, _ in batch])
+            for item, (_, wanted) in zip(items, batch, strict=True):
+                yield from compress(self.applicable(item, models), wanted.tolist())
+
+    def applicable(self, item: Item, models: Sequence[Model]) -> Iterator[Call]:
+        """The calls about one item that can be made."""
+        return (call for call in self.calls(item, models) if isinstance(call, Call))
 
     def calls(self, item: Item, models: Sequence[Model]) -> Iterator[Call | tuple[Model, CannotApply]]:
         """The calls about one item, and which conditions could not be put to it."""
@@ -132,53 +125,46 @@ class Plan:
 
     def estimate(
         self,
-        stored: Mapping[bytes, str],
+        stored: pa.Table | None = None,
         *,
         retry_failed: bool = False,
-        before: Mapping[bytes, bytes] | None = None,
+        before: pa.Table | None = None,
         write: Callable[[Asked, str], None] | None = None,
-    ) -> tuple[Estimate, set[bytes]]:
-        """Go through the plan once: count it, hand each row to ``write``, say which stored requests are settled.
+    ) -> tuple[Estimate, Left]:
+        """Go through the plan once: count it, hand each row to ``write``, and find what is left to ask.
 
-        ``before`` is the earlier plan, by who was asked what.
+        ``stored`` has error words by request (see ``Run.errors``), ``before`` is the earlier plan.
         """
-        settled = {key for key, error in stored.items() if not (error in PASSED_OVER or (error and retry_failed))}
-        estimate, seen = Estimate(priced=any(model.entry.price for model in self.models)), set[bytes]()
-        for item in self.items():
+        estimate, ledger = Estimate(priced=any(model.entry.price for model in self.models)), Ledger(self.models)
+        for number, item in enumerate(self.items()):
             for call in self.calls(item, self.models):
                 if isinstance(call, tuple):
                     estimate.not_applicable[str(call[1])] += self.trials
                     continue
                 if write:
                     write(call.asked, call.id)
-                key = bytes.fromhex(call.id)
-                estimate.rows += 1
-                if before:
-                    earlier = before.get(call.asked.key, key)
-                    estimate.otherwise += earlier != key and not stored.get(earlier, "not asked")
-                if key in seen:
-                    continue
-                seen.add(key)
-                if key in settled:
-                    estimate.stored += not stored[key]
-                    estimate.failed += bool(stored[key])
-                else:
-                    self._count(estimate, call)
-        estimate.requests = len(seen)
-        return estimate, settled
+                ledger.add(number, call, tokens(call))
+        ledger.close()
+        left = Left(ledger, stored, partial(is_asked_again, retry_failed=retry_failed))
+        self.shared = ledger.shared()
+        estimate.rows, estimate.requests = len(ledger.codes), len(ledger.requests)
+        estimate.stored = int((left.is_settled & ~left.has_failed).sum())
+        estimate.failed = int((left.is_settled & left.has_failed).sum())
+        ledger.count(estimate, left.first[~left.is_settled])
+        if before is not None and stored is not None and len(before):
+            estimate.otherwise = self._otherwise(ledger.requests, left, stored, before)
+        return estimate, left
 
-    def _count(self, estimate: Estimate, call: Call) -> None:
-        asked = call.asked
-        estimate.by_model[asked.model] += 1
-        estimate.by_sight[asked.sight] += 1
-        estimate.no_picture += asked.sight == "image" and not call.item.images
-        tokens_in, most_out = tokens(call)
-        estimate.tokens_in += tokens_in
-        estimate.most_tokens_out += most_out
-        price = next(model.entry.price for model in self.models if model.name == asked.model)
-        if price:
-            estimate.money += price.of(tokens_in, 0)
-            estimate.most_money += price.of(tokens_in, most_out)
+    def _otherwise(self, requests: pa.Array, left: Left, stored: pa.Table, before: pa.Table) -> int:
+        """How many rows were planned before under another request, which has been answered."""
+        answered = stored.filter(pc.equal(stored.column("error"), "")).column("request").combine_chunks()
+        earlier = before.column("request")
+        gone = pc.and_(pc.is_in(earlier, value_set=answered), pc.invert(pc.is_in(earlier, value_set=requests)))
+        keys = {row.key for row in plan_rows(before.filter(gone))}
+        if not keys:
+            return 0
+        new = pc.invert(pc.is_in(requests, value_set=earlier.combine_chunks())).to_numpy(zero_copy_only=False)
+        return sum(call.asked.key in keys for call in self.chosen(left.rows_of(new), self.models))
 
     def _sent(self, model: Model, condition: Condition, trial: int) -> dict[str, Any]:
         key = (model.name, condition.ask, trial)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ import msgspec
 from eyetest.benchmarks import Benchmark
 from eyetest.models import Call, Model, Pictures, Surroundings, make_models
 from eyetest.records import Asked, Item, ModelEntry, Prompt, Request, Response, RunBenchmark, RunStep
+from eyetest.running.execution import ask_all
 from eyetest.running.limits import Budget, Limits
-from eyetest.running.planning import PASSED_OVER
+from eyetest.running.planning import is_asked_again
 from eyetest.running.progress import Progress
-from eyetest.running.runner import NotAskedError, Runner
+from eyetest.running.runner import Runner
 from eyetest.running.session import Watch, one_error, stopping_on_ctrl_c
 from eyetest.running.waiting import wait_for
 from eyetest.runs import RunWriter, StoredResponses
@@ -50,38 +52,32 @@ class Questions:
         calls = [_call(made, item, prompt) for item, prompt in prompts]
         with RunWriter(self._to) as run:
             run.check_benchmark(about := RunBenchmark.of(self._benchmark.manifest, self._benchmark.path))
-            outcomes = run.outcomes()
-            settled = {
-                key for key, error in outcomes.items() if not (error in PASSED_OVER or (error and self._retry_failed))
-            }
-            stored = StoredResponses(run.path, settled)
-            found = {call.id: stored.get(call.id) for call in calls}
-            open_ = [call for call in {call.id: call for call in calls}.values() if found[call.id] is None]
-            progress.to_ask, progress.stored = len(open_), len(found) - len(open_)
+            stored = StoredResponses(run.path, partial(is_asked_again, retry_failed=self._retry_failed))
+            answers = {call.id: stored.get(call.id) for call in calls}
+            open_ = [call for call in {call.id: call for call in calls}.values() if answers[call.id] is None]
+            progress.to_ask, progress.stored = len(open_), len(answers) - len(open_)
             if open_:
                 run.record(RunStep(what=what, requests=len(open_), options={"models": model}), entry, about)
                 with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
-                    wait_for(self._carry_out(run, made, open_, found, progress))
-        return [found[call.id] for call in calls], progress
+                    wait_for(self._carry_out(run, made, open_, answers, progress))
+        return [answers[call.id] for call in calls], progress
 
     async def _carry_out(
         self,
         run: RunWriter,
         model: Model,
         calls: Sequence[Call],
-        found: dict[str, Response | None],
+        answers: dict[str, Response | None],
         progress: Progress,
     ) -> None:
         runner = Runner([model], run.journal.append, self._limits, progress=progress)
 
-        async def one(call: Call) -> None:
-            with suppress(NotAskedError):
-                found[call.id] = await runner.ask(call)
+        def heard(response: Response) -> None:
+            answers[response.request] = response
 
         with stopping_on_ctrl_c(runner):
-            async with runner, asyncio.TaskGroup() as tasks:
-                for call in calls:
-                    tasks.create_task(one(call))
+            async with runner:
+                await ask_all(runner, model.name, calls, heard)
 
 
 def _call(model: Model, item: Item, prompt: Prompt) -> Call:

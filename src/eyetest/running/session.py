@@ -7,6 +7,7 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,9 @@ from eyetest.records import (
 )
 from eyetest.redaction import plain_settings
 from eyetest.running.execution import Hit, execute, execute_panels
+from eyetest.running.left import Estimate, Left
 from eyetest.running.limits import Budget, Limits
-from eyetest.running.planning import Estimate, Plan
+from eyetest.running.planning import Plan, is_asked_again
 from eyetest.running.progress import Progress
 from eyetest.running.runner import Runner
 from eyetest.running.waiting import hearing, wait_for
@@ -92,11 +94,11 @@ class Session:
     def estimate(self, to: Path | None = None) -> Estimate:
         """What a run into this folder would ask, without touching anything."""
         if to is None or not is_run(to):
-            return self.plan.estimate({})[0]
+            return self.plan.estimate()[0]
         run = Run(to)
         run.check_benchmark(self.about)
         self.plan.recorded = run.recorded()
-        return self.plan.estimate(run.outcomes(), retry_failed=self.asking.retry_failed, before=run.planned())[0]
+        return self.plan.estimate(run.errors(), retry_failed=self.asking.retry_failed, before=run.plan())[0]
 
     def run(
         self,
@@ -111,10 +113,9 @@ class Session:
         with RunWriter(to) as run:
             run.check_benchmark(self.about)
             self.plan.recorded = run.recorded()
-            outcomes = run.outcomes()
             with run.planning() as plan:
-                estimate, settled = self.plan.estimate(
-                    outcomes, retry_failed=self.asking.retry_failed, before=run.planned(), write=plan.add
+                estimate, left = self.plan.estimate(
+                    run.errors(), retry_failed=self.asking.retry_failed, before=run.plan(), write=plan.add
                 )
             if planned:
                 planned(estimate)
@@ -123,21 +124,22 @@ class Session:
             copy_without_pictures(self.benchmark, to / BENCHMARK)
             if estimate.calls:
                 with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
-                    wait_for(self._ask(run, progress, settled, outcomes.keys() - settled))
+                    wait_for(self._ask(run, progress, left))
             if progress.saved:
                 run.amend(saved=progress.saved)
         return progress
 
-    async def _ask(self, run: RunWriter, progress: Progress, settled: set[bytes], failed: set[bytes]) -> None:
+    async def _ask(self, run: RunWriter, progress: Progress, left: Left) -> None:
         limits = self._budget or self.asking.limits
         runner = Runner(self.models, run.journal.append, limits, progress=progress, seed=self.asking.seed)
         with stopping_on_ctrl_c(runner):
             async with runner:
                 if self.rule is None:
-                    await execute(self.plan, runner, settled, failed)
+                    await execute(self.plan, runner, left)
                 else:
                     assert self._hit is not None, "a stopping rule needs somebody who tells right from wrong"
-                    stored = StoredResponses(run.path, settled)
+                    again = partial(is_asked_again, retry_failed=self.asking.retry_failed)
+                    stored = StoredResponses(run.path, again)
                     await execute_panels(self.plan, runner, self.rule, self._hit, stored.get)
 
     def _step(self, estimate: Estimate) -> RunStep:

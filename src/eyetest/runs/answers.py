@@ -15,7 +15,7 @@ from eyetest.records import Answer, Asked, columns
 from eyetest.runs.folder import is_run
 from eyetest.runs.importing.values import convert
 from eyetest.runs.plan import plan_table
-from eyetest.runs.stored import refuse_if_all_is_damaged, stored_tables
+from eyetest.runs.stored import indices, refuse_if_all_is_damaged, stored_tables
 from eyetest.store.replacing import refuse_to_lose, replacing_file
 from eyetest.tabular.files import is_sheet, read_rows
 from eyetest.tabular.record_files import schema
@@ -158,9 +158,4 @@ def _newest_first(folder: Path) -> pa.Table:
         return pa.schema(
             [("request", pa.string()), *((name, _SCHEMA.field(name).type) for name in _SAID)]
         ).empty_table()
-    return pa.concat_tables(table.take(_backwards(len(table))) for table in reversed(tables))
-
-
-def _backwards(length: int) -> pa.Array:
-    rows = np.arange(length - 1, -1, -1, dtype=np.int64)
-    return pa.Array.from_buffers(pa.int64(), length, [None, pa.py_buffer(rows.tobytes())])
+    return pa.concat_tables(table.take(indices(np.arange(len(table))[::-1])) for table in reversed(tables))

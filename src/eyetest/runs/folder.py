@@ -13,13 +13,14 @@ from types import TracebackType
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from eyetest.errors import EyetestError, InputError, name_file, system_words
 from eyetest.records import RUN_VERSION, ModelEntry, RunBenchmark, RunManifest, RunStep
 from eyetest.runs.journal import Journal
 from eyetest.runs.parts import JOURNAL, RESPONSES, count_rows
-from eyetest.runs.plan import PLAN, PlanWriter, plan_table, read_plan
-from eyetest.runs.stored import damaged_parts, responses_table, stored_outcomes, torn_lines
+from eyetest.runs.plan import PLAN, PlanWriter, plan_rows, plan_table
+from eyetest.runs.stored import damaged_parts, responses_table, stored_errors, stored_outcomes, torn_lines
 from eyetest.store.base import store_of
 from eyetest.store.local import BusyError
 from eyetest.store.regular_files import read_regular
@@ -58,8 +59,12 @@ class Run:
         """What came of it, one row a request."""
         return responses_table(self.path)
 
+    def errors(self) -> pa.Table:
+        """What is stored, by request: an error word where the call failed, an empty text where it did not."""
+        return stored_errors(self.path)
+
     def outcomes(self) -> dict[bytes, str]:
-        """What is stored, by request id: an error word where the call failed, an empty string where it did not."""
+        """The same by the bytes of each request, for few."""
         return stored_outcomes(self.path)
 
     def check_benchmark(self, benchmark: RunBenchmark) -> None:
@@ -71,18 +76,15 @@ class Run:
                 f"{mine.items:,} items); choose another place for this one"
             )
 
-    def planned(self) -> dict[bytes, bytes]:
-        """The plan by who is asked what: the request that it leads to."""
-        return {row.key: bytes.fromhex(row.request) for row in read_plan(self.path)}
-
     def recorded(self) -> dict[bytes, str]:
         """Answers that were brought in from elsewhere, by who was asked what."""
         if all(step.what == "ask" for step in self.manifest.steps):
             return {}
-        table = self.responses()
-        columns = (table.column(name).to_pylist() for name in ("request", "finish"))
-        brought = {request for request, finish in zip(*columns, strict=True) if finish == RECORDED}
-        return {row.key: row.request for row in read_plan(self.path) if row.request in brought}
+        table = responses_table(self.path, ("request", "finish"))
+        brought = table.filter(pc.equal(table.column("finish"), RECORDED)).column("request")
+        plan = self.plan()
+        rows = plan.filter(pc.is_in(plan.column("request"), value_set=brought.combine_chunks()))
+        return {row.key: row.request for row in plan_rows(rows)}
 
     @cached_property
     def torn(self) -> int:

@@ -5,7 +5,7 @@ seventh in time, by the writer of that name, so that several may write at once. 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,9 +16,12 @@ import pyarrow.parquet as pq
 
 from eyetest.errors import InputError
 from eyetest.records import Response
+from eyetest.records.request import read_candidates, write_candidates
 from eyetest.store.base import store_of
+from eyetest.store.checksums import has_checksum
 from eyetest.store.regular_files import inside
-from eyetest.tabular.record_files import from_columns, read_parquet
+from eyetest.tabular.bounded_parquet import open_bounded
+from eyetest.tabular.record_files import damage_in_one_line, from_columns
 from eyetest.wording import counted, listed
 
 JOURNAL = "journal"
@@ -42,8 +45,8 @@ SCHEMA = pa.schema(
         ("given", pa.float64()),
     ]
 )
-"""Responses as rows: plain columns that any Parquet reader shows; likelihoods are JSON text."""
-_JSON_COLUMNS = ("likelihoods", "candidates")
+"""Responses as rows: plain columns that any Parquet reader shows. Likelihoods are JSON text; so are candidates, each
+its log-probability or, where its tokens were counted, a pair of both."""
 _NAME = re.compile("([0-9]{1,18})(?:-([0-9a-z]{1,32}))?")
 _TAIL = 256 * 2**10
 """So many bytes of a file's end tell it from others: small files are read whole; of Parquet at least the footer,
@@ -99,34 +102,36 @@ def next_part(folder: Path, writer: str = "") -> PartName:
 def to_table(responses: Iterable[Response]) -> pa.Table:
     """Responses as an Arrow table."""
     rows = list(responses)
-    columns: list[list[Any]] = [[getattr(row, name) for row in rows] for name in SCHEMA.names]
-    for name in _JSON_COLUMNS:
-        index = SCHEMA.names.index(name)
-        columns[index] = [msgspec.json.encode(value).decode() if value else None for value in columns[index]]
-    return from_columns(columns, SCHEMA)
+    columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in SCHEMA.names}
+    columns["likelihoods"] = [msgspec.json.encode(v).decode() if v else None for v in columns["likelihoods"]]
+    columns["candidates"] = [write_candidates(row) for row in rows]
+    return from_columns(list(columns.values()), SCHEMA)
 
 
 def from_batch(batch: pa.RecordBatch) -> Iterator[Response]:
     """Responses of an Arrow batch."""
     for row in batch.to_pylist():
-        for name in _JSON_COLUMNS:
-            row[name] = msgspec.json.decode(row[name]) if row[name] else ()
+        row["likelihoods"] = msgspec.json.decode(row["likelihoods"]) if row["likelihoods"] else ()
+        row["candidates"], row["candidate_tokens"] = read_candidates(row["candidates"])
         yield msgspec.convert(row, Response)
 
 
-def read_sealed(folder: Path, part: PartName) -> tuple[pa.Table, int]:
-    """The table of a sealed part, and how many lines were lost before it was sealed."""
+def read_sealed(folder: Path, part: PartName, columns: Sequence[str] | None = None) -> tuple[pa.Table, int]:
+    """The table of a sealed part, or some columns, and how many lines were lost before it was sealed.
+
+    A part without a checksum, as an older eyetest wrote it, is gone through first for values that no response has.
+    """
     path = inside(sealed(folder, part), folder)
-    table = read_parquet(path, SCHEMA, _refuse_damaged)
-    return table, int((table.schema.metadata or {}).get(b"torn", b"0"))
-
-
-def _refuse_damaged(table: pa.Table) -> None:
-    """Find values in a table without a checksum that no response has, before they are used."""
-    int((table.schema.metadata or {}).get(b"torn", b"0"))
-    for batch in table.to_batches():
-        for response in from_batch(batch):
-            bytes.fromhex(response.request)
+    proven = has_checksum(path)
+    with damage_in_one_line(path), open_bounded(path) as file:
+        if not file.schema.equals(SCHEMA):
+            raise ValueError("its columns are others than it should have")
+        table = file.table(columns if proven else None)
+        torn = int((table.schema.metadata or {}).get(b"torn", b"0"))
+        for batch in () if proven else table.to_batches():
+            for response in from_batch(batch):
+                bytes.fromhex(response.request)
+    return (table if columns is None else table.select(columns)), torn
 
 
 def content_id(path: Path) -> str:

@@ -104,6 +104,11 @@ def _refuse_damaged(table: pa.Table) -> None:
 
 def read_plan(folder: Path) -> Iterator[Planned]:
     """The plan, row by row."""
-    for batch in plan_table(folder).to_batches(max_chunksize=_ROWS_AT_ONCE):
+    return plan_rows(plan_table(folder))
+
+
+def plan_rows(plan: pa.Table) -> Iterator[Planned]:
+    """A plan, or a part of one, row by row."""
+    for batch in plan.to_batches(max_chunksize=_ROWS_AT_ONCE):
         for row in batch.to_pylist():
             yield Planned(**row)

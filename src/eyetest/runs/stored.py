@@ -1,12 +1,14 @@
 """What a run has been answered so far, read at any time, also while it is being written."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from eyetest.errors import DamagedWarning, InputError
 from eyetest.records import Response
@@ -27,16 +29,16 @@ class StoredPart(NamedTuple):
     """What is wrong with it, for people."""
 
 
-def read_part(folder: Path, name: PartName) -> StoredPart:
-    """A part from wherever it is.
+def read_part(folder: Path, name: PartName, columns: Sequence[str] | None = None) -> StoredPart:
+    """A part, or some columns of it, from wherever it is.
 
     It may be sealed between looking for it and opening it; then its Parquet file is there instead. A damaged one
     is a loss only where the journal does not hold it any more.
     """
     damage = ""
-    for look in (_sealed_part, _open_part, _sealed_part):
+    for is_sealed in (True, False, True):
         try:
-            return look(folder, name)
+            return StoredPart(*read_sealed(folder, name, columns)) if is_sealed else _open_part(folder, name, columns)
         except FileNotFoundError:
             continue
         except InputError as error:
@@ -44,15 +46,12 @@ def read_part(folder: Path, name: PartName) -> StoredPart:
     return StoredPart(None, damage=damage)
 
 
-def _sealed_part(folder: Path, name: PartName) -> StoredPart:
-    return StoredPart(*read_sealed(folder, name))
-
-
-def _open_part(folder: Path, name: PartName) -> StoredPart:
+def _open_part(folder: Path, name: PartName, columns: Sequence[str] | None) -> StoredPart:
     path = segment(folder, name)
     lines = read_segment(path)
     damage = f"{path} is damaged: {_lines(lines.damaged)} not what was written" if lines.damaged else ""
-    return StoredPart(to_table(lines.responses), lines.torn + len(lines.damaged), damage)
+    table = to_table(lines.responses)
+    return StoredPart(table.select(columns) if columns else table, lines.torn + len(lines.damaged), damage)
 
 
 def _lines(numbers: list[int]) -> str:
@@ -63,10 +62,10 @@ def _lines(numbers: list[int]) -> str:
     return f"lines {named}{more} are"
 
 
-def stored_tables(folder: Path) -> Iterator[tuple[pa.Table, int]]:
+def stored_tables(folder: Path, columns: Sequence[str] | None = None) -> Iterator[tuple[pa.Table, int]]:
     """Each part as a table, oldest first, with its number of torn lines. What is damaged is told and left out."""
     for name in part_names(folder):
-        part = read_part(folder, name)
+        part = read_part(folder, name, columns)
         tell_damage(part)
         if part.table is not None:
             yield part.table, part.torn
@@ -97,6 +96,11 @@ def damaged_parts(folder: Path) -> list[str]:
     return [part.damage for part in parts if part.damage]
 
 
+def torn_lines(folder: Path) -> int:
+    """How many lines were lost to kills: each was a response that nobody had been told of yet."""
+    return sum(torn for _, torn in stored_tables(folder))
+
+
 def read_responses(folder: Path) -> Iterator[Response]:
     """Every stored response, oldest first. A request that was asked again appears again; the last one counts."""
     for table, _ in stored_tables(folder):
@@ -104,41 +108,74 @@ def read_responses(folder: Path) -> Iterator[Response]:
             yield from from_batch(batch)
 
 
-def responses_table(folder: Path) -> pa.Table:
-    """The responses that count, one row a request, as an Arrow table."""
-    tables = [table.replace_schema_metadata() for table, _ in stored_tables(folder)]
-    table = pa.concat_tables(tables) if tables else SCHEMA.empty_table()
-    last = {request: row for row, request in enumerate(table.column("request").to_pylist())}
-    return table if len(last) == len(table) else table.take(np.fromiter(last.values(), np.int64))
+def responses_table(folder: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """The responses that count, one row a request, as an Arrow table, or some of its columns."""
+    tables = [table.replace_schema_metadata() for table, _ in stored_tables(folder, columns)]
+    empty = SCHEMA.empty_table()
+    table = pa.concat_tables([empty.select(columns) if columns else empty, *tables])
+    codes, distinct = encode(table.column("request"))
+    if len(distinct) == len(table):
+        return table
+    last = np.zeros(len(distinct), np.int64)
+    last[codes] = np.arange(len(codes))
+    return table.take(indices(last))
+
+
+def stored_errors(folder: Path) -> pa.Table:
+    """By request: its error word if it failed, an empty text if it has an answer."""
+    table = responses_table(folder, ("request", "outcome", "error"))
+    return pa.table({"request": table.column("request"), "error": _errors(table)})
 
 
 def stored_outcomes(folder: Path) -> dict[bytes, str]:
-    """By request id: its error word if it failed, an empty string if it has an answer."""
-    found: dict[bytes, str] = {}
-    for table, _ in stored_tables(folder):
-        columns = (table.column(name).to_pylist() for name in ("request", "outcome", "error"))
-        for request, outcome, error in zip(*columns, strict=True):
-            found[bytes.fromhex(request)] = (error or "failed") if outcome == "failed" else ""
-    return found
+    """The same by the bytes of each request, for few."""
+    columns = stored_errors(folder).to_pydict().values()
+    return {bytes.fromhex(request): error for request, error in zip(*columns, strict=True)}
 
 
 class StoredResponses:
     """Stored responses by request id, kept as an Arrow table, so that many of them fit into memory."""
 
-    def __init__(self, folder: Path, wanted: set[bytes]) -> None:
+    def __init__(self, folder: Path, is_left_out: Callable[[str], bool] | None = None) -> None:
+        """``is_left_out``: by their error words, which responses are as good as none."""
         table = responses_table(folder)
-        requests = table.column("request").to_pylist()
-        self._table = table
-        self._rows = {request: row for row, request in enumerate(requests) if bytes.fromhex(request) in wanted}
+        if is_left_out:
+            codes, words = encode(_errors(table))
+            out = np.array([is_left_out(word) for word in words.to_pylist()], bool)
+            table = table.take(indices(np.flatnonzero(~out[codes])))
+        names = sortable(table.column("request"))
+        self._table, self._order = table, np.argsort(names, kind="stable")
+        self._names = names[self._order]
 
     def get(self, request: str) -> Response | None:
         """The response to a request, if there is one."""
-        row = self._rows.get(request)
-        if row is None:
+        row = int(np.searchsorted(self._names, request.encode()))
+        if row == len(self._names) or self._names[row] != request.encode():
             return None
-        return next(from_batch(self._table.slice(row, 1).combine_chunks().to_batches()[0]))
+        one = self._table.slice(int(self._order[row]), 1).combine_chunks()
+        return next(from_batch(one.to_batches()[0]))
 
 
-def torn_lines(folder: Path) -> int:
-    """How many lines were lost to kills: each was a response that nobody had been told of yet."""
-    return sum(torn for _, torn in stored_tables(folder))
+def encode(texts: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
+    """Each text as the index of its like among the distinct ones, which stand in the order of their first use."""
+    encoded = texts.combine_chunks().dictionary_encode()
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary
+
+
+def sortable(texts: pa.ChunkedArray) -> NDArray[np.bytes_]:
+    """Texts as bytes of one length: request ids have one, so that no Python value is made of them."""
+    array = texts.combine_chunks()
+    lengths = pc.unique(pc.binary_length(array)).to_pylist()
+    if len(lengths) == 1 and lengths[0] and not array.offset:
+        return np.frombuffer(array.buffers()[2], f"S{lengths[0]}", len(array))
+    return np.array([text.encode() for text in array.to_pylist()], np.bytes_)
+
+
+def _errors(table: pa.Table) -> pa.ChunkedArray:
+    worded = pc.if_else(pc.equal(table.column("error"), ""), "failed", table.column("error"))
+    return pc.if_else(pc.equal(table.column("outcome"), "failed"), pc.fill_null(worded, "failed"), "")
+
+
+def indices(rows: NDArray[np.int64]) -> pa.Array:
+    """Numbers of rows as Arrow takes them, made from a buffer, which does not load pandas."""
+    return pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows.astype(np.int64).tobytes())])

@@ -6,11 +6,11 @@ In: a lazy frame of answers and the items they are about. Out: the scores table,
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
 import polars as pl
 import polars.selectors as cs
 
 from eyetest.records import Asked, Condition, Item, Score, columns
+from eyetest.records.request import read_candidates
 from eyetest.scoring.answer_part import answer_part
 from eyetest.scoring.metrics import METRICS, CorpusMetric, CorpusScore, ItemMetric, corpus_metric
 from eyetest.scoring.scorer import Said, Scored, Scorer
@@ -29,7 +29,6 @@ _FOUND_TYPES = {
 _CORPUS = ("model", *_CONDITION, "trial", "metric")
 _IS_SAID = pl.col("reading").is_not_null() | (pl.col("outcome").cast(pl.String) == "blocked")
 """What belongs to a corpus: neither calls that failed nor answers of which nobody knows the words."""
-_weights = msgspec.json.Decoder(tuple[float | None, ...]).decode
 
 _References = Mapping[str, Sequence[str]]
 
@@ -89,8 +88,7 @@ def _score_unique(
 
 
 def _decoded(candidates: str | None) -> tuple[float, ...]:
-    weights = _weights(candidates) if candidates else ()
-    return tuple(float("nan") if weight is None else weight for weight in weights)
+    return tuple(float("nan") if weight is None else weight for weight in read_candidates(candidates)[0])
 
 
 def _values(found: Scored) -> tuple[Any, ...]:

@@ -27,7 +27,7 @@ from eyetest.store.checksums import add_checksum, has_checksum
 from eyetest.store.regular_files import inside, read_regular
 from eyetest.store.replacing import refuse_to_lose, replacing_folder
 from eyetest.tabular.bounded_parquet import BoundedParquet, open_bounded
-from eyetest.tabular.record_files import array, damage_in_one_line
+from eyetest.tabular.record_files import array, damage_in_one_line, numbers
 
 MANIFEST = "benchmark.json"
 ITEMS = "items.parquet"
@@ -104,17 +104,22 @@ class Benchmark:
 
     def by_picture(self) -> list[int]:
         """All positions, items that share their first picture side by side, otherwise in the benchmark's order."""
+        keys = np.arange(len(self))
+        shown = np.zeros(len(self), bool)
+        first = 0
         with self._items() as file:
-            images = file.table(["images"]).column("images").combine_chunks()
-        counts = pc.fill_null(pc.list_value_length(images), 0).to_numpy(zero_copy_only=False)
-        shown = np.flatnonzero(counts)
-        firsts = array((np.cumsum(counts) - counts)[shown].tolist(), pa.int64())
-        pictures = pc.struct_field(images.flatten(), "sha256").take(firsts).dictionary_encode()
-        codes = pictures.indices.to_numpy(zero_copy_only=False)
-        first_seen = np.zeros(len(pictures.dictionary), np.int64)
-        first_seen[codes[::-1]] = shown[::-1]
-        order = np.arange(len(counts))
-        order[shown] = first_seen[codes]
+            for group in range(file.metadata.num_row_groups):
+                images = file.table(["images"], group).column("images").combine_chunks()
+                counts = numbers(pc.list_value_length(images))
+                pictures = pc.struct_field(images.flatten(), "sha256").to_pylist()
+                here = np.flatnonzero(counts)
+                starts = (np.cumsum(counts) - counts)[here]
+                keys[first + here] = [hash(pictures[start]) for start in starts.tolist()]
+                shown[first + here] = True
+                first += len(counts)
+        order = np.arange(len(self))
+        _, firsts, inverse = np.unique(keys[shown], return_index=True, return_inverse=True)
+        order[shown] = np.flatnonzero(shown)[firsts][inverse]
         by_picture: list[int] = np.argsort(order, kind="stable").tolist()
         return by_picture
 

@@ -4,7 +4,7 @@ A plan is gone through once and remembered as columns, a few bytes a call. From 
 that whoever asks looks up no id, and makes no prompt of an item about which nothing is left to ask.
 """
 
-from array import array as numbers
+from array import array as growing
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from eyetest.models import Call, Model
-from eyetest.runs.stored import encode, indices
-from eyetest.tabular.record_files import array
+from eyetest.runs.stored import StoredErrors, encode, indices
+from eyetest.tabular.record_files import array, numbers
 
 _ROWS_AT_ONCE = 20_000
 _FIRST, _LAST = 1, 2
@@ -63,8 +63,8 @@ class Ledger:
         self._ids: list[str] = []
         self._chunks: list[pa.Array] = []
         self._sights: dict[str, int] = {}
-        self._item, self._model, self._sight = numbers("q"), numbers("H"), numbers("B")
-        self._in, self._out, self._bare = numbers("q"), numbers("q"), numbers("B")
+        self._item, self._model, self._sight = growing("q"), growing("H"), growing("B")
+        self._in, self._out, self._bare = growing("q"), growing("q"), growing("B")
 
     def add(self, item: int, call: Call, tokens: tuple[int, int]) -> None:
         """Remember a call about the plan's item of that number."""
@@ -123,21 +123,17 @@ class Ledger:
 class Left:
     """Which rows of a plan are to be asked, and which of them last."""
 
-    def __init__(self, ledger: Ledger, stored: pa.Table | None, is_asked_again: Callable[[str], bool]) -> None:
-        """``stored``: requests with their error words (see ``Run.errors``)."""
+    def __init__(self, ledger: Ledger, stored: StoredErrors | None, is_asked_again: Callable[[str], bool]) -> None:
         self._ledger = ledger
         self.first = ledger.first_rows()
         self.is_stored = np.zeros(len(ledger.requests), bool)
         self.has_failed = np.zeros(len(ledger.requests), bool)
         again = np.zeros(len(ledger.requests), bool)
-        if stored is not None and len(stored):
-            index = pc.index_in(ledger.requests, value_set=stored.column("request").combine_chunks())
-            self.is_stored = ~index.is_null().to_numpy(zero_copy_only=False)
-            codes, words = encode(stored.column("error"))
-            rows = codes[index.fill_null(0).to_numpy(zero_copy_only=False)]
-            spoken = words.to_pylist()
-            self.has_failed = self.is_stored & np.array([bool(word) for word in spoken])[rows]
-            again = self.is_stored & np.array([is_asked_again(word) for word in spoken])[rows]
+        if stored is not None and len(stored.requests):
+            index = pc.index_in(ledger.requests, value_set=stored.requests)
+            self.is_stored, rows = numbers(index.is_valid()).astype(bool), numbers(index)
+            self.has_failed = self.is_stored & stored.are(bool)[rows]
+            again = self.is_stored & stored.are(is_asked_again)[rows]
         self.is_settled = self.is_stored & ~again
         self._when = np.zeros(len(ledger.codes), np.uint8)
         self._when[self.first[~self.is_stored]] = _FIRST

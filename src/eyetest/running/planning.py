@@ -10,6 +10,7 @@ from itertools import compress, islice
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,6 +21,8 @@ from eyetest.prompts import CannotApply, build
 from eyetest.records import Asked, Condition, GreyPicture, Item, Picture, Prompt, Request, Words
 from eyetest.running.left import Estimate, Ledger, Left, Mask
 from eyetest.runs.plan import plan_rows
+from eyetest.runs.stored import StoredErrors, indices
+from eyetest.tabular.record_files import numbers
 
 _CHUNK = 2_000
 _DIRECT_TOKENS = 512
@@ -125,7 +128,7 @@ class Plan:
 
     def estimate(
         self,
-        stored: pa.Table | None = None,
+        stored: StoredErrors | None = None,
         *,
         retry_failed: bool = False,
         before: pa.Table | None = None,
@@ -133,7 +136,7 @@ class Plan:
     ) -> tuple[Estimate, Left]:
         """Go through the plan once: count it, hand each row to ``write``, and find what is left to ask.
 
-        ``stored`` has error words by request (see ``Run.errors``), ``before`` is the earlier plan.
+        ``stored`` is what the run holds, ``before`` the earlier plan.
         """
         estimate, ledger = Estimate(priced=any(model.entry.price for model in self.models)), Ledger(self.models)
         for number, item in enumerate(self.items()):
@@ -155,16 +158,16 @@ class Plan:
             estimate.otherwise = self._otherwise(ledger.requests, left, stored, before)
         return estimate, left
 
-    def _otherwise(self, requests: pa.Array, left: Left, stored: pa.Table, before: pa.Table) -> int:
+    def _otherwise(self, requests: pa.Array, left: Left, stored: StoredErrors, before: pa.Table) -> int:
         """How many rows were planned before under another request, which has been answered."""
-        answered = stored.filter(pc.equal(stored.column("error"), "")).column("request").combine_chunks()
+        answered = stored.requests.take(indices(np.flatnonzero(~stored.are(bool))))
         earlier = before.column("request")
         gone = pc.and_(pc.is_in(earlier, value_set=answered), pc.invert(pc.is_in(earlier, value_set=requests)))
         keys = {row.key for row in plan_rows(before.filter(gone))}
         if not keys:
             return 0
-        new = pc.invert(pc.is_in(requests, value_set=earlier.combine_chunks())).to_numpy(zero_copy_only=False)
-        return sum(call.asked.key in keys for call in self.chosen(left.rows_of(new), self.models))
+        known = numbers(pc.is_in(requests, value_set=earlier.combine_chunks())).astype(bool)
+        return sum(call.asked.key in keys for call in self.chosen(left.rows_of(~known), self.models))
 
     def _sent(self, model: Model, condition: Condition, trial: int) -> dict[str, Any]:
         key = (model.name, condition.ask, trial)

@@ -12,6 +12,7 @@ from secrets import token_hex
 from types import TracebackType
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,7 +21,16 @@ from eyetest.records import RUN_VERSION, ModelEntry, RunBenchmark, RunManifest, 
 from eyetest.runs.journal import Journal
 from eyetest.runs.parts import JOURNAL, RESPONSES, count_rows
 from eyetest.runs.plan import PLAN, PlanWriter, plan_rows, plan_table
-from eyetest.runs.stored import damaged_parts, responses_table, stored_errors, stored_outcomes, torn_lines
+from eyetest.runs.stored import (
+    StoredErrors,
+    damaged_parts,
+    encode,
+    indices,
+    responses_table,
+    stored_errors,
+    stored_outcomes,
+    torn_lines,
+)
 from eyetest.store.base import store_of
 from eyetest.store.local import BusyError
 from eyetest.store.regular_files import read_regular
@@ -59,8 +69,8 @@ class Run:
         """What came of it, one row a request."""
         return responses_table(self.path)
 
-    def errors(self) -> pa.Table:
-        """What is stored, by request: an error word where the call failed, an empty text where it did not."""
+    def errors(self) -> StoredErrors:
+        """What came of everything that is stored."""
         return stored_errors(self.path)
 
     def outcomes(self) -> dict[bytes, str]:
@@ -81,9 +91,11 @@ class Run:
         if all(step.what == "ask" for step in self.manifest.steps):
             return {}
         table = responses_table(self.path, ("request", "finish"))
-        brought = table.filter(pc.equal(table.column("finish"), RECORDED)).column("request")
+        codes, finishes = encode(table.column("finish"))
+        is_brought = np.array([finish == RECORDED for finish in finishes.to_pylist()], bool)[codes]
+        brought = table.column("request").combine_chunks().take(indices(np.flatnonzero(is_brought)))
         plan = self.plan()
-        rows = plan.filter(pc.is_in(plan.column("request"), value_set=brought.combine_chunks()))
+        rows = plan.filter(pc.is_in(plan.column("request"), value_set=brought))
         return {row.key: row.request for row in plan_rows(rows)}
 
     @cached_property

@@ -85,7 +85,7 @@ class PlanWriter:
 def plan_table(folder: Path) -> pa.Table:
     """The whole plan."""
     path = folder / PLAN
-    return _read(path) if path.exists() else _SCHEMA.empty_table()
+    return _read(path) if path.exists() else from_columns([()] * len(_SCHEMA), _SCHEMA)
 
 
 def _read(path: Path) -> pa.Table:

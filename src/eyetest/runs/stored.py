@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from eyetest.errors import DamagedWarning, InputError
 from eyetest.records import Response
 from eyetest.runs.journal import read_segment
-from eyetest.runs.parts import SCHEMA, PartName, from_batch, part_names, read_sealed, segment, to_table
+from eyetest.runs.parts import PartName, from_batch, part_names, read_sealed, segment, to_table
+from eyetest.tabular.record_files import numbers
 
 _MOST_NAMED = 5
 
@@ -111,7 +112,7 @@ def read_responses(folder: Path) -> Iterator[Response]:
 def responses_table(folder: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """The responses that count, one row a request, as an Arrow table, or some of its columns."""
     tables = [table.replace_schema_metadata() for table, _ in stored_tables(folder, columns)]
-    empty = SCHEMA.empty_table()
+    empty = to_table(())
     table = pa.concat_tables([empty.select(columns) if columns else empty, *tables])
     codes, distinct = encode(table.column("request"))
     if len(distinct) == len(table):
@@ -121,16 +122,38 @@ def responses_table(folder: Path, columns: Sequence[str] | None = None) -> pa.Ta
     return table.take(indices(last))
 
 
-def stored_errors(folder: Path) -> pa.Table:
-    """By request: its error word if it failed, an empty text if it has an answer."""
-    table = responses_table(folder, ("request", "outcome", "error"))
-    return pa.table({"request": table.column("request"), "error": _errors(table)})
+class StoredErrors(NamedTuple):
+    """What came of each stored request: an error word where it failed, an empty one where it has an answer."""
+
+    requests: pa.Array
+    words: list[str]
+    codes: NDArray[np.int64]
+    """By request: which of the words."""
+
+    @classmethod
+    def of(cls, table: pa.Table) -> "StoredErrors":
+        """Those of a table of responses."""
+        outcomes, kinds = encode(table.column("outcome"))
+        errors, words = encode(table.column("error"))
+        failed = np.array([kind == "failed" for kind in kinds.to_pylist()], bool)[outcomes]
+        codes = np.where(failed, errors + 1, 0)
+        return cls(table.column("request").combine_chunks(), ["", *(w or "failed" for w in words.to_pylist())], codes)
+
+    def are(self, test: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """Of which requests something holds, by their words."""
+        return np.array([test(word) for word in self.words], bool)[self.codes]
+
+
+def stored_errors(folder: Path) -> StoredErrors:
+    """What came of everything that a run has asked."""
+    return StoredErrors.of(responses_table(folder, ("request", "outcome", "error")))
 
 
 def stored_outcomes(folder: Path) -> dict[bytes, str]:
     """The same by the bytes of each request, for few."""
-    columns = stored_errors(folder).to_pydict().values()
-    return {bytes.fromhex(request): error for request, error in zip(*columns, strict=True)}
+    stored = stored_errors(folder)
+    words = (stored.words[code] for code in stored.codes.tolist())
+    return dict(zip(map(bytes.fromhex, stored.requests.to_pylist()), words, strict=True))
 
 
 class StoredResponses:
@@ -140,9 +163,7 @@ class StoredResponses:
         """``is_left_out``: by their error words, which responses are as good as none."""
         table = responses_table(folder)
         if is_left_out:
-            codes, words = encode(_errors(table))
-            out = np.array([is_left_out(word) for word in words.to_pylist()], bool)
-            table = table.take(indices(np.flatnonzero(~out[codes])))
+            table = table.take(indices(np.flatnonzero(~StoredErrors.of(table).are(is_left_out))))
         names = sortable(table.column("request"))
         self._table, self._order = table, np.argsort(names, kind="stable")
         self._names = names[self._order]
@@ -159,7 +180,7 @@ class StoredResponses:
 def encode(texts: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
     """Each text as the index of its like among the distinct ones, which stand in the order of their first use."""
     encoded = texts.combine_chunks().dictionary_encode()
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary
+    return numbers(encoded.indices), encoded.dictionary
 
 
 def sortable(texts: pa.ChunkedArray) -> NDArray[np.bytes_]:
@@ -169,11 +190,6 @@ def sortable(texts: pa.ChunkedArray) -> NDArray[np.bytes_]:
     if len(lengths) == 1 and lengths[0] and not array.offset:
         return np.frombuffer(array.buffers()[2], f"S{lengths[0]}", len(array))
     return np.array([text.encode() for text in array.to_pylist()], np.bytes_)
-
-
-def _errors(table: pa.Table) -> pa.ChunkedArray:
-    worded = pc.if_else(pc.equal(table.column("error"), ""), "failed", table.column("error"))
-    return pc.if_else(pc.equal(table.column("outcome"), "failed"), pc.fill_null(worded, "failed"), "")
 
 
 def indices(rows: NDArray[np.int64]) -> pa.Array:

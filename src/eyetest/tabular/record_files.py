@@ -9,7 +9,9 @@ from typing import Any, Union, get_args, get_origin
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from eyetest.errors import InputError, damaged
 from eyetest.records import columns
@@ -109,6 +111,13 @@ def array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         return pa.array(values, kind)
     number = np.array([0 if value is None else value for value in values], np.int64 if kind == pa.int64() else float)
     return pa.Array.from_buffers(kind, len(values), [bitmap, pa.py_buffer(number.tobytes())], missing)
+
+
+def numbers(values: pa.Array) -> NDArray[np.int64]:
+    """Whole numbers or truths of an Arrow array, absent ones as 0; from its buffers, for the same reason."""
+    plain = pc.cast(values, pa.int64())
+    data = np.frombuffer(plain.buffers()[1] or b"", np.int64)[plain.offset : plain.offset + len(plain)]
+    return np.where(numbers(plain.is_valid()), data, 0) if plain.null_count else data
 
 
 def schema(kind: type[msgspec.Struct]) -> pa.Schema:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from eyetest.benchmarks import Benchmark
-from eyetest.models import CallError, Pictures, Surroundings, make_models
+from eyetest.models import BatchModel, CallError, Pictures, Surroundings, make_models
 from eyetest.models.base import Call, Model
 from eyetest.prompts import build
 from eyetest.records import Asked, Condition, Item, ModelEntry, Prompt, Request, Response
@@ -41,17 +41,22 @@ class Embedded:
             for trial in range(trials)
         ]
         if together:
-            found = await asyncio.gather(*(_reply(model, one) for one in requests))
+            assert isinstance(model, BatchModel)
+            found = list(await model.answer_many([_call(model, one) for one in requests]))
         else:
             found = [await _reply(model, one) for one in requests]
         await model.close()
         return found
 
 
-async def _reply(model: Model, request: Request) -> Reply:
+def _call(model: Model, request: Request) -> Call:
     asked = Asked(item="x", model=model.name, trial=request.trial)
+    return Call(asked, Item(id="x", question="?"), request, request.id)
+
+
+async def _reply(model: Model, request: Request) -> Reply:
     try:
-        return await model.answer(Call(asked, Item(id="x", question="?"), request, request.id))
+        return await model.answer(_call(model, request))
     except CallError as error:
         return error
 

@@ -1,12 +1,13 @@
 """Who answers: endpoints, recorded answers, fakes."""
 
-from eyetest.models.base import Backend, Call, CallError, Model, Surroundings
+from eyetest.models.base import Backend, BatchModel, Call, CallError, Model, Surroundings
 from eyetest.models.pictures import Pictures
 from eyetest.models.specs import BACKENDS, make_models, named_models, parse_models, read_models
 
 __all__ = [
     "BACKENDS",
     "Backend",
+    "BatchModel",
     "Call",
     "CallError",
     "Model",

@@ -8,8 +8,8 @@ CallError
 └── hopeless   whether nothing can succeed until a person does something, if nothing has so far (a wrong key)
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -68,6 +68,17 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Give everything back."""
+
+
+@runtime_checkable
+class BatchModel(Model, Protocol):
+    """One who has another way in: many calls at once, as networks in this process do."""
+
+    batch: int
+    """The most calls in one batch."""
+
+    async def answer_many(self, calls: Sequence[Call]) -> Sequence[Response | CallError]:
+        """Make one attempt at each call, and say in the same order what came of it; raise what befell all of them."""
 
 
 class Backend(Protocol):

@@ -76,6 +76,7 @@ class ScriptedModel:
             tokens_in=sum(len(message.text) for message in call.request.prompt.messages) // 4,
             tokens_out=2,
             candidates=candidates,
+            candidate_tokens=tuple(len(text.split()) for text in call.request.prompt.candidates),
         )
 
     def _say(self, call: Call) -> str:

@@ -115,7 +115,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     candidates: tuple[float | None, ...] = ()
     """Log-probability of each candidate of a likelihood request; None, as JSON writes it, of the impossible."""
     candidate_tokens: tuple[int, ...] = ()
-    """How many tokens each candidate has, where they are counted; then of every one."""
+    """Of how many tokens each log-probability is the sum; of all candidates, or of none."""
     given: float | None = None
     """A score that somebody else decided, used as it is and marked so."""
 

@@ -15,9 +15,10 @@ from types import TracebackType
 import msgspec
 
 from eyetest.errors import EyetestError, ImageError
-from eyetest.models import Call, CallError, Model
+from eyetest.models import BatchModel, Call, CallError, Model
 from eyetest.records import Response
 from eyetest.redaction import redact
+from eyetest.running.batches import Batches
 from eyetest.running.health import Health, now
 from eyetest.running.limits import LONGEST_PAUSE, Budget, Limits
 from eyetest.running.planning import tokens
@@ -41,6 +42,7 @@ class _Lane:
 
     def __init__(self, model: Model, limits: Limits) -> None:
         self.model = model
+        self.answer = Batches(model).answer if isinstance(model, BatchModel) else model.answer
         self.throttle = Throttle(min(model.entry.concurrency or limits.concurrency, limits.concurrency))
         self.health = Health(limits)
         self.abandoned = ""
@@ -289,7 +291,7 @@ class Runner:
         self.progress.in_flight[name] = self.progress.in_flight.get(name, 0) + 1
         try:
             with lane.health.attempt():
-                return await lane.model.answer(call)
+                return await lane.answer(call)
         except CallError as error:
             return error.with_traceback(None)  # which would keep the whole reply in memory while the call waits
         except ImageError as error:

@@ -1,4 +1,4 @@
-"""An embedded model as eyetest asks it: calls that come together are answered together, off the event loop."""
+"""An embedded model as eyetest asks it: many calls at once, off the event loop."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -31,16 +31,12 @@ _PIXELS_KEPT = 2_000
 _PROMPTS_KEPT = 1_000
 
 
-class _Waiting(NamedTuple):
-    call: Call
-    answer: "asyncio.Future[Response]"
-
-
 class EmbeddedModel:
     """A model in the package."""
 
     likelihoods = True
     knows_items = False
+    batch = 2 * _BATCH
 
     def __init__(self, name: str, entry: ModelEntry, card: Card, surroundings: Surroundings) -> None:
         self.name, self.entry, self._card, self._pictures = name, entry, card, surroundings.pictures
@@ -50,8 +46,6 @@ class EmbeddedModel:
             self.settings["top_logprobs"] = entry.logprobs
         self._tokens = _vocabulary()
         self._network: Network | None = None
-        self._queue: list[_Waiting] = []
-        self._running = 0
 
     async def open(self) -> None:
         """Load the weights."""
@@ -61,34 +55,15 @@ class EmbeddedModel:
         """The weights stay for the next run of this process."""
 
     async def answer(self, call: Call) -> Response:
-        """One attempt, together with whoever is asked at the same time."""
-        loop = asyncio.get_running_loop()
-        waiting = _Waiting(call, loop.create_future())
-        self._queue.append(waiting)
-        loop.call_soon(self._start)
-        return await waiting.answer
+        """One attempt."""
+        (reply,) = await self.answer_many([call])
+        if isinstance(reply, CallError):
+            raise reply
+        return reply
 
-    def _start(self) -> None:
-        """Hand the next batch to a worker; the longer the queue, the fewer batches wait for a full one."""
-        if not self._queue or (self._running and len(self._queue) < _BATCH):
-            return
-        batch, self._queue = self._queue[: _BATCH * 2], self._queue[_BATCH * 2 :]
-        self._running += 1
-        work = asyncio.get_running_loop().run_in_executor(_workers(), self._respond, [one.call for one in batch])
-        work.add_done_callback(lambda done: self._finish(batch, done))
-
-    def _finish(self, batch: Sequence[_Waiting], done: "asyncio.Future[list[Response | CallError]]") -> None:
-        self._running -= 1
-        error = done.exception()
-        for place, one in enumerate(batch):
-            if one.answer.done():
-                continue
-            found = CallError("broken", f"{self._card.name}: {error}") if error else done.result()[place]
-            if isinstance(found, CallError):
-                one.answer.set_exception(found)
-            else:
-                one.answer.set_result(found)
-        self._start()
+    async def answer_many(self, calls: Sequence[Call]) -> list[Response | CallError]:
+        """One attempt at each, off the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(_workers(), self._respond, calls)
 
     def _respond(self, calls: Sequence[Call]) -> list[Response | CallError]:
         """Answer calls in groups that can be read together."""
@@ -160,6 +135,7 @@ class EmbeddedModel:
                 for token, logs in zip(turn.said, turn.likelihoods, strict=False)
             ),
             candidates=tuple(turn.weights),
+            candidate_tokens=tuple(len(candidate) + 1 for candidate in turn.candidates),
         )
 
     def _told(self, token: int, logs: NDArray[np.float64], top: int) -> Likelihood:

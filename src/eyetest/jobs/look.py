@@ -51,7 +51,7 @@ def explain(
     item = benchmark[item_id]
     rows = _asked(opened, item_id, {"model": model, "sight": sight})
     refuse_if_all_is_damaged(opened.path)
-    stored = StoredResponses(opened.path, {bytes.fromhex(row["request"]) for row in rows})
+    stored = StoredResponses(opened.path)
     cases = []
     for row in rows:
         asked = Asked(**{name: row[name] for name in Asked.__struct_fields__})

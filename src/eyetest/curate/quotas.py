@@ -14,6 +14,8 @@ Rank = Callable[[str], tuple[int, ...]]
 """Which of several equal claims comes first: the one with the smallest rank."""
 Values = tuple[str, ...]
 """A cell of a table of several tags: its value of each."""
+Rule = Callable[[Mapping[str, int], int, Rank], dict[str, int]]
+"""How to split a total over pools: `even` or `proportional`."""
 
 
 def largest_remainder(
@@ -60,10 +62,6 @@ def draw(seed: int, *key: str) -> int:
     """A number for a key that looks random, is another for another seed, and never depends on other keys."""
     text = "\x1f".join((str(seed), *key))
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
-
-
-Rule = Callable[[Mapping[str, int], int, Rank], dict[str, int]]
-"""How to split a total over pools: `even` or `proportional`."""
 
 
 class Nesting:

@@ -1,4 +1,8 @@
-"""Choose items: by quota, so many of each kind and the same for the same seed; or those fair to some models."""
+"""Choose items: by quota, so many of each kind; or those that are fair to some models, or of use to somebody.
+
+How many are taken of a cell depends on the sizes of the pool and the seed; which ones, on the seed and their ids
+alone, never on the order of the pool. So a pool that changes a little changes the selection a little.
+"""
 
 import re
 from collections import Counter
@@ -12,6 +16,8 @@ import msgspec
 from eyetest.curate.quotas import Nesting, Values, draw, even, proportional
 from eyetest.errors import InputError, nearest, short
 from eyetest.records import Item, ModelEntry, Select, tag_word
+
+_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015]+")
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -199,9 +205,6 @@ def _refuse_twice(items: Sequence[Candidate]) -> None:
     for item, times in Counter(item.id for item in items).most_common(1):
         if times > 1:
             raise InputError(f"item {short(item)} is in the pool {times} times")
-
-
-_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015]+")
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):

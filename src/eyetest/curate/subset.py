@@ -1,4 +1,9 @@
-"""A small part of a benchmark on which new models are asked, and what they would score on the whole (p-IRT)."""
+"""A small part of a benchmark on which new models are asked, and what they would score on the whole (p-IRT).
+
+Every drawing is random, of a fixed size, the same for the same seed, and knows each item's chance to be in it. What
+was asked counts as answered; what was not, as the model's ability lets expect, over all that it may be. Abilities far
+from the panel's are guessed from curves that nobody was there to bend: such models are marked.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +22,7 @@ Places = NDArray[np.intp]
 Seed = int | Sequence[int]
 _ITEMS_AT_ONCE = 4_096
 _CERTAIN = 1 - 1e-9
+CURVES, PANEL = "curves.parquet", "panel.parquet"
 
 
 class Subset(NamedTuple):
@@ -179,9 +185,6 @@ def _like_the_panel(panel: Floats) -> Floats:
     return np.asarray(np.exp(logs - logs.max()), float)
 
 
-CURVES, PANEL = "curves.parquet", "panel.parquet"
-
-
 def write_curves(
     folder: Path, items: Sequence[str], models: Sequence[str], fitted: ItemFit, chances: Sequence[float]
 ) -> None:
@@ -192,8 +195,8 @@ def write_curves(
     )
     panel = pl.DataFrame({"model": models, "abilities": fitted.panel.tolist()})
     for name, table in ((CURVES, curves), (PANEL, panel)):
-        with replacing_file(folder / name) as place:
-            table.write_parquet(place, compression="zstd")
+        with replacing_file(folder / name) as path:
+            table.write_parquet(path, compression="zstd")
 
 
 def read_curves(folder: Path) -> tuple[list[str], ItemFit]:

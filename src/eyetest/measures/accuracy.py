@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from eyetest.measures.means import mean_columns
-from eyetest.measures.results import Measure, Measured, NotMeasurable, Results, Settings
+from eyetest.measures.means import mean_table
+from eyetest.measures.results import Measure, Measured, NotMeasurable, Results, Settings, split
 from eyetest.measures.stats.paired import is_verdict
 from eyetest.wording import counted
 
@@ -35,8 +35,8 @@ class Accuracy(Measure):
                 score.null_count().cast(pl.Int64).alias("unscored"),
             )
         )
-        found = _means(of_item, keys, ("answers", "unscored"), settings.level)
-        table = _with_missing(found, results.every_item(*tags), keys)
+        means = mean_table(of_item, keys, ["accuracy"], settings.level, sums=("answers", "unscored"))
+        table = _with_missing(means, results.every_item(*tags), keys)
         same = (table.get_column("answers") == table.get_column("n")).all()
         spared = [*(["answers"] if same else []), *([] if table.get_column("unscored").sum() else ["unscored"])]
         return Measured(table.drop(spared), _notes(table, [k for k in keys if k != "model"]))
@@ -70,15 +70,7 @@ class GroupAccuracy(Measure):
                 pl.when((score.min() < 1) | complete).then((score.min() == 1).cast(pl.Float64)).alias("accuracy"),
             )
         )
-        return Measured(_with_missing(_means(whole, keys, (), settings.level), members, keys))
-
-
-def _means(rows: pl.LazyFrame, keys: Sequence[str], sums: Sequence[str], level: float) -> pl.DataFrame:
-    """Mean, interval and counts by some keys, from rows with ``cluster`` and ``accuracy``."""
-    found = mean_columns(rows, keys, ["accuracy"], sums, level=level)
-    values = [f"accuracy{end}" for end in ("", "_low", "_high")]
-    counts = [pl.col("accuracy_n").alias("n"), pl.col("accuracy_clusters").alias("clusters")]
-    return found.select(*keys, *values, *counts, *sums)
+        return Measured(_with_missing(mean_table(whole, keys, ["accuracy"], settings.level), members, keys))
 
 
 def _with_missing(table: pl.DataFrame, every: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
@@ -98,13 +90,10 @@ def _notes(table: pl.DataFrame, around: Sequence[str]) -> tuple[str, ...]:
     """What one may not read out of the table: models compared on other items, intervals trusted of few clusters."""
     notes, n, clusters = [], pl.col("n"), pl.col("clusters")
     known = table.filter(n > 0)
-    for part in known.partition_by(around) if around else [known]:
-        least, most = part.select(n.min().alias("least"), n.max()).row(0)
-        if len(part) and least < most:
-            notes.append(
-                f"models rest on different items (n from {least:,} to {most:,}): see differences, which pairs"
-            )
-            break
+    spans = [part.select(n.min().alias("least"), n.max()).row(0) for _, part in split(known, around)]
+    if uneven := [(least, most) for least, most in spans if least < most]:
+        span = "n from {:,} to {:,}".format(*uneven[0])
+        notes.append(f"models rest on different items ({span}): see differences, which pairs")
     if few := len(known.filter((clusters < _FEW_CLUSTERS) & (clusters < n))):
         notes.append(f"{counted(few, 'row')} of fewer than {_FEW_CLUSTERS} clusters: intervals may be too narrow")
     return tuple(notes)

@@ -8,12 +8,16 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from eyetest.errors import param
-from eyetest.measures.means import mean_columns, with_adjusted
+from eyetest.measures.means import mean_columns, mean_table, with_adjusted
 from eyetest.measures.results import Measure, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.stats.paired import is_verdict
 from eyetest.records import GIVEN
 from eyetest.wording import counted, listed
 
+_IS_CHOICE = pl.col("metric").is_in(["accuracy", GIVEN]) & (pl.col("reading") != "text").fill_null(True)
+_VALUES = ("circular", "plain", "difference")
+_WRITTEN = ("answered", "truncated")
+_READINGS = ("chosen", "refused", "ambiguous", "unparsed")
 _NOTE = "only answers to options in the order as written count: where another order put a choice is not in the table"
 
 
@@ -99,10 +103,6 @@ def homogeneity(gaps: NDArray[np.float64]) -> float | None:
     return float(stats.chi2.sf(total @ np.linalg.pinv(covariance, hermitian=True) @ total, rank))
 
 
-_IS_CHOICE = pl.col("metric").is_in(["accuracy", GIVEN]) & (pl.col("reading") != "text").fill_null(True)
-_VALUES = ("circular", "plain", "difference")
-
-
 class Circular(Measure):
     """Right under every order, against right on average."""
 
@@ -141,13 +141,12 @@ class Circular(Measure):
             (~pl.col("turned")).alias("one_order"),
             (pl.col("turned") & ~pl.col("settled")).alias("undecided"),
         )
-        found = mean_columns(rows, keys, _VALUES, ("one_order", "undecided"), ("difference",), settings.level)
-        if not found.get_column("circular_n").sum():
+        more = {"sums": ("one_order", "undecided"), "signed": ("difference",)}
+        table = mean_table(rows, keys, _VALUES, settings.level, **more).drop("clusters")
+        if not table.get_column("n").sum():
             raise NotMeasurable(
                 f"circular: no item was asked in two orders, and no items are grouped; ask with {param('order')}"
             )
-        columns = [value + end for value in _VALUES for end in ("", "_low", "_high")]
-        table = found.select(*keys, *columns, pl.col("circular_n").alias("n"), "one_order", "undecided")
         return Measured(table, _notes(results, table))
 
 
@@ -158,10 +157,6 @@ def _notes(results: Results, table: pl.DataFrame) -> tuple[str, ...]:
     if alone := int(table.get_column("one_order").sum()):
         notes.append(f"{counted(alone, 'item')} of some model seen in one order only: left out")
     return tuple(notes)
-
-
-_WRITTEN = ("answered", "truncated")
-_READINGS = ("chosen", "refused", "ambiguous", "unparsed")
 
 
 class FormatHits(Measure):
@@ -191,10 +186,10 @@ class FormatHits(Measure):
                 pl.len().alias("answers"),
             )
         )
-        found = mean_columns(rows, keys, ["format_hits"], ["answers"], level=settings.level)
-        if not len(found):
+        table = mean_table(rows, keys, ["format_hits"], settings.level, sums=["answers"])
+        if table.is_empty():
             raise NotMeasurable("format-hits: nobody wrote an answer to a choice item whose reading is known")
-        return Measured(found.rename({"format_hits_n": "n", "format_hits_clusters": "clusters"}))
+        return Measured(table)
 
 
 MEASURES = (Positions(), Circular(), FormatHits())

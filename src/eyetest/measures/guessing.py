@@ -9,12 +9,14 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from eyetest.errors import InputError, nearest, param
-from eyetest.measures.means import mean_columns
-from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings
+from eyetest.measures.means import mean_table
+from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings, split
 from eyetest.measures.stats.intervals import NOTHING, Estimate, mean, percentiles, resampled_means
 from eyetest.measures.stats.luck import guessing
 from eyetest.records import letter
 from eyetest.wording import counted, listed
+
+FORMULAS = ("expected", "paper")
 
 
 class Baselines(Measure):
@@ -28,14 +30,10 @@ class Baselines(Measure):
         tags = results.by_tags(settings.by)
         choice = results.items.filter(pl.col("options").is_not_null() & pl.col("position").is_not_null())
         rows: list[dict[str, Any]] = []
-        for key, part in choice.sort("benchmark", *tags).group_by("benchmark", *tags, maintain_order=True):
-            found = guessing(part.get_column("options").to_list(), part.get_column("position").to_list())
-            assert found is not None
-            row = dict(zip(("benchmark", *tags), key, strict=True))
-            rows.append(
-                row
-                | {"random": found.random, "frequent": found.frequent, "letter": letter(found.place), "n": found.n}
-            )
+        for key, part in split(choice.sort("benchmark", *tags), ["benchmark", *tags]):
+            of = guessing(part.get_column("options").to_list(), part.get_column("position").to_list())
+            assert of is not None
+            rows.append(key | {"random": of.random, "frequent": of.frequent, "letter": letter(of.place), "n": of.n})
         if not rows:
             raise NotMeasurable(f"baselines: no item with options is known; name the benchmark with {param('bench')}")
         left = len(results.items) - len(choice)
@@ -60,14 +58,11 @@ class AboveGuessing(Measure):
             .agg(pl.col("score").mean().alias("accuracy"), (1 / pl.col("options").first()).alias("guessing"))
             .with_columns((pl.col("accuracy") - pl.col("guessing")).alias("above"))
         )
-        found = mean_columns(of_item, keys, ["accuracy", "guessing", "above"], signed=["above"], level=settings.level)
-        if found.is_empty():
+        table = mean_table(of_item, keys, ["accuracy", "above", "guessing"], settings.level, signed=["above"])
+        if table.is_empty():
             raise NotMeasurable("above-guessing: no answer to an item with options has a score")
-        values = [f"{name}{end}" for name in ("accuracy", "above") for end in ("", "_low", "_high")]
-        return Measured(found.select(*keys, "guessing", *values, pl.col("accuracy_n").alias("n")))
-
-
-FORMULAS = ("expected", "paper")
+        spared = ("guessing_low", "guessing_high", "clusters")
+        return Measured(table.select(*keys, "guessing", pl.exclude(*keys, "guessing", *spared)))
 
 
 def expected(
@@ -128,10 +123,7 @@ class Human(Measure):
             .with_columns(pl.coalesce("cluster", "item"), (1 / pl.col("options")).fill_null(0.0).alias("guess"))
             .sort(*keys, *tags, "item")
         )
-        table = [
-            dict(zip((*keys, *tags), key, strict=True)) | _row(part, formula, settings)
-            for key, part in rows.group_by(*keys, *tags, maintain_order=True)
-        ]
+        table = [key | _row(part, formula, settings) for key, part in split(rows, [*keys, *tags])]
         open_ended = rows.filter(pl.col("score").is_null() & pl.col("options").is_null())
         note = "an item without options cannot be guessed: where it has no score it counts 0"
         told = (note,) if formula == "expected" and len(open_ended) else ()
@@ -151,18 +143,12 @@ def _people(results: Results, names: str) -> Results:
 def _row(items: pl.DataFrame, formula: str, settings: Settings) -> dict[str, Any]:
     scores, clusters = items.get_column("score").cast(pl.Float64).to_numpy(), items.get_column("cluster").to_numpy()
     if formula == "paper":
-        found = papers(scores, clusters, settings)
+        estimate = papers(scores, clusters, settings)
     else:
-        found = expected(scores, items.get_column("guess").to_numpy(), clusters, settings.level)
-    return {
-        "formula": formula,
-        "estimate": found.value,
-        "estimate_low": found.low,
-        "estimate_high": found.high,
-        "accuracy": items.get_column("score").mean(),
-        "guessed": items.get_column("score").null_count(),
-        "n": found.n,
-    }
+        estimate = expected(scores, items.get_column("guess").to_numpy(), clusters, settings.level)
+    known = items.get_column("score")
+    counts = {"accuracy": known.mean(), "guessed": known.null_count(), "n": estimate.n}
+    return {"formula": formula} | estimate.named("estimate") | counts
 
 
 MEASURES = (Baselines(), AboveGuessing(), Human())

@@ -17,6 +17,12 @@ _USUAL = Asked(item="", model="")
 _MOST_ROWS = 20_000_000
 _MOST_CELLS = 600_000_000
 """Answers to look at together, and answers times columns."""
+_PAPERS_TESTS = 5
+_ENTROPIES = ("entropy", "corrected", "normalised")
+_VALUES = (*_ENTROPIES, "accuracy")
+_READINGS = ("chosen", "refused", "ambiguous", "unparsed")
+_IS_CHOICE = (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & pl.col("reading").is_in(_READINGS))
+_KNOWN = ("cluster", "options")
 
 
 def sources(tests: pl.DataFrame) -> dict[str, pl.Expr]:
@@ -52,14 +58,6 @@ def batches(tests: pl.DataFrame, columns: int) -> list[list[str]]:
         found[-1].append(model)
         room -= rows
     return found
-
-
-_PAPERS_TESTS = 5
-_ENTROPIES = ("entropy", "corrected", "normalised")
-_VALUES = (*_ENTROPIES, "accuracy")
-_READINGS = ("chosen", "refused", "ambiguous", "unparsed")
-_IS_CHOICE = (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & pl.col("reading").is_in(_READINGS))
-_KNOWN = ("cluster", "options")
 
 
 class Instability(Measure):

@@ -4,8 +4,11 @@ from collections.abc import Container, Iterator, Sequence
 
 import polars as pl
 
+from eyetest.measures.results import split
 from eyetest.measures.stats.intervals import Moments, bounds
 from eyetest.measures.stats.paired import holm, is_verdict
+
+ADJUSTED = "p_adjusted"
 
 
 def mean_columns(
@@ -51,6 +54,16 @@ def mean_columns(
     )
 
 
+def mean_table(
+    rows: pl.LazyFrame, keys: Sequence[str], values: Sequence[str], level: float, **more: Sequence[str]
+) -> pl.DataFrame:
+    """The means with their intervals, then ``n`` and ``clusters`` of the first, and sums: what most tables are."""
+    means = mean_columns(rows, keys, values, **more, level=level)
+    bounded = [value + end for value in values for end in ("", "_low", "_high")]
+    counts = [pl.col(f"{values[0]}_{count}").alias(count) for count in ("n", "clusters")]
+    return means.select(*keys, *bounded, *counts, *more.get("sums", ()))
+
+
 def _in_cluster(value: str, told: Container[str]) -> Iterator[pl.Expr]:
     column, binary = pl.col(value), f"{value} binary"
     yield column.sum().cast(pl.Float64).alias(f"{value} s")
@@ -69,18 +82,11 @@ def _over_clusters(value: str) -> Iterator[pl.Expr]:
     yield pl.col(f"{value} binary").all()
 
 
-ADJUSTED = "p_adjusted"
-
-
 def with_adjusted(table: pl.DataFrame, families: Sequence[str], p: str = "p") -> pl.DataFrame:
     """The table with ``p_adjusted`` after its p: over all rows that are alike in some columns, or over all rows."""
-    numbered = table.with_row_index("row")
-    parts = numbered.partition_by(families, maintain_order=True) if families else [numbered]
     adjusted: list[float | None] = [None] * len(table)
-    for part in parts:
+    for _, part in split(table.with_row_index("row"), families):
         for row, value in zip(part.get_column("row"), holm(part.get_column(p).to_list()), strict=True):
             adjusted[row] = value
-    found = table.with_columns(pl.Series(ADJUSTED, adjusted, pl.Float64))
-    names = table.columns
-    after = names.index(p) + 1
-    return found.select(*names[:after], ADJUSTED, *names[after:])
+    after = table.columns.index(p) + 1
+    return table.clone().insert_column(after, pl.Series(ADJUSTED, adjusted, pl.Float64))

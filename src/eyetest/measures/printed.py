@@ -17,6 +17,7 @@ _LATEX = str.maketrans(
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 )
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>|#"} | {"\n": " ", "\r": " "})
+_UNREAD = ("refused", "ambiguous", "unparsed")
 
 
 def told(table: pl.DataFrame, limit: int = 0) -> dict[str, list[str]]:
@@ -113,9 +114,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3f}" if not value or 1e-3 <= abs(value) < 1e4 else f"{value:.2g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-_UNREAD = ("refused", "ambiguous", "unparsed")
 
 
 def caveats(results: Results) -> tuple[str, ...]:

@@ -10,11 +10,14 @@ import polars as pl
 
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures.aligned import SideBySide, side_by_side
-from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings, refuse_tags
-from eyetest.measures.stats.intervals import Estimate
-from eyetest.measures.stats.ranking import MeanRank, Placed, mean_rank_standings, shift_standings, standings
+from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings, refuse_tags, table_of
+from eyetest.measures.stats.intervals import NOTHING
+from eyetest.measures.stats.ranking import MeanRank, mean_rank_standings, shift_standings, standings
 from eyetest.measures.stats.spread import separable_pairs, spread
 from eyetest.records import ModelEntry
+
+_UNEVEN = "models rest on different items: gini and sd mix who is better with which items are easier"
+_NOTE = "gini rises when scores fall: separable pairs say whether models are told apart"
 
 
 class Ranks(Measure):
@@ -30,22 +33,22 @@ class Ranks(Measure):
         over_tags = _mean_ranks(results, around, tags, settings) if tags else {}
         there = Counter(results.every_item().get_column("benchmark"))
         rows: list[dict[str, Any]] = []
-        for found in side_by_side(results, around):
-            models = [str(model) for (model,) in found.columns]
-            counts = (~np.isnan(found.scores)).sum(axis=0).tolist()
-            places = standings(found.scores, found.clusters, settings.level, settings.resamples, settings.seed)
+        for part in side_by_side(results, around):
+            models = [str(model) for (model,) in part.columns]
+            counts = (~np.isnan(part.scores)).sum(axis=0).tolist()
+            places = standings(part.scores, part.clusters, settings.level, settings.resamples, settings.seed)
             here = []
             for model, (rank, tie, score), n in zip(models, places, counts, strict=True):
-                row = {**found.key, "model": model, **_told("rank", rank), "tie": tie, "score": score}
+                row = {**part.key, "model": model, **rank.named("rank"), "tie": tie, "score": score}
                 if tags:
-                    by_tag = over_tags.get((*found.key.values(), model), MeanRank(_UNKNOWN, _UNKNOWN))
-                    row |= _told("mean_rank", by_tag.mean) | _told("rank_of_mean_ranks", by_tag.rank)
-                items = there[found.key["benchmark"]] if "benchmark" in found.key else there.total()
+                    by_tag = over_tags.get((*part.key.values(), model), MeanRank(NOTHING, NOTHING))
+                    row |= by_tag.mean.named("mean_rank") | by_tag.rank.named("rank_of_mean_ranks")
+                items = there[part.key["benchmark"]] if "benchmark" in part.key else there.total()
                 here.append(row | {"n": n, "missing": items - n})
             rows += sorted(here, key=lambda row: row["rank"])
         if len({row["model"] for row in rows}) < 2:
             raise NotMeasurable("ranks: fewer than two models have scores; models are ranked against each other")
-        return Measured(_table(rows), _uneven(rows, around))
+        return Measured(table_of(rows, score=pl.Float64, tie=pl.Int64), _uneven(rows, around))
 
 
 class RankShifts(Measure):
@@ -65,7 +68,8 @@ class RankShifts(Measure):
             raise NotMeasurable(
                 "rank-shifts: one benchmark under one protocol; add scores on another to compare with"
             )
-        order = {axis: _in_order(results, axis) for axis in axes}
+        frames = {axis: results.scores.select(pl.col(axis).unique(maintain_order=True)) for axis in axes}
+        order = {axis: frame.collect().to_series().to_list() for axis, frame in frames.items()}
         start = settings.own.get("from")
         every = [value for values in order.values() for value in values]
         if start and start not in every:
@@ -74,30 +78,26 @@ class RankShifts(Measure):
         for axis in axes:
             values = sorted(order[axis], key=lambda value: value != start)
             others = [name for name in axes if name != axis]
-            for found in side_by_side(results, others, (axis, "model")):
-                here = [value for value in values if value in {column[0] for column in found.columns}]
+            for part in side_by_side(results, others, (axis, "model")):
+                here = [value for value in values if value in {column[0] for column in part.columns}]
                 for value in here[1:]:
                     about = dict.fromkeys(axes) if others else {}
-                    about |= {**found.key, "axis": axis, "from": here[0], "to": value}
-                    rows += [about | row for row in _shifts(found, here[0], value, settings)]
+                    about |= {**part.key, "axis": axis, "from": here[0], "to": value}
+                    rows += [about | row for row in _shifts(part, here[0], value, settings)]
         if not rows:
             raise NotMeasurable("rank-shifts: no two models have scores on both sides of any comparison")
-        return Measured(_table(rows))
+        return Measured(table_of(rows, rank_from=pl.Float64, rank_to=pl.Float64))
 
 
-_UNKNOWN = Placed(None, None, None)
-_WHOLE = ("n", "missing", "tie")
-
-
-def _shifts(found: SideBySide, start: str, end: str, settings: Settings) -> list[dict[str, Any]]:
-    of = {value: {str(model) for at, model in found.columns if at == value} for value in (start, end)}
+def _shifts(part: SideBySide, start: str, end: str, settings: Settings) -> list[dict[str, Any]]:
+    of = {value: {str(model) for at, model in part.columns if at == value} for value in (start, end)}
     models = sorted(of[start] & of[end])
     if len(models) < 2:
         return []
-    before, after = (found.table([(value, model) for model in models]) for value in (start, end))
-    shifts = shift_standings((before, after), found.clusters, settings.level, settings.resamples, settings.seed)
+    before, after = (part.table([(value, model) for model in models]) for value in (start, end))
+    shifts = shift_standings((before, after), part.clusters, settings.level, settings.resamples, settings.seed)
     rows = [
-        {"model": model, "rank_from": at.before, "rank_to": at.after, **_told("shift", at.climbed), "n": len(models)}
+        {"model": model, "rank_from": at.before, "rank_to": at.after, **at.climbed.named("shift"), "n": len(models)}
         for model, at in zip(models, shifts, strict=True)
     ]
     return sorted(rows, key=lambda row: row["rank_to"])
@@ -108,21 +108,13 @@ def _mean_ranks(
 ) -> dict[tuple[Any, ...], MeanRank]:
     """By benchmark, protocol and model. Each value of the tags, or combination of them, is one column of ranks."""
     by_model: dict[tuple[Any, ...], MeanRank] = {}
-    for found in side_by_side(results, around, (*tags, "model")):
-        values = list(dict.fromkeys(column[:-1] for column in found.columns))
-        models = sorted({column[-1] for column in found.columns})
-        tables = [found.table([(*value, model) for model in models]) for value in values]
-        ranked = mean_rank_standings(tables, found.clusters, settings.level, settings.resamples, settings.seed)
-        by_model |= {(*found.key.values(), model): rank for model, rank in zip(models, ranked, strict=True)}
+    for part in side_by_side(results, around, (*tags, "model")):
+        values = list(dict.fromkeys(column[:-1] for column in part.columns))
+        models = sorted({column[-1] for column in part.columns})
+        tables = [part.table([(*value, model) for model in models]) for value in values]
+        ranked = mean_rank_standings(tables, part.clusters, settings.level, settings.resamples, settings.seed)
+        by_model |= {(*part.key.values(), model): rank for model, rank in zip(models, ranked, strict=True)}
     return by_model
-
-
-def _in_order(results: Results, axis: str) -> list[str]:
-    return results.scores.select(pl.col(axis).unique(maintain_order=True)).collect().get_column(axis).to_list()
-
-
-def _told(name: str, placed: Placed) -> dict[str, Any]:
-    return {name: placed.value, f"{name}_low": placed.low, f"{name}_high": placed.high}
 
 
 def _uneven(rows: list[dict[str, Any]], around: Sequence[str]) -> tuple[str, ...]:
@@ -134,21 +126,6 @@ def _uneven(rows: list[dict[str, Any]], around: Sequence[str]) -> tuple[str, ...
         return ()
     span = f"n from {min(uneven):,} to {max(uneven):,}"
     return (f"models rest on different items ({span}): see differences, which pairs",)
-
-
-def _table(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    types = {
-        name: pl.Int64 if name in _WHOLE else pl.Float64 for name in rows[0] if name in _WHOLE or _is_value(name)
-    }
-    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=types)
-
-
-def _is_value(name: str) -> bool:
-    return name.startswith(("rank", "mean_rank", "shift", "score"))
-
-
-_UNEVEN = "models rest on different items: gini and sd mix who is better with which items are easier"
-_NOTE = "gini rises when scores fall: separable pairs say whether models are told apart"
 
 
 class Spread(Measure):
@@ -168,30 +145,22 @@ class Spread(Measure):
         cuts = _cuts(settings.own.get("sizes") or ())
         around = results.families(settings.by)
         rows, uneven = [], False
-        for found in side_by_side(results, around):
-            uneven |= bool(np.isnan(found.scores).any())
-            models = [str(model) for (model,) in found.columns]
+        for part in side_by_side(results, around):
+            uneven |= bool(np.isnan(part.scores).any())
+            models = [str(model) for (model,) in part.columns]
             for grouping, group, members in _groups(models, results.models, cuts):
-                table = found.table([(model,) for model in members])
-                gini, sd = spread(table, found.clusters, settings.level, settings.resamples, settings.seed)
-                pairs = separable_pairs(table, found.clusters, settings.level)
-                told: dict[str, Any] = {"grouping": grouping, "group": group}
-                told |= {"gini": gini.value, "gini_low": gini.low, "gini_high": gini.high}
-                told |= {"sd": sd.value, "sd_low": sd.low, "sd_high": sd.high}
-                rows.append({**found.key, **told, "separable": pairs.value, **_counts(pairs), "n": len(members)})
+                table = part.table([(model,) for model in members])
+                gini, sd = spread(table, part.clusters, settings.level, settings.resamples, settings.seed)
+                pairs = separable_pairs(table, part.clusters, settings.level)
+                told = gini.named("gini") | sd.named("sd") | {"separable": pairs.value}
+                counts = {"apart": round((pairs.value or 0.0) * pairs.n), "pairs": pairs.n, "n": len(members)}
+                rows.append({**part.key, "grouping": grouping, "group": group, **told, **counts})
         if not rows:
             raise NotMeasurable(
                 "spread: only one model has scores; models are compared with each other, so add another"
             )
-        floats = ("gini", "gini_low", "gini_high", "sd", "sd_low", "sd_high", "separable")
-        types = dict.fromkeys(floats, pl.Float64)
         notes = (_NOTE, _UNEVEN) if uneven else (_NOTE,)
-        return Measured(pl.DataFrame(rows, infer_schema_length=None, schema_overrides=types), notes)
-
-
-def _counts(pairs: Estimate) -> dict[str, int]:
-    """Pairs that are told apart, and pairs that could be tested."""
-    return {"apart": round((pairs.value or 0.0) * pairs.n), "pairs": pairs.n}
+        return Measured(table_of(rows, separable=pl.Float64), notes)
 
 
 def size_class(size_b: float, cuts: Sequence[float] = ()) -> str:
@@ -210,15 +179,15 @@ def _groups(
     models: Sequence[str], known: Mapping[str, ModelEntry], cuts: Sequence[float]
 ) -> Iterator[tuple[str, str, list[str]]]:
     """All models, then those of a series and those of a size, where these are known and at least two."""
-    found: dict[tuple[str, str], list[str]] = {("all", "all models"): list(models)}
+    groups: dict[tuple[str, str], list[str]] = {("all", "all models"): list(models)}
     entries = [(model, known[model]) for model in models if model in known]
     for model, entry in sorted(entries, key=lambda pair: pair[1].series or ""):
         if entry.series is not None:
-            found.setdefault(("series", entry.series), []).append(model)
+            groups.setdefault(("series", entry.series), []).append(model)
     for model, entry in sorted(entries, key=lambda pair: pair[1].size_b or 0.0):
         if entry.size_b is not None:
-            found.setdefault(("size", size_class(entry.size_b, cuts)), []).append(model)
-    return ((*name, members) for name, members in found.items() if len(members) > 1)
+            groups.setdefault(("size", size_class(entry.size_b, cuts)), []).append(model)
+    return ((*name, members) for name, members in groups.items() if len(members) > 1)
 
 
 def _cuts(given: str | Sequence[float]) -> list[float]:

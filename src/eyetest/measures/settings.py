@@ -17,6 +17,12 @@ from eyetest.wording import counted, listed
 EXTERNAL = "external"
 """The setting that is a table from outside and no word: a score of each model."""
 _YES_OR_NO = {"yes": True, "no": False, "True": True, "False": False, "true": True, "false": False}
+Wanted = tuple[str, Sequence[str]]
+"""A column or a tag, and the values that may stand there, as a user writes them."""
+_OF_ITEMS = ("benchmark", "item")
+_OF_ANSWERS = ("outcome", "reading", "choice", "rule", "metric", "score")
+"""What an answer came to: whoever keeps to some of it asks about the items that have such answers."""
+_USUAL_SIGHT = "image"
 
 
 def own_settings(chosen: Measure, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,14 +83,6 @@ def read_external(path: Path) -> dict[str, float]:
     if not found:
         raise InputError(f"{path} holds no score: expected lines of model,score")
     return found
-
-
-Wanted = tuple[str, Sequence[str]]
-"""A column or a tag, and the values that may stand there, as a user writes them."""
-_OF_ITEMS = ("benchmark", "item")
-_OF_ANSWERS = ("outcome", "reading", "choice", "rule", "metric", "score")
-"""What an answer came to: whoever keeps to some of it asks about the items that have such answers."""
-_USUAL_SIGHT = "image"
 
 
 def read_where(words: Iterable[str]) -> list[Wanted]:

@@ -44,8 +44,8 @@ def results_of(
     tables, items, notes = [], {}, list[str]()
     for run, name in zip(runs, names, strict=True):
         about = _benchmark(run, bench, rescore=scorer.rescore_given)
-        found, said = _scores(run, about, scorer, tell)
-        tables.append(found.with_columns(pl.lit(name).alias("benchmark")))
+        frame, said = _scores(run, about, scorer, tell)
+        tables.append(frame.with_columns(pl.lit(name).alias("benchmark")))
         notes += said
         if about is not None and name not in items:
             items[name] = items_table(name, about, cluster)
@@ -87,8 +87,8 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
         row["cluster"] = joined.root(row["item"])
         if row["group"] is None and row["item"] in heads:
             row["group"] = row["item"]
-    found = dict.fromkeys(key for row in rows for key in row if key.startswith(TAG))
-    return pl.DataFrame(rows, schema=ITEM_TYPES | dict.fromkeys(found, pl.String))
+    known = dict.fromkeys(key for row in rows for key in row if key.startswith(TAG))
+    return pl.DataFrame(rows, schema=ITEM_TYPES | dict.fromkeys(known, pl.String))
 
 
 def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:
@@ -107,8 +107,8 @@ def _names(runs: Sequence[Run]) -> list[str]:
     if not runs:
         raise InputError("no run to measure")
     about = [run.manifest.benchmark for run in runs]
-    names = [found.name if found else run.path.resolve().name for run, found in zip(runs, about, strict=True)]
-    versions = {name: {found.fingerprint for found in about if found and found.name == name} for name in names}
+    names = [asked.name if asked else run.path.resolve().name for run, asked in zip(runs, about, strict=True)]
+    versions = {name: {asked.fingerprint for asked in about if asked and asked.name == name} for name in names}
     return [
         name if len(versions[name]) < 2 else f"{name} ({run.path.resolve().name})"
         for run, name in zip(runs, names, strict=True)

@@ -32,8 +32,8 @@ def judge_run(
     run: Run, benchmark: Benchmark, scorer: Scorer, judge: tuple[str, ModelEntry], watch: Watch | None = None
 ) -> tuple[int, Progress]:
     """Have a judge read what stayed unparsed; says how many answers it could read, and how asking went."""
-    place = table_path(run, benchmark, scorer)
-    scores, made = pl.read_parquet(place, glob=False), read_provenance(place)
+    path = table_path(run, benchmark, scorer)
+    scores, made = pl.read_parquet(path, glob=False), read_provenance(path)
     assert made is not None, "a run is scored by the rules first"
     open_ = scores.filter((pl.col("reading") == "unparsed") & (pl.col("metric") == "accuracy"))
     texts = answers_of(run, benchmark).select(_KEY, "text").filter(pl.col("text").str.len_chars() > 0).unique(_KEY)
@@ -47,11 +47,11 @@ def judge_run(
         item, condition = items[row["item"]], _condition(row)
         if response is None or not response.text:
             continue
-        found = scorer.rescore(item, condition, judged(response.text, len(item.choices), marks=condition.marks))
-        if found.reading != "unparsed":
-            new.append(row | {name: getattr(found, name) for name in _READ})
+        score = scorer.rescore(item, condition, judged(response.text, len(item.choices), marks=condition.marks))
+        if score.reading != "unparsed":
+            new.append(row | {name: getattr(score, name) for name in _READ})
     judges = ", ".join(filter(None, (made.judge, name)))
-    with replacing_file(place) as file:
+    with replacing_file(path) as file:
         metadata = msgspec.structs.replace(made, judge=judges).metadata()
         _replaced(scores, new).write_parquet(file, compression="zstd", metadata=metadata)
         add_checksum(file)

@@ -1,4 +1,9 @@
-"""What a table of scores was made from: rules, benchmark, answers, and items that people have mended since."""
+"""What a table of scores was made from, which decides whether it still holds: rules, benchmark, answers, mends.
+
+Contents are compared, never the times of files, which copies scramble; parts of answers are told apart by their sizes
+and ends. People may mend an item after a run asked about it: a gold may change under an answer, a question or an
+option may not. A mended wording counts with the answers of those who were shown it, and with no others.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
@@ -22,6 +27,11 @@ from eyetest.scoring import Scorer
 from eyetest.scoring.rules import RULE_SETS
 from eyetest.store.replacing import replacing_file
 from eyetest.version import __version__
+
+KEY = "eyetest.scores"
+"""Under which name it stands among the table's own metadata."""
+_OUTCOME = ("parts", "planned", "answered", "reworded", "judge", "dropped_judge")
+"""What is not compared field by field."""
 
 
 class Mend(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,8 +85,8 @@ def write_mends(folder: Path, mends: Sequence[Mend]) -> None:
         (folder / MENDED).unlink(missing_ok=True)
         return
     ordered = tuple(sorted(mends, key=lambda mend: mend.item.id))
-    with replacing_file(folder / MENDED) as place:
-        place.write_bytes(msgspec.json.format(msgspec.json.encode(_Mends(items=ordered)), indent=2) + b"\n")
+    with replacing_file(folder / MENDED) as path:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(_Mends(items=ordered)), indent=2) + b"\n")
 
 
 def mends_id(items: Iterable[Item]) -> str:
@@ -101,12 +111,6 @@ def about_the_wording(mends: Mapping[str, Mend], items: Iterable[Item]) -> pl.Ex
             is_new = wording(item) == wording(mend.item)
             other.append((pl.col("item") == item.id) & (~showed_new if is_new else showed_new))
     return ~pl.any_horizontal(other)
-
-
-KEY = "eyetest.scores"
-"""Under which name it stands among the table's own metadata."""
-_OUTCOME = ("parts", "planned", "answered", "reworded", "judge", "dropped_judge")
-"""What is not compared field by field."""
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):

@@ -63,9 +63,9 @@ def _asked(run: Run) -> Benchmark:
     if about is None:
         raise InputError(f"{run.path} does not say what benchmark it is about; name it with {param('bench')}")
     if about.path and is_benchmark(Path(about.path)):
-        found = Benchmark(Path(about.path))
-        if not about.fingerprint or about.fingerprint == found.manifest.fingerprint:
-            return found
+        asked = Benchmark(Path(about.path))
+        if not about.fingerprint or about.fingerprint == asked.manifest.fingerprint:
+            return asked
     if is_benchmark(kept):
         return Benchmark(kept)
     raise InputError(
@@ -110,26 +110,26 @@ def scores_of(
     run: Run, benchmark: Benchmark, scorer: Scorer, tell: Callable[[str], None] = lambda line: None
 ) -> tuple[pl.LazyFrame, Provenance]:
     """The scores of a run as it is now, made anew only where those on disk are of something else."""
-    place = table_path(run, benchmark, scorer)
-    made = read_provenance(place)
+    path = table_path(run, benchmark, scorer)
+    made = read_provenance(path)
     refuse_gaps(run, made)
     if made is None or not holds(made, provenance(run, benchmark, scorer), run.path):
         tell(f"scoring {run.path}")
         dropped = (made.judge or made.dropped_judge) if made else ""
-        if not _may_write(place):
+        if not _may_write(path):
             return _in_memory(run, benchmark, scorer, dropped)
-        _write(run, benchmark, scorer, place, dropped)
-        made = read_provenance(place)
+        _write(run, benchmark, scorer, path, dropped)
+        made = read_provenance(path)
         assert made is not None
-    return stored_scores(scan_table(place)), made
+    return stored_scores(scan_table(path)), made
 
 
-def _write(run: Run, benchmark: Benchmark, scorer: Scorer, place: Path, dropped_judge: str = "") -> Path:
+def _write(run: Run, benchmark: Benchmark, scorer: Scorer, path: Path, dropped_judge: str = "") -> Path:
     frame, made = _scored(run, benchmark, scorer, dropped_judge)
-    with one_line_if_damaged(run.path), replacing_file(place) as file:
+    with one_line_if_damaged(run.path), replacing_file(path) as file:
         frame.sink_parquet(file, compression="zstd", metadata=made.metadata())
         add_checksum(file)
-    return place
+    return path
 
 
 def _in_memory(run: Run, benchmark: Benchmark, scorer: Scorer, dropped_judge: str) -> tuple[pl.LazyFrame, Provenance]:
@@ -154,9 +154,9 @@ def _scored(run: Run, benchmark: Benchmark, scorer: Scorer, dropped_judge: str) 
         return score_table(answers, benchmark, scorer), made
 
 
-def _may_write(place: Path) -> bool:
+def _may_write(path: Path) -> bool:
     """Whether scores can be kept; a run that others own can be measured all the same."""
-    folder = next(folder for folder in place.parents if folder.exists())
+    folder = next(folder for folder in path.parents if folder.exists())
     return os.access(folder, os.W_OK)
 
 
@@ -193,10 +193,10 @@ def scores_path(run: Run, rules: str) -> Path:
 
 def read_scores(run: Run, rules: str = "eyetest") -> pl.DataFrame:
     """The scores of a run that was scored."""
-    place = scores_path(run, rules)
-    if not place.exists():
+    path = scores_path(run, rules)
+    if not path.exists():
         raise InputError(
             f"{run.path} has not been scored by {rules}; run {typed('eyetest', 'score', run.path, '--rules', rules)}"
         )
-    with one_line_if_damaged(place):
-        return stored_scores(scan_table(place)).collect()
+    with one_line_if_damaged(path):
+        return stored_scores(scan_table(path)).collect()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 _ROUNDING = 1e-12
+_MOST_CELLS = 20_000_000
+"""Weights in memory at once."""
 
 
 class Estimate(NamedTuple):
@@ -21,9 +23,9 @@ class Estimate(NamedTuple):
     value: float | None
     low: float | None
     high: float | None
-    n: int
+    n: int = 0
 
-    def named(self, name: str) -> dict[str, float | None]:
+    def named(self, name: str) -> dict[str, Any]:
         """As columns of a table."""
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
@@ -105,10 +107,6 @@ def _wilson(p: Floats, n: Floats, z: Floats | float) -> tuple[Floats, Floats]:
     centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
-
-
-_MOST_CELLS = 20_000_000
-"""Weights in memory at once."""
 
 
 def weights(clusters: int, resamples: int, seed: int | Sequence[int]) -> Iterator[Floats]:

@@ -1,4 +1,10 @@
-"""What each item does on a panel: how many get it right, whether the better models do, and its 2PL curve."""
+"""What each item does on a panel: how many get it right, whether the better models do, and its 2PL curve.
+
+Scores have a row an item and a column a model, nan where a model was not asked. The two-parameter logistic model,
+P(right) = σ(aθ + d), is fitted by marginal EM: ``a`` (slope) says how sharply an item tells models apart, ``d``
+(intercept) how easy it is. Panels are small, so both have priors: a ~ N(1, ½²) kept within [.05, 4], d ~ N(0, 2²).
+Ability θ is standard normal; with many items the priors of the items set the scale, and abilities may spread wider.
+"""
 
 from dataclasses import dataclass
 
@@ -14,6 +20,14 @@ _ENOUGH = 3
 """Two models always lie on a line, so a correlation over them says nothing."""
 _ROUNDING = 1e-12
 """Equal scores may come out so far apart, as a part of the largest."""
+NODES: Floats = np.linspace(-4.0, 4.0, 33)
+"""Abilities over which items are fitted."""
+SCALE: Floats = np.linspace(-8.0, 8.0, 801)
+"""Abilities at which models are placed: finer, because many items know a model better than `NODES` can say."""
+SLOPE_MEAN, SLOPE_SPREAD, SLOPE_LEAST, SLOPE_MOST = 1.0, 0.5, 0.05, 4.0
+INTERCEPT_SPREAD = 2.0
+_LONGEST_STEP = 1.0
+_ITEMS_AT_ONCE = 4_096
 
 
 def mean_scores(scores: ArrayLike) -> Values:
@@ -71,16 +85,6 @@ def _or_none(above: Floats, below: ArrayLike) -> Values:
     under = np.asarray(below, float)
     quotient = np.divide(above, under, out=np.full(len(above), np.nan), where=under > 0)
     return [None if missing else value for missing, value in zip(np.isnan(quotient), quotient.tolist(), strict=True)]
-
-
-NODES: Floats = np.linspace(-4.0, 4.0, 33)
-"""Abilities over which items are fitted."""
-SCALE: Floats = np.linspace(-8.0, 8.0, 801)
-"""Abilities at which models are placed: finer, because many items know a model better than `NODES` can say."""
-SLOPE_MEAN, SLOPE_SPREAD, SLOPE_LEAST, SLOPE_MOST = 1.0, 0.5, 0.05, 4.0
-INTERCEPT_SPREAD = 2.0
-_LONGEST_STEP = 1.0
-_ITEMS_AT_ONCE = 4_096
 
 
 @dataclass(frozen=True)

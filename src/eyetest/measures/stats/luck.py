@@ -1,4 +1,15 @@
-"""How likely luck is: of guessers who toss coins, and of those who believe something."""
+"""How likely luck is: of guessers who toss coins, and of those who believe something.
+
+Models that guess do not toss coins: they like certain contents, each its own or all the same ones, and keep to them
+when options are shuffled. So many equal answers are no proof of knowledge. What tells the two apart is the gold: a
+belief that is no knowledge falls on it as often as on any other option. Two ways to use that:
+
+- by counting *decoys* (`exceeding`): where a panel favours options as strongly, how often is the favourite wrong?
+  This holds however models share their beliefs, but needs several items that are known.
+- by the *spread of hits* (`luck`): how often the gold is hit less than by guessing tells how strong beliefs are, and
+  so how often it would be hit more. A single item can stand out, if items differ little in how firmly something is
+  believed of them.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +24,10 @@ from eyetest.measures.stats.intervals import Bools, Floats, Ints
 
 _EXACT = 1_000
 _SIMULATED = 9_999
+_TASTES: Floats = np.geomspace(0.02, 200.0, 41)
+"""Dirichlet parameters an option: at .02 a guesser keeps to one option, at 200 it tosses coins."""
+_USUAL_TASTE, _TASTES_DIFFER = 1.0, 1.5
+"""What panels are like before their answers are seen: a normal distribution of log taste. A few items outweigh it."""
 
 
 def at_least(hits: int, chances: Sequence[float]) -> float:
@@ -71,12 +86,6 @@ def guessing(options: Sequence[int], golds: Sequence[int]) -> Guessing | None:
         return None
     place, count = max(Counter(golds).items(), key=lambda pair: (pair[1], -pair[0]))
     return Guessing(sum(1 / number for number in options) / len(options), count / len(golds), place, len(options))
-
-
-_TASTES: Floats = np.geomspace(0.02, 200.0, 41)
-"""Dirichlet parameters an option: at .02 a guesser keeps to one option, at 200 it tosses coins."""
-_USUAL_TASTE, _TASTES_DIFFER = 1.0, 1.5
-"""What panels are like before their answers are seen: a normal distribution of log taste. A few items outweigh it."""
 
 
 class Favourites(NamedTuple):

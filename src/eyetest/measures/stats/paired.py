@@ -1,4 +1,9 @@
-"""Whether two columns of scores on the same items differ, many tests at once, and what such a test can see."""
+"""Whether two columns of scores on the same items differ, many tests at once, and what such a test can see.
+
+What can be seen is, of right and wrong answers, the power of McNemar's test with continuity correction (Connor):
+under no difference the wins of A less those of B among n items vary with n × discordance, under a difference δ with
+n × (discordance − δ²). Items that share clusters count for as many independent ones as they are worth.
+"""
 
 from collections.abc import Callable, Sequence
 from math import ceil, sqrt

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special, stats
 
-from eyetest.measures.stats.intervals import Bools, Floats, resampled_means
+from eyetest.measures.stats.intervals import Bools, Estimate, Floats, resampled_means
 from eyetest.measures.stats.paired import every_pair, holm
 
 Ties = Literal["average", "min"]
@@ -15,18 +15,10 @@ DECIMALS = 12
 """Sums in another order differ in their last bits: scores that agree so far are equal."""
 
 
-class Placed(NamedTuple):
-    """A value of one model, such as its rank, and its interval. None where the model has no score."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-
-
 class Standing(NamedTuple):
     """A model among others: its rank, the place it shares with models that cannot be told apart, its mean score."""
 
-    rank: Placed
+    rank: Estimate
     tie: int | None
     score: float | None
 
@@ -34,8 +26,8 @@ class Standing(NamedTuple):
 class MeanRank(NamedTuple):
     """The mean of a model's ranks over columns, and its rank by that mean."""
 
-    mean: Placed
-    rank: Placed
+    mean: Estimate
+    rank: Estimate
 
 
 class Shift(NamedTuple):
@@ -43,7 +35,7 @@ class Shift(NamedTuple):
 
     before: float | None
     after: float | None
-    climbed: Placed
+    climbed: Estimate
 
 
 def ranks(scores: ArrayLike, ties: Ties = "average") -> list[float | None]:
@@ -86,7 +78,7 @@ def standings(
     order = np.argsort(-np.round(means, DECIMALS), kind="stable")[: np.count_nonzero(~np.isnan(means))]
     groups = tie_groups(order.tolist(), apart.surely)
     return [
-        Standing(Placed(rank, *(bounds[model] or (None, None))), groups.get(model), mean)
+        Standing(Estimate(rank, *(bounds[model] or (None, None))), groups.get(model), mean)
         for model, (rank, mean) in enumerate(zip(_plain(_ranks(means)), _plain(means), strict=True))
     ]
 
@@ -143,7 +135,7 @@ def _in_both(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     return first + 0 * second, second + 0 * first
 
 
-def _intervals(values: Floats, drawn: Floats, level: float) -> list[Placed]:
+def _intervals(values: Floats, drawn: Floats, level: float) -> list[Estimate]:
     """A value for each model with the middle of its column of replicates, widened to hold the value.
 
     There is none where most resamples miss something, as they do where a column rests on one or two items.
@@ -152,11 +144,11 @@ def _intervals(values: Floats, drawn: Floats, level: float) -> list[Placed]:
     for value, replicates in zip(_plain(values), drawn.T, strict=True):
         known = replicates[~np.isnan(replicates)]
         if value is None or not len(known) or 2 * len(known) < len(replicates):
-            placed.append(Placed(value, None, None))
+            placed.append(Estimate(value, None, None))
             continue
         low = np.quantile(known, (1 - level) / 2, method="lower")
         high = np.quantile(known, (1 + level) / 2, method="higher")
-        placed.append(Placed(value, min(float(low), value), max(float(high), value)))
+        placed.append(Estimate(value, min(float(low), value), max(float(high), value)))
     return placed
 
 

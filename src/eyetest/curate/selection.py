@@ -153,10 +153,7 @@ def _asked(capacities: Mapping[str, int], selection: Select, seed: int) -> dict[
 
 
 def _unmet(
-    pools: Mapping[str, Sequence[Candidate]],
-    asked: Mapping[str, int],
-    selection: Select,
-    known: Sequence[Candidate],
+    pools: Mapping[str, Sequence[Candidate]], asked: Mapping[str, int], selection: Select, known: Sequence[Candidate]
 ) -> Iterator[tuple[Unmet, str]]:
     """What cannot be met, each with the line that says so."""
     there = sum(map(len, pools.values()))

@@ -42,10 +42,7 @@ class Gain(Measure):
 
     name = "gain"
     summary = "multi-modal gain and leakage, paired, per model and benchmark and averaged both ways"
-    own: ClassVar[Own] = {
-        "sighted": ("image", "the sight that counts as seeing"),
-        "blind": BLIND_SETTING,
-    }
+    own: ClassVar[Own] = {"sighted": ("image", "the sight that counts as seeing"), "blind": BLIND_SETTING}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a model, then the averages over benchmarks, over models, and over both."""

@@ -7,16 +7,7 @@ import numpy as np
 import polars as pl
 
 from eyetest.measures.aligned import pivoted
-from eyetest.measures.results import (
-    Measure,
-    Measured,
-    NotMeasurable,
-    Own,
-    Results,
-    Settings,
-    refuse_tags,
-    split,
-)
+from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings, refuse_tags, split
 from eyetest.measures.stats.consensus import suspicion
 from eyetest.measures.stats.item_analysis import fit, item_rest, mean_scores
 from eyetest.records import MAX_CHOICES, letter
@@ -40,7 +31,7 @@ class Items(Measure):
     name = "items"
     summary = "per item: mean score, item-rest correlation, and from 8 models on its 2PL slope and intercept"
     own: ClassVar[Own] = {
-        "right": (0.5, "the mean score from which on an item counts as right for slope and intercept"),
+        "right": (0.5, "the mean score from which on an item counts as right for slope and intercept")
     }
 
     def measure(self, results: Results, settings: Settings) -> Measured:

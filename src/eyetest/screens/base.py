@@ -122,13 +122,7 @@ class Case:
         evidence = more.pop("evidence", None)
         told = msgspec.json.encode(evidence, order="sorted").decode() if evidence else ""
         return Verdict(
-            item=item,
-            stage=self.stage.title,
-            verdict=verdict,
-            reason=reason,
-            evidence=told,
-            seed=self.seed,
-            **more,
+            item=item, stage=self.stage.title, verdict=verdict, reason=reason, evidence=told, seed=self.seed, **more
         )
 
 

@@ -114,10 +114,10 @@ def _in_our_spelling(item: Item) -> Item:
 
 
 def _by_item(repairs: Iterable[Repair]) -> dict[str, list[Repair]]:
-    found: dict[str, list[Repair]] = {}
+    by_item: dict[str, list[Repair]] = {}
     for repair in repairs:
-        found.setdefault(repair.item, []).append(repair)
-    return found
+        by_item.setdefault(repair.item, []).append(repair)
+    return by_item
 
 
 def _summary(repairs: Sequence[Repair]) -> str:

@@ -121,10 +121,10 @@ def select(
 
 def by_value(items: Iterable[Candidate], tag: str) -> dict[str, list[Candidate]]:
     """Items by their value of a tag, sorted; ``""`` for those that lack it."""
-    found: dict[str, list[Candidate]] = {}
+    pools: dict[str, list[Candidate]] = {}
     for item in items:
-        found.setdefault(item.tags.get(tag, ""), []).append(item)
-    return dict(sorted(found.items()))
+        pools.setdefault(item.tags.get(tag, ""), []).append(item)
+    return dict(sorted(pools.items()))
 
 
 def check_tags(items: Sequence[Candidate], tags: Iterable[str]) -> None:
@@ -138,8 +138,8 @@ def check_tags(items: Sequence[Candidate], tags: Iterable[str]) -> None:
 def _pools(items: Sequence[Candidate], selection: Select) -> dict[str, list[Candidate]]:
     if not selection.per:
         return {"": list(items)}
-    found = by_value(items, selection.per)
-    return {value: found.get(value, []) for value in selection.values} if selection.values else found
+    pools = by_value(items, selection.per)
+    return {value: pools.get(value, []) for value in selection.values} if selection.values else pools
 
 
 def _asked(capacities: Mapping[str, int], selection: Select, seed: int) -> dict[str, int]:
@@ -181,10 +181,10 @@ def _quoted(value: str) -> str:
 
 
 def _cells(pool: Iterable[Candidate], tags: Sequence[str]) -> dict[Values, list[str]]:
-    found: dict[Values, list[str]] = {}
+    cells: dict[Values, list[str]] = {}
     for item in pool:
-        found.setdefault(tuple(item.tags.get(tag, "") for tag in tags), []).append(item.id)
-    return dict(sorted(found.items()))
+        cells.setdefault(tuple(item.tags.get(tag, "") for tag in tags), []).append(item.id)
+    return dict(sorted(cells.items()))
 
 
 def _drawn(ids: Sequence[str], count: int, seed: int, worth: Mapping[str, float]) -> Iterable[str]:

@@ -16,7 +16,7 @@ from scipy import special
 from eyetest.curate.subset import Estimator, Seed, Subset, at_random, pps, stratified
 from eyetest.errors import InputError
 from eyetest.measures.stats.correlation import kendall
-from eyetest.measures.stats.intervals import Floats
+from eyetest.measures.stats.intervals import Floats, column_means
 from eyetest.measures.stats.item_analysis import ItemFit, fit
 
 Places = NDArray[np.intp]
@@ -59,12 +59,12 @@ def validate(scores: ArrayLike, plan: SplitPlan, families: Sequence[str] | None 
     if np.isnan(table).all(axis=0).any():
         raise InputError("a model has no score at all, so nothing can be held against it: leave it out")
     kin = np.arange(table.shape[1]) if families is None else np.unique(families, return_inverse=True)[1]
-    found, ratios = [], []
+    tried, ratios = [], []
     for number in range(plan.splits):
         targets, panel = _split(kin, plan, np.random.default_rng([plan.seed, number]))
-        found.append(_try(table[:, targets], table[:, panel], plan, number))
+        tried.append(_try(table[:, targets], table[:, panel], plan, number))
         ratios.append(len(targets) / len(panel))
-    return _summary(np.array(found), float(np.mean(ratios)))
+    return _summary(np.array(tried), float(np.mean(ratios)))
 
 
 def _split(kin: NDArray[np.intp], plan: SplitPlan, rng: np.random.Generator) -> tuple[Places, Places]:
@@ -85,7 +85,7 @@ def _split(kin: NDArray[np.intp], plan: SplitPlan, rng: np.random.Generator) -> 
 
 def _try(targets: Floats, panel: Floats, plan: SplitPlan, number: int) -> list[list[list[float]]]:
     """Fit one panel and try every method: methods × draws × figures. Two scorings share the parts they score."""
-    fitted, shares = fit(panel), _means(panel.T)
+    fitted, shares = fit(panel), column_means(panel.T)
     estimator = Estimator(fitted)
     everyone, held = np.hstack([targets, panel]), np.arange(targets.shape[1] + panel.shape[1]) < targets.shape[1]
     tried: dict[tuple[str, str], list[list[float]]] = {method: [] for method in METHODS}
@@ -94,14 +94,15 @@ def _try(targets: Floats, panel: Floats, plan: SplitPlan, number: int) -> list[l
             items = draw(fitted, shares, plan.size, (plan.seed, number, way, again)).items
             answers = everyone[items]
             estimated = estimator.estimate(items, answers)
-            off = np.abs(estimated.scores - _means(everyone))[held]
+            off = np.abs(estimated.scores - column_means(everyone))[held]
             trust = [
                 float((off <= 1.96 * estimated.errors[held]).mean()),
                 float((estimated.beyond[held] != 0).mean()),
             ]
-            for said, scoring, more in ((_means(answers), "mean", [np.nan] * 2), (estimated.scores, "p-irt", trust)):
+            scored = (("mean", column_means(answers), [np.nan] * 2), ("p-irt", estimated.scores, trust))
+            for scoring, said, more in scored:
                 if (drawing, scoring) in tried:
-                    figures = [_agreement(said[who], _means(everyone[:, who])) for who in (held, ~held)]
+                    figures = [_agreement(said[who], column_means(everyone[:, who])) for who in (held, ~held)]
                     tried[drawing, scoring].append([*figures[0], *figures[1], *more])
     return list(tried.values())
 
@@ -112,16 +113,16 @@ def _agreement(said: Floats, true: Floats) -> tuple[float, float]:
     return np.nan if tau is None else tau, _mean(np.abs(said - true))
 
 
-def _summary(found: Floats, ratio: float) -> pl.DataFrame:
+def _summary(tried: Floats, ratio: float) -> pl.DataFrame:
     """From splits × methods × draws × figures, a row a method."""
     rows = []
     for method, (drawing, scoring) in enumerate(METHODS):
-        means = {name: _mean(found[:, method, :, figure]) for figure, name in enumerate(_FIGURES)}
-        better = found[:, method] - found[:, 0]
+        means = {name: _mean(tried[:, method, :, figure]) for figure, name in enumerate(_FIGURES)}
+        better = tried[:, method] - tried[:, 0]
         tau, mae = _gain(better[..., 0], ratio, "tau_gain"), _gain(-better[..., 1], ratio, "mae_gain")
         optimism = {"tau_optimism": means["tau_panel"] - means["tau"]}
         rows.append(
-            {"draw": drawing, "score": scoring} | means | optimism | tau | mae | {"splits": float(len(found))}
+            {"draw": drawing, "score": scoring} | means | optimism | tau | mae | {"splits": float(len(tried))}
         )
     order = ["draw", "score", "tau", *tau, "mae", *mae, *_FIGURES[2:4], "tau_optimism", *_FIGURES[4:], "splits"]
     return pl.DataFrame(rows).select(order).with_columns(pl.col(pl.Float64).fill_nan(None)).cast({"splits": pl.Int64})
@@ -145,11 +146,5 @@ def _gain(gains: Floats, ratio: float, name: str) -> dict[str, float]:
     return {name: centre, f"{name}_low": centre - half, f"{name}_high": centre + half}
 
 
-def _means(table: Floats) -> Floats:
-    there = ~np.isnan(table)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(there, table, 0.0).sum(axis=0) / there.sum(axis=0))
-
-
 def _mean(values: Floats) -> float:
-    return float(_means(values.reshape(-1, 1))[0])
+    return float(column_means(values.reshape(-1, 1))[0])

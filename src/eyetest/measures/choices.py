@@ -66,11 +66,11 @@ def _table(of_item: pl.LazyFrame, keys: Sequence[str], places: Sequence[str], le
         key: (homogeneity(each := part.select(gaps).to_numpy()), *(homogeneity(column[:, None]) for column in each.T))
         for key, part in of_cluster.collect(engine="streaming").group_by(*keys, maintain_order=True)
     }
-    found = [tests[key] for key in means.select(keys).rows()]
+    columns = zip(*(tests[key] for key in means.select(keys).rows()), strict=True)
     apart = pl.sum_horizontal(pl.col(gap).abs() for gap in gaps) / 2
     rows = means.with_columns(
         apart.alias("total_variation"),
-        *(pl.Series(name, p, pl.Float64) for name, p in zip(["p", *places], zip(*found, strict=True), strict=True)),
+        *(pl.Series(name, p, pl.Float64) for name, p in zip(["p", *places], columns, strict=True)),
     )
     by_place = [
         rows.select(

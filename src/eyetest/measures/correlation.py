@@ -68,9 +68,9 @@ def _rows(
             x, y = (np.array([scores[model] for model in models], float) for scores in (columns[one], right))
             about = {**dict.fromkeys(series), **dict(zip(around, key, strict=True))}
             for method, correlate in METHODS.items():
-                found = correlate(x, y, level)
-                told = dict(zip(_VALUES, (found.value, found.low, found.high, found.p), strict=True))
-                yield {**about, "across": named, "one": one, "other": other, "method": method, **told, "n": found.n}
+                value, low, high, n, p = correlate(x, y, level)
+                told = dict(zip(_VALUES, (value, low, high, p), strict=True))
+                yield {**about, "across": named, "one": one, "other": other, "method": method, **told, "n": n}
 
 
 def _means(results: Results, around: Sequence[str], across: str | None) -> pl.DataFrame:

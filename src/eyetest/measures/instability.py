@@ -32,13 +32,13 @@ def sources(tests: pl.DataFrame) -> dict[str, pl.Expr]:
     one that nothing varies beside has the very expression of all.
     """
     usual = {axis: _usual(tests.get_column(axis)) for axis in TESTS}
-    found = {"all": pl.col("template").is_not_null()}
+    rows_of = {"all": pl.col("template").is_not_null()}
     for source, axis in SOURCES.items():
         only = pl.all_horizontal(pl.col(other) == usual[other] for other in TESTS if other != axis)
         some = tests.filter(only)
         if some.get_column(axis).n_unique() > 1:
-            found[source] = found["all"] if len(some) == len(tests) else only
-    return found
+            rows_of[source] = rows_of["all"] if len(some) == len(tests) else only
+    return rows_of
 
 
 def _usual(values: pl.Series) -> Any:
@@ -49,15 +49,15 @@ def _usual(values: pl.Series) -> Any:
 
 def batches(tests: pl.DataFrame, columns: int) -> list[list[str]]:
     """Models in groups of so few answers (``len`` in ``tests``) that as many columns of them fit into memory."""
-    found: list[list[str]] = []
+    groups: list[list[str]] = []
     room = 0
     for model, rows in tests.group_by("model").agg(pl.col("len").sum()).sort("model").rows():
         if rows > room:
-            found.append([])
+            groups.append([])
             room = min(_MOST_ROWS, _MOST_CELLS // columns)
-        found[-1].append(model)
+        groups[-1].append(model)
         room -= rows
-    return found
+    return groups
 
 
 class Instability(Measure):
@@ -144,16 +144,16 @@ def _of_source(of_item: pl.DataFrame, source: str, keys: Sequence[str], choices:
 
 def _entropies(rows: pl.Series) -> pl.Series:
     table = rows.struct.unnest()
-    found = entropies(table.drop("options").to_numpy(), table.get_column("options").cast(pl.Float64).to_numpy())
-    return pl.DataFrame(dict(zip(_ENTROPIES, found, strict=True)), nan_to_null=True).to_struct()
+    columns = entropies(table.drop("options").to_numpy(), table.get_column("options").cast(pl.Float64).to_numpy())
+    return pl.DataFrame(dict(zip(_ENTROPIES, columns, strict=True)), nan_to_null=True).to_struct()
 
 
 def _table(of_item: pl.LazyFrame, keys: Sequence[str], level: float) -> pl.DataFrame:
     rows = of_item.with_columns(
         pl.lit(1).alias("items"), pl.col("accuracy").is_between(0, 1).alias("accuracy binary")
     )
-    found = mean_columns(rows, keys, _VALUES, ("tests", "read", "items"), level=level)
-    return found.select(
+    means = mean_columns(rows, keys, _VALUES, ("tests", "read", "items"), level=level)
+    return means.select(
         *keys,
         *(value + end for value in _VALUES for end in ("", "_low", "_high")),
         (1 - pl.col("read") / pl.col("tests")).alias("unread"),

@@ -136,7 +136,7 @@ def _judged(answers: pl.DataFrame) -> pl.DataFrame:
         .agg(pl.col("options", "position", "kinds").first(), pl.col("score").mean().alias("accuracy"))
         .sort("item")
     )
-    chosen = np.nan_to_num(pivoted(answers.fill_null(-1), ["item"], ["model"], "place")[2], nan=-1.0).astype(np.int64)
+    chosen = np.nan_to_num(pivoted(answers, ["item"], ["model"], "place")[2], nan=-1.0).astype(np.int64)
     options = items.get_column("options").to_numpy()
     kinds = np.zeros((len(items), int(options.max(initial=1))), np.int64)
     for row, own in enumerate(items.get_column("kinds")):

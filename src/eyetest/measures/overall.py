@@ -21,7 +21,7 @@ from eyetest.measures.results import (
     Settings,
     refuse_tags,
 )
-from eyetest.measures.stats.intervals import Floats, percentiles, resampled_means
+from eyetest.measures.stats.intervals import Floats, column_means, percentiles, resampled_means
 from eyetest.wording import counted
 
 _ITEM = ("benchmark", "item", "cluster")
@@ -73,9 +73,9 @@ class Overall(Measure):
             parts["" if name is None else str(name)] = list(_tasks(part, task, len(series), settings))
         rows = [
             key | {"over": over} | told
-            for place, key in enumerate(series.select(keys).to_dicts())
+            for index, key in enumerate(series.select(keys).to_dicts())
             for over, tasks in parts.items()
-            if (told := _overall(tasks, place, settings.level))
+            if (told := _overall(tasks, index, settings.level))
         ]
         return Measured(pl.DataFrame(rows, infer_schema_length=None), _notes(rows))
 
@@ -91,18 +91,16 @@ class _Task(NamedTuple):
 
 def _tasks(scores: pl.DataFrame, task: str, series: int, settings: Settings) -> Iterator[_Task]:
     """The tasks in order; all series of a task are drawn again together."""
-    for place, (_, part) in enumerate(scores.sort(task, maintain_order=True).group_by(task, maintain_order=True)):
+    for index, (_, part) in enumerate(scores.sort(task, maintain_order=True).group_by(task, maintain_order=True)):
         items = part.select(_ITEM).unique().sort(_ITEM).with_row_index("row")
         rows = part.join(items, on=_ITEM).select("row", "series", "score")
         table = np.full((len(items), series), np.nan)
         table[rows.get_column("row").to_numpy(), rows.get_column("series").to_numpy()] = rows.get_column("score")
         clusters = items.select(pl.concat_str("benchmark", "cluster", separator="\0").rank("dense")).to_series()
-        drawn = resampled_means(table, clusters.to_numpy(), settings.resamples, (settings.seed, place))
+        drawn = resampled_means(table, clusters.to_numpy(), settings.resamples, (settings.seed, index))
         counts = (~np.isnan(table)).sum(axis=0).astype(float)
-        with np.errstate(invalid="ignore"):
-            means = np.nansum(table, axis=0) / counts
         metrics = part.get_column("metric").unique().cast(pl.String)
-        yield _Task(any(name.startswith(CAPTION_METRICS) for name in metrics), means, counts, drawn)
+        yield _Task(any(name.startswith(CAPTION_METRICS) for name in metrics), column_means(table), counts, drawn)
 
 
 def _overall(tasks: Sequence[_Task], series: int, level: float) -> dict[str, Any] | None:

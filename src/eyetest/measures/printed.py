@@ -118,14 +118,14 @@ def _cell(value: Any) -> str:
 
 def caveats(results: Results) -> tuple[str, ...]:
     """Plain sentences: models without any score, scores that others gave, captions among other scores."""
-    found = score_counts(results.scores)
-    scored = found.filter(pl.col("score") > 0)
-    silent = sorted({*found.get_column("model")} - {*scored.get_column("model")})
+    counts = score_counts(results.scores)
+    scored = counts.filter(pl.col("score") > 0)
+    silent = sorted({*counts.get_column("model")} - {*scored.get_column("model")})
     metrics = sorted({*scored.get_column("metric")})
     notes = [*results.notes]
     if silent:
         notes.append(f"{counted(len(silent), 'model')} without any score: {listed(silent)}")
-    notes += scored_by_others(found)
+    notes += scored_by_others(counts)
     if len(metrics) > 1 and any(metric.startswith(CAPTION_METRICS) for metric in metrics):
         notes.append(
             f"scores on different scales are together here ({listed(metrics)}); "

@@ -69,7 +69,7 @@ def read_external(path: Path) -> dict[str, float]:
             rows = [row for row in csv.reader(file) if row]
     except (UnicodeDecodeError, csv.Error):
         raise InputError(f"{path} is no CSV: expected lines of model,score") from None
-    found: dict[str, float] = {}
+    scores: dict[str, float] = {}
     for number, row in enumerate(rows):
         try:
             model, score = row[0], _number(row[1])
@@ -79,21 +79,21 @@ def read_external(path: Path) -> dict[str, float]:
                     f"{path}, line {number + 1}: expected model,score; found {short(','.join(row))}"
                 ) from None
         else:
-            found[model] = score
-    if not found:
+            scores[model] = score
+    if not scores:
         raise InputError(f"{path} holds no score: expected lines of model,score")
-    return found
+    return scores
 
 
 def read_where(words: Iterable[str]) -> list[Wanted]:
     """What ``model=A,B`` means: A or B, or the one model whose name has a comma."""
-    found: list[Wanted] = []
+    wanted: list[Wanted] = []
     for said in words:
         column, equals, values = said.partition("=")
         if not equals:
             raise InputError(f"{heading('where')}: found {short(said)}, expected COLUMN=VALUE")
-        found.append((column, [values.strip(), *(value.strip() for value in values.split(","))]))
-    return found
+        wanted.append((column, [values.strip(), *(value.strip() for value in values.split(","))]))
+    return wanted
 
 
 def narrowed(results: Results, where: Iterable[Wanted]) -> Results:

@@ -53,11 +53,11 @@ class Evidence:
     def __init__(self, scores: pl.DataFrame, seats: Sequence[str], tests: int) -> None:
         """``scores`` holds the panel's rows alone. ``tests``: how often each seat is asked about an item."""
         self.seats, self.tests = tuple(seats), tests
-        places = {seat: place for place, seat in enumerate(seats)}
+        seat_index = {seat: index for index, seat in enumerate(seats)}
         self._rows: dict[str, list[list[PanelAnswer | None]]] = {}
         for item, model, _, _, *said in scores.select(_COLUMNS).sort("item", "model", "order", "trial").iter_rows():
             answers = self._rows.setdefault(item, [[] for _ in self.seats])
-            answers[places[model]].append(PanelAnswer(*said))
+            answers[seat_index[model]].append(PanelAnswer(*said))
 
     @classmethod
     def nothing(cls) -> "Evidence":
@@ -66,11 +66,11 @@ class Evidence:
 
     def only(self, seats: Sequence[str]) -> "Evidence":
         """What some of the panel said."""
-        found = Evidence.nothing()
-        found.seats, found.tests = tuple(seats), self.tests
-        places = [self.seats.index(seat) for seat in seats]
-        found._rows = {item: [answers[place] for place in places] for item, answers in self._rows.items()}
-        return found
+        some = Evidence.nothing()
+        some.seats, some.tests = tuple(seats), self.tests
+        indices = [self.seats.index(seat) for seat in seats]
+        some._rows = {item: [answers[index] for index in indices] for item, answers in self._rows.items()}
+        return some
 
     def of(self, item: str) -> Answers:
         """What was said about an item; as many places as were to be asked."""

@@ -81,7 +81,7 @@ class _OnItem(NamedTuple):
         choices = _choices(item, different, right) if item.choices else None
         told = summary(case.evidence.seats, hits, judged, not_plain=kinds(every))
         if choices is not None:
-            told["chosen"] = {letter(place): int(n) for place, n in enumerate(choices.sum(axis=0)) if n}
+            told["chosen"] = {letter(option): int(n) for option, n in enumerate(choices.sum(axis=0)) if n}
         requests = tuple(said.request for said in every)
         return cls(item, Count(None, sum(hits), sum(judged), 0 if enough else silent, requests, told), choices)
 
@@ -95,19 +95,19 @@ def _choices(
     is one other option.
     """
     counts = np.zeros((len(answers), len(item.choices)), np.int64)
-    wrong = [place for place in range(len(item.choices)) if place not in item.gold]
+    wrong = [option for option in range(len(item.choices)) if option not in item.gold]
     for seat, (row, hits) in enumerate(zip(answers, right, strict=True)):
         for said, hit in zip(row, hits, strict=True):
             if hit is None or said.kind not in ("chosen", "text", "answered"):
                 continue
-            place = _LETTERS.get(said.choice or "")
-            if place is None and hit:
-                place = item.gold[0]
-            elif place is None and len(wrong) == 1:
-                place = wrong[0]
-            if place is None or place >= len(item.choices):
+            option = _LETTERS.get(said.choice or "")
+            if option is None and hit:
+                option = item.gold[0]
+            elif option is None and len(wrong) == 1:
+                option = wrong[0]
+            if option is None or option >= len(item.choices):
                 return None
-            counts[seat, place] += 1
+            counts[seat, option] += 1
     return counts
 
 

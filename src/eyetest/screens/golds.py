@@ -68,8 +68,8 @@ def _choices(case: Case, item: Item) -> list[int]:
     rows = [
         [_ALPHABET.index(said.choice) for said in row if said and said.choice] for row in case.evidence.of(item.id)
     ]
-    voices = [voice(item.gold[0] if place in item.gold else place for place in row) for row in rows]
-    return [-1 if place is None else place for place in voices]
+    voices = [voice(item.gold[0] if option in item.gold else option for option in row) for row in rows]
+    return [-1 if option is None else option for option in voices]
 
 
 class ZeroPass:

@@ -29,11 +29,11 @@ class Probed:
         assert case.benchmark is not None
         audit = run_audit(Subject(case.benchmark, seed=case.seed), [case.stage.probe])
         nothing = "; ".join(["nothing found", *(finding.title for finding in audit.untested)])
-        found: dict[str, Verdict] = {}
+        alarms: dict[str, Verdict] = {}
         for row in audit.verdicts([item.id for item in case.items]):
-            found.setdefault(row.item, row)
+            alarms.setdefault(row.item, row)
         for item in case.items:
-            alarm = found.get(item.id)
+            alarm = alarms.get(item.id)
             if alarm is None or alarm.verdict == "keep":
                 yield case.verdict(item.id, "keep", f"{case.stage.probe}: {nothing}")
             else:

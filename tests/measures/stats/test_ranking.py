@@ -123,7 +123,7 @@ def test_mean_ranks_have_intervals_that_hold_them() -> None:
 def test_a_shift_that_items_decide_has_an_interval_without_0() -> None:
     before, after = _answers([0.9, 0.5, 0.1], 200), _answers([0.1, 0.5, 0.9], 200, seed=1)
     fallen, stayed, climbed = shift_standings((before, after), np.arange(200), resamples=200)
-    assert (fallen.before, fallen.after, *fallen.climbed) == (1, 3, -2, -2, -2)
+    assert (fallen.before, fallen.after, *fallen.climbed[:3]) == (1, 3, -2, -2, -2)
     assert stayed.climbed == Estimate(0, 0, 0)
     assert climbed.climbed.value == 2
 

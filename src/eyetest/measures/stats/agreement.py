@@ -107,7 +107,7 @@ def cohen_pairs(ratings: Ratings, resampling: Resampling = USUAL) -> dict[tuple[
     labels = len(values)
     pairs = list(combinations(range(codes.shape[1]), 2))
     most = max(1, _MOST_CELLS // (max(len(codes), resampling.resamples) * (1 + 2 * labels)))
-    found: dict[tuple[int, int], Estimate] = {}
+    kappas: dict[tuple[int, int], Estimate] = {}
     for start in range(0, len(pairs), most):
         some = pairs[start : start + most]
         first, second = ([pair[side] for pair in some] for side in (0, 1))
@@ -115,8 +115,8 @@ def cohen_pairs(ratings: Ratings, resampling: Resampling = USUAL) -> dict[tuple[
         both = (one >= 0) & (other >= 0)
         given = [(side[:, :, None] == np.arange(labels)) & both[:, :, None] for side in (one, other)]
         features = np.concatenate([(both & (one != other))[:, :, None], *given], axis=2).astype(float)
-        found |= zip(some, _estimates(features, kappa, both.sum(axis=0), resampling), strict=True)
-    return found
+        kappas |= zip(some, _estimates(features, kappa, both.sum(axis=0), resampling), strict=True)
+    return kappas
 
 
 def _coded(ratings: Ratings) -> tuple[NDArray[np.int64], list[Any]]:

@@ -69,8 +69,10 @@ def suspicion(choices: ArrayLike, options: ArrayLike, golds: ArrayLike, kinds: A
     parts = [slice(start, start + _ITEMS_AT_ONCE) for start in range(0, max(len(gold), 1), _ITEMS_AT_ONCE)]
     with one_thread():
         panel = learn(chosen[some], number[some], gold[some], kind[some])
-        found = [_compare(likelihoods(chosen[part], number[part], panel, kind[part]), gold[part]) for part in parts]
-    return Suspicion(*(np.concatenate(values) for values in zip(*found, strict=True)))
+        compared = [
+            _compare(likelihoods(chosen[part], number[part], panel, kind[part]), gold[part]) for part in parts
+        ]
+    return Suspicion(*(np.concatenate(values) for values in zip(*compared, strict=True)))
 
 
 def recurring(answers: Iterable[Sequence[str]]) -> Ints:
@@ -93,7 +95,7 @@ def recurring(answers: Iterable[Sequence[str]]) -> Ints:
 def voice(choices: Iterable[int]) -> int | None:
     """The option that a model chose most often; None where none was read or two lead."""
     votes = Counter(choices)
-    leading = [place for place, count in votes.items() if count == max(votes.values())]
+    leading = [option for option, count in votes.items() if count == max(votes.values())]
     return leading[0] if len(leading) == 1 else None
 
 
@@ -143,19 +145,19 @@ def likelihoods(chosen: Ints, number: Ints, panel: SkillFit, kinds: Ints | None 
     counts = _counts(chosen, number)
     read = (chosen >= 0).astype(float)
     likely = np.log(_shares(-(_HARDNESS**2) / 2))
-    found = np.full(counts.shape, -np.inf)
-    for place in range(counts.shape[1]):
+    logs = np.full(counts.shape, -np.inf)
+    for option in range(counts.shape[1]):
         wrong = counts.copy()
-        wrong[:, place] = np.nan
-        hits = (chosen == place).astype(float)
-        of_place = kinds[:, place] if kinds is not None else np.zeros(len(chosen), np.int64)
+        wrong[:, option] = np.nan
+        hits = (chosen == option).astype(float)
+        kind_of = kinds[:, option] if kinds is not None else np.zeros(len(chosen), np.int64)
         by_skill = np.empty(len(chosen))
-        for kind in np.unique(of_place):
-            mine = of_place == kind
+        for kind in np.unique(kind_of):
+            mine = kind_of == kind
             logits = np.atleast_2d(panel.skills)[kind][:, None] - panel.spread * _HARDNESS
             by_skill[mine] = logsumexp(read[mine] @ log_expit(-logits) + hits[mine] @ logits + likely, axis=1)
-        found[:, place] = by_skill + _spread_over(wrong, panel.evenness)
-    return np.where(_places(number) < number[:, None], found, -np.inf)
+        logs[:, option] = by_skill + _spread_over(wrong, panel.evenness)
+    return np.where(_places(number) < number[:, None], logs, -np.inf)
 
 
 def _compare(logs: Floats, gold: Ints) -> tuple[Floats, Ints]:
@@ -173,7 +175,7 @@ def _places(number: Ints) -> Ints:
 def _counts(chosen: Ints, number: Ints) -> Floats:
     """How many models chose each option; nan beyond the item's options."""
     places = _places(number)
-    counts = np.stack([(chosen == place).sum(axis=1) for place in places[0]], axis=1).astype(float)
+    counts = np.stack([(chosen == option).sum(axis=1) for option in places[0]], axis=1).astype(float)
     return np.where(places < number[:, None], counts, np.nan)
 
 

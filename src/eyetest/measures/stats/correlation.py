@@ -50,9 +50,9 @@ def kendall(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> CorrelationEstim
     n = len(a)
     if not _defined(a, b):
         return CorrelationEstimate(None, None, None, n, None)
-    found = stats.kendalltau(a, b)
-    tau = float(np.round(found.statistic, DECIMALS))
-    return CorrelationEstimate(tau, *_bounds(tau, 0.437, n - 4, level, 1 - 4 / (n * (n - 1))), n, float(found.pvalue))
+    test = stats.kendalltau(a, b)
+    tau = float(np.round(test.statistic, DECIMALS))
+    return CorrelationEstimate(tau, *_bounds(tau, 0.437, n - 4, level, 1 - 4 / (n * (n - 1))), n, float(test.pvalue))
 
 
 METHODS: Mapping[str, Callable[[ArrayLike, ArrayLike, float], CorrelationEstimate]] = {

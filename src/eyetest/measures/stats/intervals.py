@@ -151,6 +151,13 @@ def resampled_means(
     return np.concatenate(parts) if parts else np.empty((0, table.shape[1]))
 
 
+def column_means(table: Floats) -> Floats:
+    """The mean of each column, nan where missing left out."""
+    there = ~np.isnan(table)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(there, table, 0.0).sum(axis=0) / there.sum(axis=0))
+
+
 def percentiles(
     replicates: Floats, level: float = 0.95, clusters: int | None = None
 ) -> tuple[float | None, float | None]:

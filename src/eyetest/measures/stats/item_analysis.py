@@ -178,12 +178,12 @@ def expected_information(fitted: ItemFit, placed: Floats | None = None) -> Float
     ``placed`` are their chances on `SCALE` (models × abilities), by default those of the panel that the fit rests on.
     """
     where = (fitted.panel if placed is None else placed).mean(axis=0)
-    found = np.empty(len(fitted.slopes))
-    for start in range(0, len(found), _ITEMS_AT_ONCE):
+    information = np.empty(len(fitted.slopes))
+    for start in range(0, len(information), _ITEMS_AT_ONCE):
         some = slice(start, start + _ITEMS_AT_ONCE)
         chance = probabilities(fitted.slopes[some], fitted.intercepts[some], SCALE)
-        found[some] = fitted.slopes[some] ** 2 * ((chance * (1 - chance)) @ where)
-    return found
+        information[some] = fitted.slopes[some] ** 2 * ((chance * (1 - chance)) @ where)
+    return information
 
 
 def choose_by_information(fitted: ItemFit, size: int, placed: Floats | None = None) -> NDArray[np.intp]:

@@ -60,10 +60,10 @@ def uneven(counts: Sequence[int], rng: np.random.Generator) -> float:
 
 def exactly(chances: Sequence[float]) -> NDArray[np.float64]:
     """The chance of 0, 1, 2 … hits, when each trial has its own chance."""
-    found = np.ones(1)
+    shares = np.ones(1)
     for chance in chances:
-        found = np.convolve(found, [1 - chance, chance])
-    return found
+        shares = np.convolve(shares, [1 - chance, chance])
+    return shares
 
 
 def most_of(trials: int, chance: float) -> float:
@@ -163,12 +163,12 @@ def luck(hits: Ints, trials: Ints, golds: Ints, options: Ints) -> Floats:
     usual = -((np.log(_TASTES / _USUAL_TASTE) / _TASTES_DIFFER) ** 2) / 2
     fits = [_low_side(hits, kinds, of_kind, taste) for taste in _TASTES.tolist()]
     taste = float(_TASTES[np.argmax(fits + usual)])
-    found = np.ones(len(hits))
+    chances = np.ones(len(hits))
     for number, kind in enumerate(kinds):
         mine = of_kind == number
         asked, right, offered = kind.tolist()
-        found[mine] = np.exp(_tail(_log_chances(asked, right, offered, taste))[hits[mine]])
-    return found
+        chances[mine] = np.exp(_tail(_log_chances(asked, right, offered, taste))[hits[mine]])
+    return chances
 
 
 def _low_side(hits: Ints, kinds: Ints, of_kind: Ints, taste: float) -> float:

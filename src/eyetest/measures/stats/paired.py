@@ -134,7 +134,7 @@ def _worth(n: int, clusters: int, variance: float, error: float) -> float:
 
 
 def bootstrapped(
-    found: Paired, gaps: ArrayLike, clusters: ArrayLike, level: float = 0.95, resamples: int = 2_000, seed: int = 0
+    pair: Paired, gaps: ArrayLike, clusters: ArrayLike, level: float = 0.95, resamples: int = 2_000, seed: int = 0
 ) -> Paired:
     """The same pair with interval and test from drawing its items again, whole clusters at a time.
 
@@ -142,16 +142,16 @@ def bootstrapped(
     the level at which it would just reach 0, and no resamples can show one below about 2 in as many as they are,
     which is too coarse for many pairs and why Student's is the rule. A pair without an interval stays as it is.
     """
-    if found.low is None:
-        return found
+    if pair.low is None:
+        return pair
     values = np.asarray(gaps, float)
     there = ~np.isnan(values)
     drawn = resampled_means(values[there], np.asarray(clusters)[there], resamples, seed)[:, 0]
-    low, high = percentiles(drawn, level, found.clusters)
+    low, high = percentiles(drawn, level, pair.clusters)
     beyond = (min((drawn <= 0).sum(), (drawn >= 0).sum()) + 1) / (len(drawn) + 1)
-    freedom = found.clusters - 1
-    reach = special.ndtri(min(beyond, 0.5)) * sqrt(freedom / found.clusters)
-    return found._replace(low=low, high=high, p=2 * float(special.stdtr(freedom, reach)))
+    freedom = pair.clusters - 1
+    reach = special.ndtri(min(beyond, 0.5)) * sqrt(freedom / pair.clusters)
+    return pair._replace(low=low, high=high, p=2 * float(special.stdtr(freedom, reach)))
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
@@ -211,12 +211,12 @@ def smallest_difference(n: float, discordance: float, power: float = 0.8, level:
     """
     if n <= 0 or discordance <= 0:
         return None
-    chance, found = _quantiles(power, level)
+    chance, detected = _quantiles(power, level)
     edge = 1 + chance * sqrt(n * discordance)
-    root = n**2 * discordance + found**2 * n * discordance - edge**2
+    root = n**2 * discordance + detected**2 * n * discordance - edge**2
     if root < 0:
         return None
-    difference = (edge + found * sqrt(root / n)) / (n + found**2)
+    difference = (edge + detected * sqrt(root / n)) / (n + detected**2)
     return difference if difference <= discordance else None
 
 
@@ -227,8 +227,8 @@ def items_needed(difference: float, discordance: float, power: float = 0.8, leve
     """
     if not 0 < abs(difference) <= discordance <= 1:
         return None
-    chance, found = _quantiles(power, level)
-    reach = chance * sqrt(discordance) + found * sqrt(discordance - difference**2)
+    chance, detected = _quantiles(power, level)
+    reach = chance * sqrt(discordance) + detected * sqrt(discordance - difference**2)
     return ceil(((reach + sqrt(reach**2 + 4 * abs(difference))) / (2 * abs(difference))) ** 2 - 1e-9)
 
 

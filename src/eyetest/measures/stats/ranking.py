@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special, stats
 
-from eyetest.measures.stats.intervals import Bools, Estimate, Floats, resampled_means
+from eyetest.measures.stats.intervals import Bools, Estimate, Floats, column_means, resampled_means
 from eyetest.measures.stats.paired import every_pair, holm
 
 Ties = Literal["average", "min"]
@@ -72,7 +72,7 @@ def standings(
     in their group, cannot be told from the first of them by paired tests, adjusted for all pairs.
     """
     table = np.asarray(scores, float)
-    means, drawn = _means(table), resampled_means(table, clusters, resamples, seed)
+    means, drawn = column_means(table), resampled_means(table, clusters, resamples, seed)
     apart = told_apart(table, clusters, level)
     bounds = rank_bounds(means, drawn, apart.alone, len(np.unique(np.asarray(clusters))), level)
     order = np.argsort(-np.round(means, DECIMALS), kind="stable")[: np.count_nonzero(~np.isnan(means))]
@@ -115,7 +115,7 @@ def _together(tables: Sequence[ArrayLike], clusters: ArrayLike, resamples: int, 
     """The means of each table's columns as seen (tables × models) and in each resample (× tables × models)."""
     arrays = [np.asarray(table, float) for table in tables]
     drawn = resampled_means(np.hstack(arrays), clusters, resamples, seed)
-    return np.stack([_means(table) for table in arrays]), drawn.reshape(len(drawn), len(arrays), -1)
+    return np.stack([column_means(table) for table in arrays]), drawn.reshape(len(drawn), len(arrays), -1)
 
 
 def _ranks(scores: Floats, ties: Ties = "average") -> Floats:
@@ -152,12 +152,6 @@ def _intervals(values: Floats, drawn: Floats, level: float) -> list[Estimate]:
     return placed
 
 
-def _means(table: Floats) -> Floats:
-    there = ~np.isnan(table)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(there, table, 0.0).sum(axis=0) / there.sum(axis=0))
-
-
 def _plain(values: Iterable[float]) -> list[float | None]:
     return [None if np.isnan(value) else float(value) for value in values]
 
@@ -192,9 +186,9 @@ def tie_groups(order: list[int], ahead: Bools) -> dict[int, int]:
     """
     groups: dict[int, int] = {}
     best, first = -1, 0
-    for place, model in enumerate(order, 1):
-        if place == 1 or ahead[best, model]:
-            best, first = model, place
+    for rank, model in enumerate(order, 1):
+        if rank == 1 or ahead[best, model]:
+            best, first = model, rank
         groups[model] = first
     return groups
 

@@ -138,5 +138,5 @@ def entropies(counts: ArrayLike, options: ArrayLike | None = None) -> Entropies:
 def entropy(counts: ArrayLike, options: int | None = None) -> Entropy:
     """The entropies of one question's answers, counted by choice."""
     row = np.asarray(counts, float)[None, :]
-    found = entropies(row, None if options is None else [options])
-    return Entropy(*(None if np.isnan(part[0]) else float(part[0]) for part in found))
+    parts = entropies(row, None if options is None else [options])
+    return Entropy(*(None if np.isnan(part[0]) else float(part[0]) for part in parts))

@@ -13,6 +13,11 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
+def percent(share: float) -> str:
+    """A share as people read it: ``31 %``, ``4.2 %``."""
+    return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.1f} %"
+
+
 def listed(names: Iterable[str], most: int = 3) -> str:
     """The first of many names."""
     names = list(names)

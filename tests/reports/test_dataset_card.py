@@ -24,8 +24,7 @@ from eyetest.reports.dataset_card import (
     with_settings,
     write_card,
 )
-from eyetest.reports.dataset_card.limits import limits
-from eyetest.reports.dataset_card.practices import CHECKS
+from eyetest.reports.dataset_card.assessment import CHECKS, limits
 from eyetest.reports.dataset_card.statements import Licence, practices
 from eyetest.tabular.record_files import write_records
 from tests.conftest import png

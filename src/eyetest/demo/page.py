@@ -73,15 +73,15 @@ def headline(story: WorldStory) -> str:
 def _exhibits(story: WorldStory, album: Album) -> list[Exhibits]:
     """Some items that were found, some that were missed, some that were blamed for nothing; each flaw in its turn."""
     gone = {truth.item for truth in story.truths if {truth.item, truth.twin} & story.flagged.keys()}
-    found = [truth for truth in story.truths if truth.flaws and truth.item in gone]
+    caught = [truth for truth in story.truths if truth.flaws and truth.item in gone]
     missed = [truth for truth in story.truths if truth.flaws and truth.item not in gone]
     blamed = [truth for truth in story.truths if truth.item in story.flagged and not story.flawed(truth)]
-    shown = [_one_of_each(found, _FOUND), _one_of_each(missed, _MISSED), _one_of_each(blamed, _BLAMED)]
+    shown = [_one_of_each(caught, _FOUND), _one_of_each(missed, _MISSED), _one_of_each(blamed, _BLAMED)]
     verdicts = {truth.item: _verdict(truth, story) for part in shown for truth in part}
     items = {item.id: item for item in story.benchmark if item.id in verdicts}
     heard = replies_to([row for row in verdicts.values() if row], story.runs, story.results.scores)
     kinds = (
-        ("sound", "Found", "A flaw was planted, and a screen took the item out.", len(found)),
+        ("sound", "Found", "A flaw was planted, and a screen took the item out.", len(caught)),
         ("bad", "Missed", "A flaw was planted, and the item is still there.", len(missed)),
         ("suspect", "False alarm", "Nothing is wrong with the item, and a screen took it out.", len(blamed)),
     )

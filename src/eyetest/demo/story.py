@@ -156,8 +156,8 @@ class WorldStory:
         """Who is best: by the spoilt benchmark, by the refined one, by chance; each beside true skill."""
         seen = (pl.col("sight") == SIGHTED) & _sees()
         spoilt, fresh = (
-            found.scores.filter(seen).select("item", pl.col("model").cast(pl.String), "score").collect()
-            for found in (self.results, self.fresh)
+            known.scores.filter(seen).select("item", pl.col("model").cast(pl.String), "score").collect()
+            for known in (self.results, self.fresh)
         )
         return rankings(spoilt, fresh, self.kept, subsets=SUBSETS, seed=self.seed)
 

@@ -13,9 +13,9 @@ import jinja2
 from markupsafe import Markup
 
 from eyetest.pages.palette import dark_rules
-from eyetest.probes.subject import percent
 from eyetest.store.replacing import refuse_to_lose, replacing_file
 from eyetest.version import __version__
+from eyetest.wording import percent
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _LONGEST_LINE = 2_000
@@ -73,7 +73,7 @@ def fill_page(template: str, contents: Mapping[str, Any], package: str = "eyetes
     """A web page from a template of some package, which may use those of this one; what is put into it is escaped."""
     environment = _environment(package, autoescape=True)
     environment.filters |= {"p": p_value, "odds": odds, "clip": clip}
-    environment.globals["dark"] = Markup(dark_rules())  # noqa: S704 (constants of ours)
+    environment.globals["dark"] = lambda: Markup(dark_rules())  # noqa: S704 (constants of ours)
     return environment.get_template(template).render(contents)
 
 

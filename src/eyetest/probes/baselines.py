@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from eyetest.measures.stats.luck import guessing, uneven
-from eyetest.probes.subject import Subject, no_choices, percent
+from eyetest.probes.subject import Subject, no_choices
 from eyetest.probes.words import normalise
 from eyetest.records import Finding, Item, letter
+from eyetest.wording import percent
 
 _MOST_VALUES = 60
 _RECURRING_SETS = 5

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from eyetest.measures.stats.luck import as_odd
-from eyetest.probes.subject import Subject, percent, too_few
+from eyetest.probes.subject import Subject, too_few
 from eyetest.probes.words import decimals, normalise, quantity, words
 from eyetest.records import Finding, Item
+from eyetest.wording import percent
 
 Trait = Callable[[Sequence[str]], set[int]]
 _RECURRING = 10

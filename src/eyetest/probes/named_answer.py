@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from eyetest.measures.stats.luck import as_odd
-from eyetest.probes.subject import Subject, no_choices, percent
+from eyetest.probes.subject import Subject, no_choices
 from eyetest.probes.words import contains_phrase, quantity, words
 from eyetest.records import Finding, Item
+from eyetest.wording import percent
 
 
 class NamedAnswer:

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from eyetest.measures.stats.luck import uneven
-from eyetest.probes.subject import Subject, by_option_count, percent, too_few
+from eyetest.probes.subject import Subject, by_option_count, too_few
 from eyetest.records import Finding, letter
+from eyetest.wording import percent
 
 
 class Positions:

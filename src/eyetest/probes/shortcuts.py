@@ -28,8 +28,9 @@ from eyetest.probes.features import (
     surface_columns,
 )
 from eyetest.probes.learners import Fit, Scores, Trial, one_thread, random_trees, ridge
-from eyetest.probes.subject import Subject, percent
+from eyetest.probes.subject import Subject
 from eyetest.records import Finding, Item
+from eyetest.wording import percent
 
 NAME = "shortcuts"
 LEAST_ITEMS = 100

@@ -159,8 +159,3 @@ def no_choices(probe: str, subject: "Subject") -> Finding:
 def no_pictures(probe: str, what: str) -> Finding:
     """What a probe of pictures says of a benchmark that has none here."""
     return untested(probe, NO_PICTURES, f"No picture is here: {what}")
-
-
-def percent(share: float) -> str:
-    """A share as people read it: ``31 %``, ``4.2 %``."""
-    return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.1f} %"

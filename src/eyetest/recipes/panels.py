@@ -205,8 +205,8 @@ def residual(
         answers = evidence.of(item.id)
         known = [
             float(right)
-            for place, count in tests.items()
-            for said in answers[place][:count]
+            for number, count in tests.items()
+            for said in answers[number][:count]
             if said is not None and (right := said.is_right({"any": Cut(op=">=", value=1)})) is not None
         ]
         if known:

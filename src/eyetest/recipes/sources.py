@@ -82,8 +82,8 @@ class Recorded:
             same = [by_name[item.id] for item in was if wording(item) == wording(by_name[item.id])]
             with one_line_if_damaged(run.path):
                 new = score_table(answers_of(run, asked).filter(is_mended), same, scorer).collect().lazy()
-            places = old.select("benchmark", *key)
-            parts.append(places.join(new, on=key, how="inner").select("benchmark", *columns(Score)))
+            keys = old.select("benchmark", *key)
+            parts.append(keys.join(new, on=key, how="inner").select("benchmark", *columns(Score)))
         self.results = replace(self._as_recorded, scores=pl.concat(parts))
 
 
@@ -186,11 +186,9 @@ class Live:
 
     def _hit(self, stage: Stage) -> Hit:
         def hit(item: Item, condition: Condition, response: Response) -> bool | None:
-            found = self.scorer.score(item, condition, SaidText.by(response))
-            said = PanelAnswer(
-                response.request, response.outcome, found.reading, found.choice, found.metric, found.score
-            )
-            return said.is_right(stage.right)
+            read = self.scorer.score(item, condition, SaidText.by(response))
+            worth = (read.reading, read.choice, read.metric, read.score)
+            return PanelAnswer(response.request, response.outcome, *worth).is_right(stage.right)
 
         return hit
 

@@ -9,11 +9,10 @@ import polars as pl
 from eyetest.measures import NotMeasurable, Results
 from eyetest.measures.printed import caveats
 from eyetest.pages.page import clip
-from eyetest.probes.subject import percent
 from eyetest.records import GIVEN
 from eyetest.reports.material import NEARLY_ALL
 from eyetest.reports.report import ALL_OPTIONS, Report
-from eyetest.wording import counted, listed
+from eyetest.wording import counted, listed, percent
 
 _MOST_BENCHMARKS = 3
 Tiles = Iterator[tuple[str, str, str]]

@@ -51,10 +51,10 @@ class Material:
                 self._known[key] = self._measure(name, tuple(by), scope)
             except NotMeasurable as reason:
                 self._known[key] = reason
-        found = self._known[key]
-        if isinstance(found, NotMeasurable):
-            raise found
-        return found.table
+        known = self._known[key]
+        if isinstance(known, NotMeasurable):
+            raise known
+        return known.table
 
     def measures(self) -> list[str]:
         """What was measured, in the words of ``eyetest measure``."""
@@ -62,8 +62,8 @@ class Material:
 
     def notes(self) -> list[str]:
         """What has to be said beside the tables, each with the measure that says it."""
-        said = [(key[0], found) for key, found in self._known.items() if isinstance(found, Measured)]
-        return list(dict.fromkeys(f"{name}: {note}" for name, found in said for note in found.notes))
+        measured = [(key[0], known) for key, known in self._known.items() if isinstance(known, Measured)]
+        return list(dict.fromkeys(f"{name}: {note}" for name, known in measured for note in known.notes))
 
     @cached_property
     def is_answered(self) -> bool:
@@ -96,8 +96,8 @@ class Material:
     @cached_property
     def usual_protocols(self) -> list[str]:
         """How the usual protocol of each benchmark puts a question, in few words."""
-        found = self.usual.scores.select(pl.col(PROTOCOL).cast(pl.String)).unique().collect()
-        return sorted(words for row in found.rows() if (words := protocol_label(row)))
+        asked = self.usual.scores.select(pl.col(PROTOCOL).cast(pl.String)).unique().collect()
+        return sorted(words for row in asked.rows() if (words := protocol_label(row)))
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
@@ -140,4 +140,4 @@ def cheap_duplicates(subject: Subject) -> Iterator[Finding]:
 
 def _rank(tag: str) -> int:
     words = tag.lower().replace("-", "_").split("_")
-    return min((place for place, word in enumerate(_TELLING) if word in words), default=len(_TELLING))
+    return min((rank for rank, word in enumerate(_TELLING) if word in words), default=len(_TELLING))

@@ -88,9 +88,7 @@ def decide(decisions: Sequence[Decision], reviewers: int) -> Decided:
     if rest and rest[0][1] == count:
         return Decided("review", f"reviewers disagree, {count} to {count}", len(last), count)
     chosen = [decision for decision in last.values() if decision.decision == verdict]
-    reason = next(
-        (decision.reason or decision.comment for decision in chosen if decision.reason or decision.comment), ""
-    )
+    reason = next((said for decision in chosen if (said := decision.reason or decision.comment)), "")
     edits = next((decision.edits for decision in chosen if decision.edits), {})
     return Decided(verdict, reason or f"{count} of {len(last)} reviewers", len(last), count, edits)
 

@@ -15,10 +15,9 @@ from eyetest.benchmarks.folder import CROISSANT, ITEMS, README, SAID
 from eyetest.benchmarks.signing import is_as_written, signed
 from eyetest.errors import InputError, param
 from eyetest.pages.page import Verbatim, clip, fill_markdown
+from eyetest.reports.dataset_card.assessment import SelfScore, limits, self_score, share
 from eyetest.reports.dataset_card.croissant import croissant
 from eyetest.reports.dataset_card.known import EXPORTS, Known, survey
-from eyetest.reports.dataset_card.limits import limits, share
-from eyetest.reports.dataset_card.practices import SelfScore, self_score
 from eyetest.reports.dataset_card.statements import Statements, read_said, with_settings, write_said
 from eyetest.reports.refinements import Records, read_refinement
 from eyetest.store.replacing import replacing_file

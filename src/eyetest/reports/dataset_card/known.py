@@ -99,17 +99,8 @@ def survey(benchmark: Benchmark, said: Statements, refinement: RefinementHistory
         with_gold += item.has_gold
         with_pictures += bool(item.images)
         changed += bool(item.lineage)
-    return Known(
-        manifest=benchmark.manifest,
-        said=said,
-        refinement=refinement,
-        groups=groups,
-        sources=_licensed(sources, said),
-        with_gold=with_gold,
-        with_pictures=with_pictures,
-        changed=changed,
-        picture_formats=tuple(sorted(formats)),
-    )
+    counts = (with_gold, with_pictures, changed, tuple(sorted(formats)))
+    return Known(benchmark.manifest, said, refinement, groups, _licensed(sources, said), *counts)
 
 
 def _sources(item: Item, manifest: Manifest) -> set[str]:

@@ -36,11 +36,11 @@ def _draw(frame: pl.DataFrame) -> ChartType:
     order = first.get_column("series").to_list()
     most = max(0.1, frame.select(pl.max_horizontal("normalised", "normalised_high").max()).item() or 0)
     panels = []
-    for place, source in enumerate(sources):
-        y = rows(order) if not place else rows(order).axis(None)
+    for number, source in enumerate(sources):
+        y = rows(order) if not number else rows(order).axis(None)
         chart = alt.Chart(values(frame.filter(pl.col("source") == source)))
         x = across("entropy", form=".2~f", domain=(0, most * 1.05), ticks=3)
-        dots = intervals(chart, "normalised", x, y=y, color=alt.value(palette.CATEGORIES[place]))
+        dots = intervals(chart, "normalised", x, y=y, color=alt.value(palette.CATEGORIES[number]))
         width = 480 // max(len(sources), 2)
         panels.append(dots.properties(width=width, height=step(len(order)), title=_WORDS[source]))
     return alt.hconcat(*panels, spacing=12)

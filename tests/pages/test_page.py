@@ -1,0 +1,58 @@
+"""Texts from outside on pages of ours: they stay text, in HTML and in Markdown."""
+
+import pytest
+
+from eyetest.pages.item_view import in_turns
+from eyetest.pages.page import Verbatim, clip, escape_markdown, fill_markdown, fill_page, printable
+from eyetest.version import __version__
+
+PARTS = '{% from "parts.html.j2" import badge %}'
+
+
+@pytest.fixture
+def package(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A package with templates of its own, which uses those that all pages share."""
+    folder = tmp_path_factory.mktemp("packages")
+    (folder / "mypages/templates").mkdir(parents=True)
+    (folder / "mypages/__init__.py").touch()
+    (folder / "mypages/templates/a.html.j2").write_text(PARTS + '{{ badge("bad", words) }} {{ version }}')
+    (folder / "mypages/templates/a.md.j2").write_text("{{ words }} {{ ours }} {{ words | fenced }}")
+    monkeypatch.syspath_prepend(str(folder))
+    return "mypages"
+
+
+def test_a_page_of_any_package_uses_the_shared_parts(package: str) -> None:
+    page = fill_page("a.html.j2", {"words": "<b>bold</b>"}, package)
+    assert "&lt;b&gt;bold&lt;/b&gt;" in page
+    assert 'href="#mark-bad"' in page
+    assert page.endswith(__version__)
+
+
+def test_markdown_shows_what_a_text_holds(package: str) -> None:
+    told = fill_markdown("a.md.j2", {"words": "*a* ``` b", "ours": Verbatim("**c**")}, package)
+    assert told == "\\*a\\* \\`\\`\\` b **c** ````\n*a* ``` b\n````"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1. first", "1\\. first"),
+        ("- item", "\\- item"),
+        ("a\n# b", "a \\# b"),
+        ("<i>|</i>", "&lt;i&gt;\\|&lt;/i&gt;"),
+        ("http://x", "http&#58;//x"),
+    ],
+)
+def test_a_line_of_markdown_is_one_line_of_text(text: str, shown: str) -> None:
+    assert escape_markdown(text) == shown
+
+
+def test_a_text_is_cut_and_has_nothing_in_it_that_no_page_may_hold() -> None:
+    assert printable("a\x1bb\u202ec\r\nd") == "a\ufffdb\ufffdc\nd"
+    assert clip("abcdef", 4) == "abc…"
+    assert clip("abcd", 4) == "abcd"
+
+
+def test_everybody_has_a_turn_before_anybody_has_two() -> None:
+    assert in_turns([[1, 2, 3], [], [4], [5, 6]], 5) == [1, 4, 5, 2, 6]
+    assert in_turns([[1]], 0) == []

@@ -15,7 +15,7 @@ from eyetest.benchmarks import BenchmarkWriter
 from eyetest.recipes import load_recipe
 from eyetest.recipes.panels import asked_of_all, residual
 from eyetest.records import Choice, Item, Manifest
-from eyetest.screens import SCREENS, Case, Evidence, Seat
+from eyetest.screens import SCREENS, Evidence, ScreenInput, Seat
 from tests.recipes.benches import by_item, write_yaml
 from tests.runs.conftest import Eyetest
 
@@ -68,7 +68,7 @@ def test_what_is_left_is_answered_blind_more_by_models_that_had_no_say(matrix: M
     for seed in range(PANELS):
         order = np.random.default_rng(seed).permutation(24)
         seats, out = ([Seat(matrix.models[m]) for m in part] for part in (order[:8], order[8:]))
-        case = Case(RULE, items, evidence.only([seat.model for seat in seats]), seats, size=8)
+        case = ScreenInput(RULE, items, evidence.only([seat.model for seat in seats]), seats, size=8)
         verdicts = list(SCREENS["blind-hits"].judge(case))
         left = [one for one, verdict in zip(items, verdicts, strict=True) if verdict.verdict == "keep"]
         hits = matrix.right[order[:8]].sum(axis=0)

@@ -5,7 +5,7 @@ import pytest
 
 from eyetest.recipes import load_recipe
 from eyetest.recipes.panels import asked_of_all, residual
-from eyetest.screens import SCREENS, Case, Evidence, Seat
+from eyetest.screens import SCREENS, Evidence, ScreenInput, Seat
 from tests.screens.simulated import Drawn, draw_panel, heard_early
 
 STAGES = {name: load_recipe(name).stages[0] for name in ("mmstar", "mmmu-pro")}
@@ -27,7 +27,7 @@ def test_a_panel_that_stopped_early_is_told_from_what_every_item_was_asked(recip
     evidence: Evidence = drawn.evidence(heard)
     seats = [Seat(name) for name in evidence.seats]
     items = drawn.items()
-    verdicts = list(SCREENS[stage.screen or ""].judge(Case(stage, items, evidence, seats, inspectors)))
+    verdicts = list(SCREENS[stage.screen or ""].judge(ScreenInput(stage, items, evidence, seats, inspectors)))
     kept = np.array([one.verdict == "keep" for one in verdicts])
     left = [item for item, stays in zip(items, kept, strict=True) if stays]
     always = heard.all(axis=0)

@@ -7,7 +7,7 @@ import msgspec
 import polars as pl
 
 from eyetest.records import Choice, Item, Stage, Verdict
-from eyetest.screens import SCREENS, Case, Evidence, Seat
+from eyetest.screens import SCREENS, Evidence, ScreenInput, Seat
 
 Word = int | float | str | None
 """1 right, 0 wrong, another number the score itself, None nobody asked, or a kind: ``failed``, ``refused`` …"""
@@ -74,12 +74,12 @@ def item(name: str, options: int = 4, gold: int | tuple[int, ...] = 0, **more: A
     return Item(id=name, question=f"Which one is {name}?", choices=choices, **more)
 
 
-def case(stage: Stage, heard: Heard, **more: Any) -> Case:
+def case(stage: Stage, heard: Heard, **more: Any) -> ScreenInput:
     """A stage before a panel that has as many seats as the recipe says, unless told otherwise."""
     more.setdefault("items", [item(name) for name in heard.names])
     more.setdefault("seats", [Seat(name) for name in heard.seats])
     more.setdefault("size", len(heard.seats))
-    return Case(stage, evidence=heard, **more)
+    return ScreenInput(stage, evidence=heard, **more)
 
 
 def judged(stage: Stage, heard: Heard, **more: Any) -> dict[str, Verdict]:

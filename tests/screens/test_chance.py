@@ -8,7 +8,7 @@ from statsmodels.stats.multitest import multipletests
 
 from eyetest.measures.stats.paired import benjamini_hochberg
 from eyetest.records import Item, Verdict
-from eyetest.screens import SCREENS, Case, Seat
+from eyetest.screens import SCREENS, ScreenInput, Seat
 from tests.screens.said import KINDS, evidence, item, judged, stage, told
 from tests.screens.simulated import Drawn
 
@@ -34,7 +34,7 @@ def panel(known: int, options: int = 4, believed: int = 0) -> Drawn:
 
 def decided(drawn: Drawn, options: int = 4, *, with_choices: bool = True) -> list[Verdict]:
     heard = drawn.evidence(with_choices=with_choices)
-    case = Case(RULE, drawn.items(options), heard, [Seat(name) for name in heard.seats], 4)
+    case = ScreenInput(RULE, drawn.items(options), heard, [Seat(name) for name in heard.seats], 4)
     return list(SCREENS["chance-aware"].judge(case))
 
 

@@ -10,7 +10,7 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.records import Item
 from eyetest.screens import SCREENS, Evidence, Seat
-from eyetest.screens.base import Case
+from eyetest.screens.base import ScreenInput
 from tests.screens.said import item, stage
 
 Answered = tuple[list[Item], dict[str, list[str]]]
@@ -37,7 +37,7 @@ def heard(choices: Mapping[str, Sequence[str | None]]) -> Evidence:
 
 def judge(items: Sequence[Item], evidence: Evidence, rule: object = RULE) -> dict[str, tuple[str, str]]:
     seats = [Seat(name) for name in evidence.seats]
-    found = SCREENS["wrong-gold"].judge(Case(rule, items, evidence, seats, len(seats)))  # type: ignore[arg-type]
+    found = SCREENS["wrong-gold"].judge(ScreenInput(rule, items, evidence, seats, len(seats)))  # type: ignore[arg-type]
     return {row.item: (row.verdict, row.reason) for row in found}
 
 
@@ -122,5 +122,5 @@ def test_a_seat_that_is_of_two_minds_says_nothing(mostly_right: Answered) -> Non
         for trial in range(2)
     ]
     split = Evidence(pl.DataFrame(rows), [f"m{seat}" for seat in range(9)], 2)
-    case = Case(RULE, items[1:2], split, [Seat(name) for name in split.seats], 9)
+    case = ScreenInput(RULE, items[1:2], split, [Seat(name) for name in split.seats], 9)
     assert next(iter(SCREENS["wrong-gold"].judge(case))).n == 0

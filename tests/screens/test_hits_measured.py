@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.records import ModelEntry, Stage, Verdict
-from eyetest.screens import SCREENS, Case, Evidence, Seat
+from eyetest.screens import SCREENS, Evidence, ScreenInput, Seat
 from tests.measures.tables import results
 from tests.screens.said import item, stage
 
@@ -42,7 +42,7 @@ def judged(screen: Stage, panel: Results, trials: int) -> dict[str, Verdict]:
     heard = Evidence(panel.scores.collect(), MODELS, trials)
     seats = [Seat(model, BASES.get(model)) for model in MODELS]
     items = [item(name, 4) for name in ITEMS]
-    case = Case(screen, items, heard, seats, len(MODELS))
+    case = ScreenInput(screen, items, heard, seats, len(MODELS))
     return {row.item: row for row in SCREENS[screen.screen or screen.grade or ""].judge(case)}
 
 

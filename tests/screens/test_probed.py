@@ -8,7 +8,7 @@ import pytest
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
 from eyetest.records import Choice, Item, Manifest
-from eyetest.screens import SCREENS, Case, Evidence
+from eyetest.screens import SCREENS, Evidence, ScreenInput
 from tests.screens.said import stage
 
 
@@ -23,7 +23,7 @@ def bench(tmp_path: Path) -> Benchmark:
 
 
 def judge(bench: Benchmark, **fields: object) -> dict[str, tuple[str, str]]:
-    case = Case(stage(screen="probe", **fields), list(bench), Evidence.nothing(), benchmark=bench)
+    case = ScreenInput(stage(screen="probe", **fields), list(bench), Evidence.nothing(), benchmark=bench)
     rows = list(SCREENS["probe"].judge(case))
     for row in rows:
         assert not row.evidence or isinstance(msgspec.json.decode(row.evidence), dict)

@@ -13,7 +13,7 @@ from scipy import stats
 
 from eyetest.recipes import load_recipe
 from eyetest.records import Stage, Verdict
-from eyetest.screens import SCREENS, Case, Evidence, Seat
+from eyetest.screens import SCREENS, Evidence, ScreenInput, Seat
 from eyetest.tabular.record_files import write_records
 from tests.screens.said import item
 from tests.screens.simulated import POWER, TASTES, Bools, Drawn, draw_panel, heard_early
@@ -23,7 +23,7 @@ MMSTAR, MMMU_PRO, CHANCE_AWARE = (load_recipe(name).stages[0] for name in ("mmst
 
 def judge(stage: Stage, drawn: Drawn, options: int = 4, evidence: Evidence | None = None) -> list[Verdict]:
     heard = evidence or drawn.evidence()
-    case = Case(stage, drawn.items(options), heard, [Seat(name) for name in heard.seats], len(heard.seats))
+    case = ScreenInput(stage, drawn.items(options), heard, [Seat(name) for name in heard.seats], len(heard.seats))
     return list(SCREENS[stage.screen or ""].judge(case))
 
 
@@ -150,7 +150,7 @@ def test_items_of_different_sizes_are_judged_together() -> None:
         sizes = np.repeat([2, 3, 4, 6, 10], 120)
         items = [item(name, int(size)) for name, size in zip(drawn.names, sizes, strict=True)]
         heard = drawn.evidence()
-        case = Case(CHANCE_AWARE, items, heard, [Seat(name) for name in heard.seats], 4)
+        case = ScreenInput(CHANCE_AWARE, items, heard, [Seat(name) for name in heard.seats], 4)
         found = outcome(list(SCREENS["chance-aware"].judge(case)), drawn)
         false.append(found.false)
         assert found.power >= 0.3

@@ -14,7 +14,7 @@ from eyetest.records import Cut, Stage, Verdict
 from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
-from eyetest.screens import SCREENS, Case, Evidence, Seat
+from eyetest.screens import SCREENS, Evidence, ScreenInput, Seat
 from eyetest.tabular.record_files import write_records
 from eyetest.world import grade, rankings
 from tests.runs.conftest import Eyetest
@@ -98,7 +98,7 @@ def test_leaks_to_vision_models_are_found_beside_their_language_models(
     evidence = Evidence(blind, [seat.model for seat in seats], BLIND_TRIALS)
     stage = Stage(screen="leak-hits", panel="all", keep={"hits": Cut(op="<", value=3)})
     items = list(default_world.items.values())
-    verdicts = list(SCREENS["leak-hits"].judge(Case(stage, items, evidence, seats, len(seats))))
+    verdicts = list(SCREENS["leak-hits"].judge(ScreenInput(stage, items, evidence, seats, len(seats))))
     found = {one.flaw: one for one in grade(list(default_world.truths.values()), verdicts).flaws}["leaked-to-lvlms"]
     print(f"leaked to vision models: recall {found.recall.value:.3f}, precision {found.precision.value:.3f}")
     record_property("leaked-to-lvlms", str((found.recall.value, found.precision.value)))

@@ -8,7 +8,7 @@ from eyetest.cli.options import OverwriteOption, argument, option
 from eyetest.cli.tables import show_table
 from eyetest.cli.terminal import note, out, print_json, safe
 from eyetest.errors import InputError, nearest
-from eyetest.measures.stats.intervals import Estimate
+from eyetest.measures.stats.intervals import IntervalEstimate
 from eyetest.wording import counted
 from eyetest.world.building import new_world
 from eyetest.world.calibration import calibrations, read_scores
@@ -69,7 +69,7 @@ def world(
         note("this world has no flaws: whatever was flagged was flagged wrongly")
 
 
-def _as_json(graded: Grade | None, told_apart: dict[str, Estimate]) -> dict[str, Any]:
+def _as_json(graded: Grade | None, told_apart: dict[str, IntervalEstimate]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if graded:
         found["overall"] = _plain(graded.overall)
@@ -103,7 +103,7 @@ def _show(title: str, found: list[Found]) -> None:
     show_table(["flaw"], names, rows, safe(title))
 
 
-def _share(one: Estimate) -> str:
+def _share(one: IntervalEstimate) -> str:
     if one.value is None:
         return "–"
     return f"{one.value:.3f} [{one.low or 0:.3f}, {1 if one.high is None else one.high:.3f}]"

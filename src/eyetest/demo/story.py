@@ -9,7 +9,7 @@ import polars as pl
 from eyetest.benchmarks import Benchmark
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.stats.correlation import CorrelationEstimate, spearman
-from eyetest.measures.stats.intervals import Estimate, wilson
+from eyetest.measures.stats.intervals import IntervalEstimate, wilson
 from eyetest.models.embedded import cards
 from eyetest.pages.plots import bounded
 from eyetest.records import Verdict
@@ -44,7 +44,7 @@ class FlawRecall:
     looked_for: bool
     found: int
     planted: int
-    recall: Estimate
+    recall: IntervalEstimate
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class RecipeColumn:
     recalls: Sequence[FlawRecall]
     flagged: int
     right: int
-    precision: Estimate
+    precision: IntervalEstimate
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class WorldStory:
         return rankings(spoilt, fresh, self.kept, subsets=SUBSETS, seed=self.seed)
 
     @cached_property
-    def doubts(self) -> Mapping[str, Estimate]:
+    def doubts(self) -> Mapping[str, IntervalEstimate]:
         """How well the consensus of vision models tells each kind of flaw from everything else."""
         known = self.results
         seen = Results(known.scores.filter(pl.col("sight") == SIGHTED), known.items, known.models)

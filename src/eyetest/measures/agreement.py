@@ -9,7 +9,7 @@ from eyetest.errors import InputError
 from eyetest.measures.aligned import pivoted
 from eyetest.measures.results import TESTS, Measure, Measured, NotMeasurable, Own, Results, Settings, split, table_of
 from eyetest.measures.stats.agreement import Resampling, cohen_pairs, fleiss, gwet, krippendorff, observed
-from eyetest.measures.stats.intervals import Estimate
+from eyetest.measures.stats.intervals import IntervalEstimate
 
 _VALUES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("coefficient", "a", "b"), pl.String),
@@ -70,7 +70,7 @@ def _coefficients(
     ratings, names = cells.tolist(), raters.to_series().to_list()
     resampling = Resampling(units.get_column("cluster"), settings.level, settings.resamples, settings.seed)
 
-    def row(coefficient: str, value: Estimate, *pair: str) -> dict[str, Any]:
+    def row(coefficient: str, value: IntervalEstimate, *pair: str) -> dict[str, Any]:
         a, b = pair or (None, None)
         about = {"coefficient": coefficient, "a": a, "b": b}
         return about | value.named("agreement") | {"n": value.n, "raters": len(pair) or len(names)}

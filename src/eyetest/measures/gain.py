@@ -16,7 +16,7 @@ from eyetest.errors import param
 from eyetest.measures.aligned import Protocol, Series, like, protocol_label, side_by_side
 from eyetest.measures.hits import BLIND_SETTING, blind_sights, strictest, told_choice
 from eyetest.measures.results import PROTOCOL, Measure, Measured, NotMeasurable, Own, Results, Settings
-from eyetest.measures.stats.intervals import Estimate, Floats, percentiles, resampled_means
+from eyetest.measures.stats.intervals import Floats, IntervalEstimate, percentiles, resampled_means
 from eyetest.wording import counted
 
 _SCORES = ("sighted", "blind", "base")
@@ -114,7 +114,7 @@ class _Row:
             bounds: tuple[float | None, float | None] = (None, None)
             if drawn is not None and _varied(self.values[judge][1]):
                 bounds = percentiles(drawn, level, self.clusters)
-            row |= Estimate(value, *bounds, self.n).named(name)
+            row |= IntervalEstimate(value, *bounds, self.n).named(name)
         row |= {"n": self.n, "leakage_n": self.leak_n} | dict(zip(_SCORES, self.scores, strict=True))
         return row | {f"{name}_by": protocol_label(how) for name, how in zip(_SCORES, self.protocols, strict=True)}
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from eyetest.errors import InputError, nearest, param
 from eyetest.measures.means import mean_table
 from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings, split
-from eyetest.measures.stats.intervals import NOTHING, Estimate, mean, percentiles, resampled_means
+from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, mean, percentiles, resampled_means
 from eyetest.measures.stats.luck import guessing
 from eyetest.records import letter
 from eyetest.wording import counted, listed
@@ -67,13 +67,15 @@ class AboveGuessing(Measure):
 
 def expected(
     scores: ArrayLike, guesses: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95
-) -> Estimate:
+) -> IntervalEstimate:
     """The mean over items, one without a score (nan) counting what a guess is worth on average."""
     known = np.asarray(scores, float)
     return mean(np.where(np.isnan(known), np.asarray(guesses, float), known), clusters, level)
 
 
-def papers(scores: ArrayLike, clusters: ArrayLike | None = None, settings: Settings | None = None) -> Estimate:
+def papers(
+    scores: ArrayLike, clusters: ArrayLike | None = None, settings: Settings | None = None
+) -> IntervalEstimate:
     """MMMU-Pro's Eq. 2: of w items without a score among n, round(w · w/n) count as right, whatever their options.
 
     The more is left out, the luckier the guesses: with nothing solved everything is right. The interval is from
@@ -89,7 +91,7 @@ def papers(scores: ArrayLike, clusters: ArrayLike | None = None, settings: Setti
     groups = np.arange(total) if clusters is None else clusters
     drawn = resampled_means(np.column_stack([right, without]), groups, settings.resamples, settings.seed)
     low, high = percentiles(drawn[:, 0] + drawn[:, 1] ** 2, settings.level)
-    return Estimate(float((right.sum() + guessed) / total), low, high, total)
+    return IntervalEstimate(float((right.sum() + guessed) / total), low, high, total)
 
 
 class Human(Measure):

@@ -12,7 +12,7 @@ from eyetest.measures.aligned import FROM_TO, Sides, side_by_side, sides
 from eyetest.measures.compare import RIGHT, flips_between, pairs_of
 from eyetest.measures.means import with_adjusted
 from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings, split, table_of
-from eyetest.measures.stats.intervals import NOTHING, Estimate, mean
+from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, mean
 from eyetest.measures.stats.paired import paired
 
 _NOT_PAIRED = "other items on either side: differences are not paired"
@@ -47,14 +47,14 @@ def _ranks(scores: Sequence[float], ties: Sequence[float]) -> list[int]:
     return [rank for rank, _ in sorted(enumerate(order, 1), key=lambda placed: placed[1])]
 
 
-def unpaired(before: Estimate, after: Estimate) -> Estimate:
+def unpaired(before: IntervalEstimate, after: IntervalEstimate) -> IntervalEstimate:
     """How far two means over different items lie apart; the interval is from either mean's own (Newcombe's way)."""
     if before.value is None or after.value is None:
         return NOTHING
     (a, a_low, a_high), (b, b_low, b_high) = (np.array(side[:3], float).tolist() for side in (before, after))
     ends = b - a - hypot(b - b_low, a_high - a), b - a + hypot(b_high - b, a - a_low)
     low, high = (None if isnan(end) else end for end in ends)
-    return Estimate(b - a, low, high, before.n + after.n)
+    return IntervalEstimate(b - a, low, high, before.n + after.n)
 
 
 class Linked(Measure):

@@ -25,7 +25,7 @@ from eyetest.reports import write_refine_page
 from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
 from eyetest.reports.refinements import NOT_REVIEWED, Members, RefinedFrom, RefinementRecord, Residual
 from eyetest.review import DECISIONS, QUEUE, Rounds, edited, read_decisions, write_queue
-from eyetest.screens import SCREENS, Case, Evidence
+from eyetest.screens import SCREENS, Evidence, ScreenInput
 from eyetest.screens.hits import BAND
 from eyetest.store.replacing import replacing_file
 from eyetest.tabular.record_files import write_records
@@ -137,7 +137,7 @@ class Refining:
             return selected(stage, alive, evidence, self.recipe.seed, notes)
         seated = self.panels[stage.panel] if stage.panel else None
         live = self.source if isinstance(self.source, Live) else None
-        case = Case(
+        case = ScreenInput(
             stage if live else msgspec.structs.replace(stage, full_counts=True),
             alive,
             evidence,

@@ -16,7 +16,7 @@ from eyetest.measures.results import ITEM_TYPES, TAG
 from eyetest.measures.stats.consensus import recurring, short_texts
 from eyetest.measures.stats.disjoint_sets import DisjointSets
 from eyetest.records import GIVEN, Asked, Item, ModelEntry, Score, columns, letter, tag_word
-from eyetest.results.provenance import Provenance
+from eyetest.results.provenance import ScoreProvenance
 from eyetest.results.scores import benchmark_of, refuse_gaps, scores_of
 from eyetest.runs import Run
 from eyetest.runs.frames import answers_frame, one_line_if_damaged
@@ -148,7 +148,7 @@ def _incomplete(run: Run, planned: int, answered: int) -> list[str]:
     return [f"{run.path}: {planned - answered:,} of {planned:,} planned calls have no answer{why}"]
 
 
-def _about(run: Run, frame: pl.LazyFrame, made: Provenance) -> list[str]:
+def _about(run: Run, frame: pl.LazyFrame, made: ScoreProvenance) -> list[str]:
     """Who else had a say in the scores, and which answers have none."""
     notes = []
     if made.reworded:

@@ -113,7 +113,7 @@ def about_the_wording(mends: Mapping[str, Mend], items: Iterable[Item]) -> pl.Ex
     return ~pl.any_horizontal(other)
 
 
-class Provenance(msgspec.Struct, frozen=True, kw_only=True):
+class ScoreProvenance(msgspec.Struct, frozen=True, kw_only=True):
     """Rules, metric, benchmark and answers of a table of scores."""
 
     version: int = 1
@@ -151,9 +151,9 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
         return {KEY: msgspec.json.encode(self).decode()}
 
 
-def provenance(run: Run, benchmark: Benchmark, scorer: Scorer) -> Provenance:
+def provenance(run: Run, benchmark: Benchmark, scorer: Scorer) -> ScoreProvenance:
     """What scores would be made from now. Take it before the answers are read: what comes after it is missed then."""
-    return Provenance(
+    return ScoreProvenance(
         rules=scorer.rules.version,
         refusals=RULE_SETS["eyetest"].version,
         metric=scorer.metric,
@@ -172,16 +172,16 @@ def _items_id(benchmark: Benchmark) -> str:
     return content_id(path) if path.is_file() else ""
 
 
-def read_provenance(table: Path) -> Provenance | None:
+def read_provenance(table: Path) -> ScoreProvenance | None:
     """What a table says of itself; None where there is none, or none that says so."""
     try:
         said = pq.read_metadata(table).metadata or {}
-        return msgspec.json.decode(said[KEY.encode()], type=Provenance)
+        return msgspec.json.decode(said[KEY.encode()], type=ScoreProvenance)
     except (OSError, KeyError, pa.ArrowException, msgspec.DecodeError):
         return None
 
 
-def holds(made: Provenance, now: Provenance, folder: Path) -> bool:
+def holds(made: ScoreProvenance, now: ScoreProvenance, folder: Path) -> bool:
     """Whether scores that were made then are those that would be made now."""
     if any(getattr(made, name) != getattr(now, name) for name in _COMPARED):
         return False
@@ -191,7 +191,7 @@ def holds(made: Provenance, now: Provenance, folder: Path) -> bool:
     return not new or not _are_planned(folder, new)
 
 
-_COMPARED = [name for name in Provenance.__struct_fields__ if name not in _OUTCOME]
+_COMPARED = [name for name in ScoreProvenance.__struct_fields__ if name not in _OUTCOME]
 
 
 def _are_planned(folder: Path, parts: set[str]) -> bool:

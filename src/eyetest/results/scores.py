@@ -17,7 +17,7 @@ from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.errors import InputError, param, short
 from eyetest.results.provenance import (
     MendedBenchmark,
-    Provenance,
+    ScoreProvenance,
     about_the_wording,
     holds,
     mends_id,
@@ -94,7 +94,7 @@ def answers_of(run: Run, benchmark: Benchmark) -> pl.LazyFrame:
     return answers_frame(run.path).filter(about_the_wording(read_mends(run.path), benchmark))
 
 
-def refuse_gaps(run: Run, covered: Provenance | None = None) -> None:
+def refuse_gaps(run: Run, covered: ScoreProvenance | None = None) -> None:
     """Stop where answers that were stored are gone: what is left would pass for all there is."""
     if not (run.path / PLAN).exists():
         raise InputError(f"{run.path} has no {PLAN}, so nobody knows what its answers are about; bring it back")
@@ -108,7 +108,7 @@ def score_run(run: Run, benchmark: Benchmark, scorer: Scorer) -> Path:
 
 def scores_of(
     run: Run, benchmark: Benchmark, scorer: Scorer, tell: Callable[[str], None] = lambda line: None
-) -> tuple[pl.LazyFrame, Provenance]:
+) -> tuple[pl.LazyFrame, ScoreProvenance]:
     """The scores of a run as it is now, made anew only where those on disk are of something else."""
     path = table_path(run, benchmark, scorer)
     made = read_provenance(path)
@@ -132,13 +132,17 @@ def _write(run: Run, benchmark: Benchmark, scorer: Scorer, path: Path, dropped_j
     return path
 
 
-def _in_memory(run: Run, benchmark: Benchmark, scorer: Scorer, dropped_judge: str) -> tuple[pl.LazyFrame, Provenance]:
+def _in_memory(
+    run: Run, benchmark: Benchmark, scorer: Scorer, dropped_judge: str
+) -> tuple[pl.LazyFrame, ScoreProvenance]:
     frame, made = _scored(run, benchmark, scorer, dropped_judge)
     with one_line_if_damaged(run.path):
         return frame.collect(engine="streaming").lazy(), made
 
 
-def _scored(run: Run, benchmark: Benchmark, scorer: Scorer, dropped_judge: str) -> tuple[pl.LazyFrame, Provenance]:
+def _scored(
+    run: Run, benchmark: Benchmark, scorer: Scorer, dropped_judge: str
+) -> tuple[pl.LazyFrame, ScoreProvenance]:
     """The table, and what it is made from, which is looked at first: answers that come meanwhile are not covered."""
     refuse_gaps(run)
     made = provenance(run, benchmark, scorer)

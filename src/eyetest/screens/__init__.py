@@ -6,8 +6,8 @@ adds them: no other file has to be touched.
 """
 
 from eyetest.registry import Registry
-from eyetest.screens.base import Case, Evidence, PanelAnswer, Screen, Seat
+from eyetest.screens.base import Evidence, PanelAnswer, Screen, ScreenInput, Seat
 
 SCREENS: Registry[Screen] = Registry("screen", __name__, "SCREENS")
 
-__all__ = ["SCREENS", "Case", "Evidence", "PanelAnswer", "Screen", "Seat"]
+__all__ = ["SCREENS", "Evidence", "PanelAnswer", "Screen", "ScreenInput", "Seat"]

@@ -101,7 +101,7 @@ class Seat(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Case:
+class ScreenInput:
     """A stage, the items that reached it, and what the panel said about them."""
 
     stage: Stage
@@ -138,7 +138,7 @@ class Screen(Protocol):
         """When asking may stop: the rule holds for items that stay. None where every answer is needed."""
         ...
 
-    def judge(self, case: Case) -> Iterator[Verdict]:
+    def judge(self, case: ScreenInput) -> Iterator[Verdict]:
         """One verdict for each item."""
         ...
 

@@ -9,7 +9,7 @@ from eyetest.measures.stats.intervals import Ints
 from eyetest.measures.stats.luck import exceeding, favourites, luck
 from eyetest.measures.stats.paired import benjamini_hochberg
 from eyetest.records import MAX_CHOICES, Item, Stage, StoppingRule, Verdict, VerdictKind, letter
-from eyetest.screens.base import Case, PanelAnswer, kinds, summary
+from eyetest.screens.base import PanelAnswer, ScreenInput, kinds, summary
 from eyetest.screens.hits import Count
 from eyetest.wording import counted
 
@@ -35,7 +35,7 @@ class ChanceAware:
         """Which item stands out depends on all the others: nothing can be left out."""
         return None
 
-    def judge(self, case: Case) -> Iterator[Verdict]:
+    def judge(self, case: ScreenInput) -> Iterator[Verdict]:
         """Count each item, then decide about all of them together."""
         rate = case.stage.rate or _USUAL_RATE
         heard = [_OnItem.of(case, item) for item in case.items]
@@ -69,7 +69,7 @@ class _OnItem(NamedTuple):
     """How often each seat chose each option; None where wrong answers do not say which option they took."""
 
     @classmethod
-    def of(cls, case: Case, item: Item) -> "_OnItem":
+    def of(cls, case: ScreenInput, item: Item) -> "_OnItem":
         answers = case.evidence.of(item.id)
         different = [list({said.request: said for said in row if said is not None}.values()) for row in answers]
         right = [[said.is_right(case.stage.right) for said in row] for row in different]

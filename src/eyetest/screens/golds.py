@@ -16,7 +16,7 @@ from eyetest.measures.results import CAPTION_METRICS
 from eyetest.measures.stats.consensus import recurring, suspicion, voice
 from eyetest.prompts.placeholders import label_within
 from eyetest.records import Cut, Item, Message, Picture, Prompt, Response, Stage, StoppingRule, Verdict, Words, letter
-from eyetest.screens.base import Case, PanelAnswer
+from eyetest.screens.base import PanelAnswer, ScreenInput
 from eyetest.screens.hits import count, stopping_rule
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -39,7 +39,7 @@ class WrongGold:
             raise InputError(f"the stage {stage.title}: keep has to say from which ratio on a gold is doubted")
         return None
 
-    def judge(self, case: Case) -> Iterator[Verdict]:
+    def judge(self, case: ScreenInput) -> Iterator[Verdict]:
         """Weigh the options of each item by what the panel chose."""
         doubtful = [item for item in case.items if item.gold and len(item.choices) > 1]
         choices = np.array([_choices(case, item) for item in doubtful] or np.empty((0, 1)), np.int64)
@@ -60,7 +60,7 @@ class WrongGold:
             yield case.verdict(item.id, verdict, told, n=int(read), responses=heard)
 
 
-def _choices(case: Case, item: Item) -> list[int]:
+def _choices(case: ScreenInput, item: Item) -> list[int]:
     """The place that each seat chose most; −1 where none was read or two lead. Of several golds, one is as good.
 
     A seat has one voice: asked ten times, a model that errs errs ten times.
@@ -83,7 +83,7 @@ class ZeroPass:
         """One hit settles it."""
         return stopping_rule(stage, Cut(op=">=", value=1), seats, tests)
 
-    def judge(self, case: Case) -> Iterator[Verdict]:
+    def judge(self, case: ScreenInput) -> Iterator[Verdict]:
         """Find the items without a hit, ask about them together, then tell what was found in the items' order."""
         stage, seats = case.stage, [seat.model for seat in case.seats]
         rule = self.rule(stage, len(seats), case.size, case.evidence.tests)
@@ -99,14 +99,14 @@ class ZeroPass:
             else:
                 yield self._judged(case, item.id, said[item.id], on_item.told)
 
-    def _asked(self, case: Case, items: Sequence[Item]) -> Sequence[Response | None]:
+    def _asked(self, case: ScreenInput, items: Sequence[Item]) -> Sequence[Response | None]:
         if case.ask is None or not case.judges or not items:
             return [None] * len(items)
         captions = {item.id: _is_caption(case.evidence.of(item.id)) for item in items}
         prompts = [(item, judge_prompt(item, captions=captions[item.id])) for item in items]
         return case.ask(case.judges[0], prompts)
 
-    def _judged(self, case: Case, item: str, said: Response | None, told: dict[str, Any]) -> Verdict:
+    def _judged(self, case: ScreenInput, item: str, said: Response | None, told: dict[str, Any]) -> Verdict:
         fits = None if said is None else says_yes(said.text or "")
         if said is not None:
             told = told | {"responses": (*told["responses"], said.request)}

@@ -12,7 +12,7 @@ from eyetest.measures import hits as counting
 from eyetest.measures.hits import covered, is_leak, mostly
 from eyetest.records import Cut, Stage, StoppingRule, Tally, Verdict, VerdictKind
 from eyetest.running.stopping import Waves
-from eyetest.screens.base import Answers, Case, kinds, summary
+from eyetest.screens.base import Answers, ScreenInput, kinds, summary
 from eyetest.wording import counted
 
 BAND = "band"
@@ -116,7 +116,7 @@ class BlindHits:
             raise InputError(f"the stage {stage.title}: {told}; no answer could change it")
         return rule
 
-    def judge(self, case: Case) -> Iterator[Verdict]:
+    def judge(self, case: ScreenInput) -> Iterator[Verdict]:
         """Count the inspectors that answer each item."""
         stage, seats, tests = case.stage, [seat.model for seat in case.seats], case.evidence.tests
         rule = self.rule(stage, len(seats), case.size, tests)
@@ -158,7 +158,7 @@ class LeakHits:
         threshold(stage, seats, size)
         return None
 
-    def judge(self, case: Case) -> Iterator[Verdict]:
+    def judge(self, case: ScreenInput) -> Iterator[Verdict]:
         """Count the pairs that hit each item."""
         stage = case.stage
         index = {seat.model: i for i, seat in enumerate(case.seats)}
@@ -200,7 +200,7 @@ class Difficulty:
                 raise InputError(f"the stage {stage.title}: no band {band}; there are {', '.join(stage.bands)}")
         return None
 
-    def judge(self, case: Case) -> Iterator[Verdict]:
+    def judge(self, case: ScreenInput) -> Iterator[Verdict]:
         """Count, and look the count up."""
         stage, seats = case.stage, [seat.model for seat in case.seats]
         rule = stopping_rule(stage, Cut(op=">=", value=0), len(seats), case.evidence.tests)

@@ -7,7 +7,7 @@ from eyetest.errors import InputError
 from eyetest.probes.audit import run_audit
 from eyetest.probes.subject import Subject
 from eyetest.records import Stage, StoppingRule, Verdict
-from eyetest.screens.base import Case
+from eyetest.screens.base import ScreenInput
 
 
 class Probed:
@@ -23,7 +23,7 @@ class Probed:
             raise InputError(f"the stage {stage.title}: which probe? eyetest audit --help lists them")
         return None
 
-    def judge(self, case: Case) -> Iterator[Verdict]:
+    def judge(self, case: ScreenInput) -> Iterator[Verdict]:
         """Probe the whole benchmark, and look the items up."""
         assert case.stage.probe is not None
         assert case.benchmark is not None

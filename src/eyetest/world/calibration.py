@@ -9,12 +9,12 @@ import numpy as np
 from scipy import special, stats
 
 from eyetest.errors import InputError, short
-from eyetest.measures.stats.intervals import NOTHING, Estimate
+from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate
 from eyetest.world.flaws import FLAWS
 from eyetest.world.truth import Truth
 
 
-def auroc(flawed: Sequence[float], others: Sequence[float], level: float = 0.95) -> Estimate:
+def auroc(flawed: Sequence[float], others: Sequence[float], level: float = 0.95) -> IntervalEstimate:
     """How often a flawed item has a higher score than another one, ties counting half.
 
     The interval is DeLong's, on the scale of logits. Where all flawed items score higher it has no spread, and its
@@ -32,10 +32,10 @@ def auroc(flawed: Sequence[float], others: Sequence[float], level: float = 0.95)
     error = max(math.sqrt(spread), 0.5 / max(m, n))
     half = float(stats.norm.ppf((1 + level) / 2)) * error / (inner * (1 - inner))
     low, high = (float(special.expit(special.logit(inner) + side * half)) for side in (-1, 1))
-    return Estimate(value, min(low, value), max(high, value), m + n)
+    return IntervalEstimate(value, min(low, value), max(high, value), m + n)
 
 
-def calibrations(truths: Sequence[Truth], scores: Mapping[str, float]) -> dict[str, Estimate]:
+def calibrations(truths: Sequence[Truth], scores: Mapping[str, float]) -> dict[str, IntervalEstimate]:
     """By kind of flaw, how well the scores tell its items from all others; items without a score are left out."""
     known = {truth.item for truth in truths}
     if unknown := next((item for item in scores if item not in known), None):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from eyetest.errors import InputError, short
-from eyetest.measures.stats.intervals import Estimate, wilson
+from eyetest.measures.stats.intervals import IntervalEstimate, wilson
 from eyetest.records import Verdict
 from eyetest.tabular.record_files import read_parquet
 from eyetest.world.flaws import FLAWS
@@ -52,12 +52,12 @@ class Found(NamedTuple):
     reached: int
     """How many of them the stage saw."""
     found: int
-    recall: Estimate
+    recall: IntervalEstimate
     flagged: int
     """Items flagged by the stages that look for it."""
     right: int
     """How many of these have a flaw that was looked for."""
-    precision: Estimate
+    precision: IntervalEstimate
 
 
 class Grade(NamedTuple):

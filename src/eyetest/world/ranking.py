@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from eyetest.errors import InputError
-from eyetest.measures.stats.intervals import NOTHING, Estimate, percentiles, resampled_means
+from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, percentiles, resampled_means
 
 Floats = NDArray[np.float64]
 _FEWEST = 3
@@ -22,9 +22,9 @@ class Rankings(NamedTuple):
     """Kendall's τ with true skill: of the spoilt benchmark, the refined one, and random subsets as small."""
 
     models: int
-    spoilt: Estimate
-    refined: Estimate
-    random: Estimate
+    spoilt: IntervalEstimate
+    refined: IntervalEstimate
+    random: IntervalEstimate
     """The mean over random subsets, and the interval that holds the middle of them."""
     above_random: float
     """The share of random subsets that rank worse than the refined benchmark; those that rank as well count half."""
@@ -69,7 +69,7 @@ def rankings(
     best = _told(table[kept], true, resamples, seed)
     beaten = float(np.mean((taus < (best.value or 0.0)) + 0.5 * (taus == best.value)))
     low, high = percentiles(taus)
-    middle = Estimate(float(taus.mean()), low, high, int(kept.sum()))
+    middle = IntervalEstimate(float(taus.mean()), low, high, int(kept.sum()))
     return Rankings(len(models), _told(table, true, resamples, seed), best, middle, beaten)
 
 
@@ -83,12 +83,12 @@ def _mean(table: pl.DataFrame) -> pl.DataFrame:
     return table.group_by("model").agg(pl.col("score").mean()).drop_nulls()
 
 
-def _told(table: Floats, true: Floats, resamples: int, seed: int) -> Estimate:
+def _told(table: Floats, true: Floats, resamples: int, seed: int) -> IntervalEstimate:
     if not len(table):
         return NOTHING
     replicates = resampled_means(table, np.arange(len(table)), resamples, seed)
     low, high = percentiles(np.array([tau(row, true) for row in replicates]))
     value = tau(np.nanmean(table, axis=0), true)
-    return Estimate(
+    return IntervalEstimate(
         value, None if low is None else min(low, value), None if high is None else max(high, value), len(table)
     )

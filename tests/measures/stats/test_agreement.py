@@ -10,7 +10,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from eyetest.measures.stats import agreement
 from eyetest.measures.stats.agreement import Resampling, cohen, cohen_pairs, fleiss, gwet, krippendorff, observed
-from eyetest.measures.stats.intervals import Estimate
+from eyetest.measures.stats.intervals import IntervalEstimate
 
 FAST = Resampling(resamples=20)
 N = None
@@ -34,7 +34,7 @@ tables = st.integers(2, 5).flatmap(
 )
 
 
-def value(found: Estimate) -> float:
+def value(found: IntervalEstimate) -> float:
     assert found.value is not None
     return found.value
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eyetest.measures.stats.intervals import Estimate
+from eyetest.measures.stats.intervals import IntervalEstimate
 from eyetest.measures.stats.ranking import (
     Standing,
     mean_rank_standings,
@@ -116,7 +116,7 @@ def test_mean_ranks_have_intervals_that_hold_them() -> None:
         assert model.rank.value is not None
         assert model.rank.high is not None
         assert model.rank.low <= model.rank.value <= model.rank.high
-    assert found[0].rank == Estimate(1, 1, 1)
+    assert found[0].rank == IntervalEstimate(1, 1, 1)
     assert found[1].rank.high == 3
 
 
@@ -124,7 +124,7 @@ def test_a_shift_that_items_decide_has_an_interval_without_0() -> None:
     before, after = _answers([0.9, 0.5, 0.1], 200), _answers([0.1, 0.5, 0.9], 200, seed=1)
     fallen, stayed, climbed = shift_standings((before, after), np.arange(200), resamples=200)
     assert (fallen.before, fallen.after, *fallen.climbed[:3]) == (1, 3, -2, -2, -2)
-    assert stayed.climbed == Estimate(0, 0, 0)
+    assert stayed.climbed == IntervalEstimate(0, 0, 0)
     assert climbed.climbed.value == 2
 
 
@@ -132,7 +132,8 @@ def test_shifts_of_the_same_scores_are_certainly_none() -> None:
     """Both sides are drawn with the same items, so noise that they share cancels."""
     near = _answers([0.5, 0.52, 0.54], 50)
     assert all(
-        model.climbed == Estimate(0, 0, 0) for model in shift_standings((near, near), np.arange(50), resamples=100)
+        model.climbed == IntervalEstimate(0, 0, 0)
+        for model in shift_standings((near, near), np.arange(50), resamples=100)
     )
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from eyetest.measures.stats.intervals import Estimate
+from eyetest.measures.stats.intervals import IntervalEstimate
 from eyetest.measures.stats.paired import holm, paired
 from eyetest.measures.stats.spread import gini, separable_pairs, spread, standard_deviation
 
@@ -70,7 +70,7 @@ def test_spread_counts_models_that_have_scores_and_is_the_same_each_time() -> No
     assert found.gini.value == gini([0.75, 0.25])
     assert found.gini.n == 2
     nobody = spread(np.empty((3, 0)), np.arange(3))
-    assert nobody.gini == nobody.sd == Estimate(None, None, None, 0)
+    assert nobody.gini == nobody.sd == IntervalEstimate(None, None, None, 0)
 
 
 def _share_of_pairs(table: np.ndarray, clusters: np.ndarray) -> float:
@@ -136,7 +136,7 @@ def test_differences_without_spread_count_only_where_there_are_enough_of_them() 
     ],
 )
 def test_pairs_that_share_fewer_than_two_clusters_cannot_be_tested(table: np.ndarray, clusters: list[int]) -> None:
-    assert separable_pairs(table, list(clusters)) == Estimate(None, None, None, 0)
+    assert separable_pairs(table, list(clusters)) == IntervalEstimate(None, None, None, 0)
 
 
 def test_a_large_table_is_quick() -> None:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyetest.measures.stats.intervals import NOTHING, Estimate, Floats, cluster_sums, percentiles, weights
+from eyetest.measures.stats.intervals import NOTHING, Floats, IntervalEstimate, cluster_sums, percentiles, weights
 
 Formula = Callable[[Floats], Any]
 Ratings = Sequence[Sequence[Any]]
@@ -36,13 +36,13 @@ class Resampling:
 USUAL = Resampling()
 
 
-def observed(ratings: Ratings, resampling: Resampling = USUAL) -> Estimate:
+def observed(ratings: Ratings, resampling: Resampling = USUAL) -> IntervalEstimate:
     """The plain share of pairs of ratings that agree, averaged over units rated at least twice."""
     counts, _ = _counts(ratings)
     return _estimate(_shares(counts), lambda sums: 1 - _disagreement(sums), counts, resampling)
 
 
-def fleiss(ratings: Ratings, resampling: Resampling = USUAL) -> Estimate:
+def fleiss(ratings: Ratings, resampling: Resampling = USUAL) -> IntervalEstimate:
     """Fleiss' κ: any number of raters, chance from the labels' shares in all. Units may miss some ratings (Gwet)."""
 
     def kappa(sums: Floats) -> Any:
@@ -52,7 +52,7 @@ def fleiss(ratings: Ratings, resampling: Resampling = USUAL) -> Estimate:
     return _estimate(_shares(counts), kappa, counts, resampling)
 
 
-def gwet(ratings: Ratings, categories: int | None = None, resampling: Resampling = USUAL) -> Estimate:
+def gwet(ratings: Ratings, categories: int | None = None, resampling: Resampling = USUAL) -> IntervalEstimate:
     """Gwet's AC1, which stays sensible where nearly all ratings are the same label.
 
     ``categories`` is how many labels there were to choose from; by default as many as were given.
@@ -67,7 +67,7 @@ def gwet(ratings: Ratings, categories: int | None = None, resampling: Resampling
     return _estimate(_shares(counts), ac1, counts, resampling)
 
 
-def krippendorff(ratings: Ratings, scale: Scale = "nominal", resampling: Resampling = USUAL) -> Estimate:
+def krippendorff(ratings: Ratings, scale: Scale = "nominal", resampling: Resampling = USUAL) -> IntervalEstimate:
     """Krippendorff's α: any number of raters, any ratings missing.
 
     On an ordinal or interval scale a near miss counts for less than a far one. Ordinal labels come in the order in
@@ -90,12 +90,12 @@ def krippendorff(ratings: Ratings, scale: Scale = "nominal", resampling: Resampl
     return _estimate((within / among[:, None, None]).reshape(len(counts), labels**2), alpha, counts, resampling)
 
 
-def cohen(ratings: Ratings, resampling: Resampling = USUAL) -> Estimate:
+def cohen(ratings: Ratings, resampling: Resampling = USUAL) -> IntervalEstimate:
     """Cohen's κ of two raters, over the units that both rated."""
     return cohen_pairs(ratings, resampling).get((0, 1), NOTHING)
 
 
-def cohen_pairs(ratings: Ratings, resampling: Resampling = USUAL) -> dict[tuple[int, int], Estimate]:
+def cohen_pairs(ratings: Ratings, resampling: Resampling = USUAL) -> dict[tuple[int, int], IntervalEstimate]:
     """Cohen's κ of every two raters, by their columns. All pairs are drawn again alike."""
 
     def kappa(sums: Floats) -> Any:
@@ -107,7 +107,7 @@ def cohen_pairs(ratings: Ratings, resampling: Resampling = USUAL) -> dict[tuple[
     labels = len(values)
     pairs = list(combinations(range(codes.shape[1]), 2))
     most = max(1, _MOST_CELLS // (max(len(codes), resampling.resamples) * (1 + 2 * labels)))
-    kappas: dict[tuple[int, int], Estimate] = {}
+    kappas: dict[tuple[int, int], IntervalEstimate] = {}
     for start in range(0, len(pairs), most):
         some = pairs[start : start + most]
         first, second = ([pair[side] for pair in some] for side in (0, 1))
@@ -156,12 +156,14 @@ def _label_shares(sums: Floats) -> Any:
     return sums[..., 3:] / sums[..., 2:3]
 
 
-def _estimate(features: Floats, value: Formula, counts: Floats, resampling: Resampling) -> Estimate:
+def _estimate(features: Floats, value: Formula, counts: Floats, resampling: Resampling) -> IntervalEstimate:
     rated = np.array([(counts.sum(axis=1) > 1).sum()])
     return _estimates(features[:, None, :], value, rated, resampling)[0]
 
 
-def _estimates(features: Floats, value: Formula, n: NDArray[np.int64], resampling: Resampling) -> list[Estimate]:
+def _estimates(
+    features: Floats, value: Formula, n: NDArray[np.int64], resampling: Resampling
+) -> list[IntervalEstimate]:
     """What a coefficient comes to and how it varies, from sums over units × coefficients × features."""
     units, many, width = features.shape
     if not features.size:
@@ -179,10 +181,10 @@ def _estimates(features: Floats, value: Formula, n: NDArray[np.int64], resamplin
     return [_one(*each, len(sums), level) for each in zip(points.tolist(), replicates, n.tolist(), strict=True)]
 
 
-def _one(point: float, replicates: Floats, n: int, clusters: int, level: float) -> Estimate:
+def _one(point: float, replicates: Floats, n: int, clusters: int, level: float) -> IntervalEstimate:
     if isnan(point):
-        return Estimate(None, None, None, n)
+        return IntervalEstimate(None, None, None, n)
     known = replicates[~np.isnan(replicates)]
     varied = len(known) and np.ptp(known) > 0
     low, high = percentiles(known, level, clusters) if varied else (None, None)
-    return Estimate(point, low, high, n)
+    return IntervalEstimate(point, low, high, n)

@@ -17,7 +17,7 @@ _MOST_CELLS = 20_000_000
 """Weights in memory at once."""
 
 
-class Estimate(NamedTuple):
+class IntervalEstimate(NamedTuple):
     """A value, its interval, and how many scores it rests on. None where it is undefined."""
 
     value: float | None
@@ -30,7 +30,7 @@ class Estimate(NamedTuple):
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
 
-NOTHING = Estimate(None, None, None, 0)
+NOTHING = IntervalEstimate(None, None, None, 0)
 
 
 class Moments(NamedTuple):
@@ -49,7 +49,7 @@ class Moments(NamedTuple):
     """Whether all scores are right and wrong answers, 1 and 0, or shares of right ones."""
 
 
-def mean(scores: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
+def mean(scores: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95) -> IntervalEstimate:
     """The mean of scores and its interval. Scores that share a cluster are taken to depend on each other."""
     values = np.asarray(scores, float)
     if not len(values):
@@ -61,8 +61,8 @@ def mean(scores: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.
     parts = (values.sum(), len(values), len(counts), *moments, binary)
     low, high = bounds(Moments(*(np.array([part]) for part in parts)), level)
     if np.isnan(low[0]):
-        return Estimate(float(values.mean()), None, None, len(values))
-    return Estimate(float(values.mean()), float(low[0]), float(high[0]), len(values))
+        return IntervalEstimate(float(values.mean()), None, None, len(values))
+    return IntervalEstimate(float(values.mean()), float(low[0]), float(high[0]), len(values))
 
 
 def bounds(tally: Moments, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -95,12 +95,12 @@ def bounds(tally: Moments, level: float = 0.95) -> tuple[Floats, Floats]:
     return low, high
 
 
-def wilson(hits: float, n: int, level: float = 0.95) -> Estimate:
+def wilson(hits: float, n: int, level: float = 0.95) -> IntervalEstimate:
     """A share and Wilson's score interval."""
     if n <= 0:
         return NOTHING
     low, high = _wilson(np.array([hits / n]), np.array([float(n)]), stats.norm.ppf((1 + level) / 2))
-    return Estimate(hits / n, float(low[0]), float(high[0]), n)
+    return IntervalEstimate(hits / n, float(low[0]), float(high[0]), n)
 
 
 def _wilson(p: Floats, n: Floats, z: Floats | float) -> tuple[Floats, Floats]:

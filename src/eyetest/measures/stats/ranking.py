@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special, stats
 
-from eyetest.measures.stats.intervals import Bools, Estimate, Floats, column_means, resampled_means
+from eyetest.measures.stats.intervals import Bools, Floats, IntervalEstimate, column_means, resampled_means
 from eyetest.measures.stats.paired import every_pair, holm
 
 Ties = Literal["average", "min"]
@@ -18,7 +18,7 @@ DECIMALS = 12
 class Standing(NamedTuple):
     """A model among others: its rank, the place it shares with models that cannot be told apart, its mean score."""
 
-    rank: Estimate
+    rank: IntervalEstimate
     tie: int | None
     score: float | None
 
@@ -26,8 +26,8 @@ class Standing(NamedTuple):
 class MeanRank(NamedTuple):
     """The mean of a model's ranks over columns, and its rank by that mean."""
 
-    mean: Estimate
-    rank: Estimate
+    mean: IntervalEstimate
+    rank: IntervalEstimate
 
 
 class Shift(NamedTuple):
@@ -35,7 +35,7 @@ class Shift(NamedTuple):
 
     before: float | None
     after: float | None
-    climbed: Estimate
+    climbed: IntervalEstimate
 
 
 def ranks(scores: ArrayLike, ties: Ties = "average") -> list[float | None]:
@@ -78,7 +78,7 @@ def standings(
     order = np.argsort(-np.round(means, DECIMALS), kind="stable")[: np.count_nonzero(~np.isnan(means))]
     groups = tie_groups(order.tolist(), apart.surely)
     return [
-        Standing(Estimate(rank, *(bounds[model] or (None, None))), groups.get(model), mean)
+        Standing(IntervalEstimate(rank, *(bounds[model] or (None, None))), groups.get(model), mean)
         for model, (rank, mean) in enumerate(zip(_plain(_ranks(means)), _plain(means), strict=True))
     ]
 
@@ -135,7 +135,7 @@ def _in_both(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     return first + 0 * second, second + 0 * first
 
 
-def _intervals(values: Floats, drawn: Floats, level: float) -> list[Estimate]:
+def _intervals(values: Floats, drawn: Floats, level: float) -> list[IntervalEstimate]:
     """A value for each model with the middle of its column of replicates, widened to hold the value.
 
     There is none where most resamples miss something, as they do where a column rests on one or two items.
@@ -144,11 +144,11 @@ def _intervals(values: Floats, drawn: Floats, level: float) -> list[Estimate]:
     for value, replicates in zip(_plain(values), drawn.T, strict=True):
         known = replicates[~np.isnan(replicates)]
         if value is None or not len(known) or 2 * len(known) < len(replicates):
-            placed.append(Estimate(value, None, None))
+            placed.append(IntervalEstimate(value, None, None))
             continue
         low = np.quantile(known, (1 - level) / 2, method="lower")
         high = np.quantile(known, (1 + level) / 2, method="higher")
-        placed.append(Estimate(value, min(float(low), value), max(float(high), value)))
+        placed.append(IntervalEstimate(value, min(float(low), value), max(float(high), value)))
     return placed
 
 

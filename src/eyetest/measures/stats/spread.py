@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import entr
 
-from eyetest.measures.stats.intervals import NOTHING, Estimate, Floats, resampled_means
+from eyetest.measures.stats.intervals import NOTHING, Floats, IntervalEstimate, resampled_means
 from eyetest.measures.stats.paired import every_pair, holm
 
 
 class Dispersion(NamedTuple):
     """Gini and standard deviation of models' mean scores; ``n`` counts models."""
 
-    gini: Estimate
-    sd: Estimate
+    gini: IntervalEstimate
+    sd: IntervalEstimate
 
 
 def gini(values: ArrayLike) -> float | None:
@@ -47,7 +47,9 @@ def spread(
     )
 
 
-def _with_interval(value: float | None, formula: Callable[[Floats], Floats], drawn: Floats, level: float) -> Estimate:
+def _with_interval(
+    value: float | None, formula: Callable[[Floats], Floats], drawn: Floats, level: float
+) -> IntervalEstimate:
     """Noise of scores widens their spread, once in what was seen and twice in what is drawn from it.
 
     On the scale of squares, where noise adds up, it is taken off again. Plain percentiles never hold the spread of
@@ -55,16 +57,16 @@ def _with_interval(value: float | None, formula: Callable[[Floats], Floats], dra
     """
     models = drawn.shape[1]
     if value is None or not len(drawn):
-        return Estimate(value, None, None, models)
+        return IntervalEstimate(value, None, None, models)
     squares = formula(drawn) ** 2
     noise = squares.mean() - value**2
     low, high = np.sqrt(np.maximum(np.quantile(squares, [(1 - level) / 2, (1 + level) / 2]) - 2 * noise, 0.0))
-    return Estimate(value, float(low), float(high), models)
+    return IntervalEstimate(value, float(low), float(high), models)
 
 
 def separable_pairs(
     scores: ArrayLike, clusters: ArrayLike, level: float = 0.95, *, adjusted: bool = True
-) -> Estimate:
+) -> IntervalEstimate:
     """The share of pairs of models (columns) that a paired test tells apart; ``n`` counts pairs that could be tested.
 
     The tests are those of differences and ranks, two-sided at 1 − level, on the items (rows; nan where missing) that
@@ -79,7 +81,7 @@ def separable_pairs(
     testable = sum(pair.clusters > 1 for pair in pairs)
     p_values = [pair.p for pair in pairs]
     apart = sum(p is not None and p < 1 - level for p in (holm(p_values) if adjusted else p_values))
-    return Estimate(apart / testable if testable else None, None, None, testable)
+    return IntervalEstimate(apart / testable if testable else None, None, None, testable)
 
 
 def _known(values: ArrayLike) -> Floats:

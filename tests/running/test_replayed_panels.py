@@ -18,7 +18,7 @@ from eyetest.records import Answer, Condition, Item, Manifest, RunBenchmark, Tal
 from eyetest.results.scores import read_scores, score_run
 from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Run, read_answers, read_responses
-from eyetest.runs.importing import Source, import_answers, parse_field_map
+from eyetest.runs.importing import AnswerFile, import_answers, parse_field_map
 from eyetest.scoring import Scorer, is_hit
 from eyetest.tabular.record_files import write_records
 
@@ -70,7 +70,7 @@ def recorded(shared: Path, source: Benchmark, tmp_path_factory: pytest.TempPathF
     about = RunBenchmark(
         name="mathvista", path=str(source.path), fingerprint=source.manifest.fingerprint, items=len(source)
     )
-    import_answers(Source(path=shared / "data/mathvista/predictions.parquet", fields=fields), to, benchmark=about)
+    import_answers(AnswerFile(path=shared / "data/mathvista/predictions.parquet", fields=fields), to, benchmark=about)
     return to
 
 

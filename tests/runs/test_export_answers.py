@@ -18,7 +18,7 @@ from eyetest.records.condition import Ask, Marks, Method, Shots, Sight
 from eyetest.records.tables import OutcomeKind
 from eyetest.runs import RunWriter, open_answers, read_answers
 from eyetest.runs.answers import write_answers
-from eyetest.runs.importing import Source, import_answers
+from eyetest.runs.importing import AnswerFile, import_answers
 from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, REQUEST_FAILED, jsonl, xlsx
 
@@ -74,14 +74,14 @@ def test_out_and_in_again(found: list[Answer]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "a.jsonl").write_bytes(msgspec.json.Encoder().encode_lines(found))
-        import_answers(Source(path=folder / "a.jsonl"), folder / "run")
+        import_answers(AnswerFile(path=folder / "a.jsonl"), folder / "run")
         assert list(read_answers(folder / "run")) == found
         for suffix in SUFFIXES:
             table = folder / f"out{suffix}"
             assert write_answers(folder / "run", table) == (len(found), 0)
             expected = [through_csv(answer) for answer in found] if suffix == ".csv" else found
             assert list(open_answers(table)) == expected
-            import_answers(Source(path=table), folder / f"run{suffix}")
+            import_answers(AnswerFile(path=table), folder / f"run{suffix}")
             assert list(read_answers(folder / f"run{suffix}")) == expected
 
 
@@ -99,7 +99,7 @@ ROWS: list[dict[str, object]] = [
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """Three answers, of which one failed and one is a verdict."""
-    import_answers(Source(path=jsonl(tmp_path / "a.jsonl", *ROWS)), tmp_path / "run")
+    import_answers(AnswerFile(path=jsonl(tmp_path / "a.jsonl", *ROWS)), tmp_path / "run")
     return tmp_path / "run"
 
 
@@ -168,7 +168,7 @@ def test_a_newer_segment_counts_more(tmp_path: Path) -> None:
 
 def test_many_batches_keep_their_order(tmp_path: Path) -> None:
     rows = [{"item": n, "model": "m", "text": f"{n}"} for n in range(41_000)]
-    import_answers(Source(path=jsonl(tmp_path / "a.jsonl", *rows)), tmp_path / "run")
+    import_answers(AnswerFile(path=jsonl(tmp_path / "a.jsonl", *rows)), tmp_path / "run")
     assert write_answers(tmp_path / "run", tmp_path / "out.parquet") == (41_000, 0)
     table = pq.read_table(tmp_path / "out.parquet", columns=["item", "text"])
     assert table.column("item").to_pylist() == table.column("text").to_pylist() == [str(n) for n in range(41_000)]

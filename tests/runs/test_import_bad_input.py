@@ -103,7 +103,7 @@ FILES: dict[str, tuple[Make, str]] = {
     "a line that is no object": (written("a.jsonl", "[1]\n"), "line 1: found [1] (list), expected an object"),
     "deep JSON": (written("a.jsonl", "[" * 200_000), "line 1 is nested too deeply"),
     "deep JSON with NaN": (written("a.jsonl", '{"a": NaN, "b": ' + "[" * 200_000), "a.jsonl line 1 is"),
-    "not UTF-8 line": (written("a.jsonl", b'{"item": "caf\xe9"}'), "line 1 is not UTF-8"),
+    "not UTF-8 line": (written("a.jsonl", b'{"item": "caf\xe9"}'), "line 1 is not JSON: it is not UTF-8"),
     "not UTF-8 CSV": (written("a.csv", b"item,model,text\n1,m,caf\xe9\n"), "a.csv cannot be read"),
     "UTF-16 CSV": (written("a.csv", "item,model,text\n".encode("utf-16")), "a.csv cannot be read"),
     "too few cells": (written("a.csv", "item,model,text\n1,m,A\n2,m\n"), "a.csv row 2: 2 cells under 3 columns"),

@@ -8,7 +8,7 @@ import pytest
 
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest
-from eyetest.runs.importing.failures import FAILURE_NOTICES, is_failure_notice
+from eyetest.runs.importing.values import FAILURE_NOTICES, is_failure_notice
 from tests.runs.conftest import Eyetest
 from tests.runs.written import API_FAILURE, REQUEST_FAILED, answers, jsonl, separated
 

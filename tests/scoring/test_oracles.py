@@ -17,7 +17,7 @@ from eyetest.records import Asked, Choice, Item, Response, RunBenchmark
 from eyetest.results.scores import score_run
 from eyetest.runs import Run
 from eyetest.runs.frames import answers_frame
-from eyetest.runs.importing import Source, import_answers, parse_field_map
+from eyetest.runs.importing import AnswerFile, import_answers, parse_field_map
 from eyetest.scoring import Scorer
 from eyetest.scoring.table import corpus_table, score_table
 from tests.scoring.test_table import make_bench, make_run, request
@@ -37,7 +37,7 @@ def bring(path: Path, to: Path, bench: Benchmark, maps: Sequence[str] = (), **wo
     about = RunBenchmark(
         name=bench.manifest.name, path=str(bench.path), fingerprint=bench.manifest.fingerprint, items=len(bench)
     )
-    import_answers(Source(path=path, fields=fields), to, benchmark=about, known={item.id: () for item in bench})
+    import_answers(AnswerFile(path=path, fields=fields), to, benchmark=about, known={item.id: () for item in bench})
     return Run(to)
 
 

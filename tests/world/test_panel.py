@@ -45,9 +45,9 @@ def simulated(default_world: World, tmp_path_factory: pytest.TempPathFactory) ->
     patch = pytest.MonkeyPatch()
     patch.setenv("EYETEST_CACHE", str(folder / "cache"))
     from eyetest.jobs.import_answers import import_answers
-    from eyetest.runs.importing import Source
+    from eyetest.runs.importing import AnswerFile
 
-    import_answers(Source(path=folder / "answers.csv"), folder / "run", default_world.benchmark.path)
+    import_answers(AnswerFile(path=folder / "answers.csv"), folder / "run", default_world.benchmark.path)
     yield folder / "run"
     patch.undo()
 

@@ -11,7 +11,7 @@ from eyetest.api.run import NOTEBOOK
 from eyetest.jobs import import_answers as job
 from eyetest.jobs.opening import Bench, Place
 from eyetest.runs import Run
-from eyetest.runs.importing import FieldMap, Source
+from eyetest.runs.importing import FieldMap, AnswerFile
 from eyetest.wording import counted, listed
 
 _FILE = "table.parquet"
@@ -44,7 +44,7 @@ def import_answers(
         file = Path(folder) / _FILE
         if isinstance(answers, pl.DataFrame):
             answers.write_parquet(file)
-        source = Source(path=file if isinstance(answers, pl.DataFrame) else Path(answers), fields=fields)
+        source = AnswerFile(path=file if isinstance(answers, pl.DataFrame) else Path(answers), fields=fields)
         brought = job.import_answers(source, Path(to), bench, overwrite=overwrite, observer=NOTEBOOK)
     if brought.unknown:
         about = f"{counted(brought.unknown.total(), 'answer')} to items that the benchmark does not have"

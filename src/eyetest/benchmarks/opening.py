@@ -30,7 +30,7 @@ _INSIDE = "benchmark"
 _REPORT_EVERY = 50
 _ABSENT = -1
 """Size and time of a picture that was looked for and not there: when it comes, the file is read anew."""
-_DATA_SUFFIXES = (".tsv", ".json", ".jsonl", ".parquet", ".arrow")
+_DATA_SUFFIXES = (".tsv", ".csv", ".xlsx", ".json", ".jsonl", ".parquet", ".arrow")
 
 
 class Import(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,7 +136,7 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
         raise InputError(f"{source} does not exist")
     file_name = _readable(Path(os.path.abspath(source)).name)  # noqa: PTH100 (a link keeps its own name)
     manifest = Manifest(
-        name=how.name or Path(file_name).stem,
+        name=how.name or Path(file_name.removesuffix(".gz")).stem,
         version=how.version,
         licence=how.licence,
         source=how.source,

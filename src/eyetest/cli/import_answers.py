@@ -8,7 +8,7 @@ from eyetest.cli.options import Words, argument, option, reading
 from eyetest.cli.terminal import note, out, safe
 from eyetest.errors import short
 from eyetest.jobs.import_answers import import_answers
-from eyetest.runs.importing import Source, parse_field_map
+from eyetest.runs.importing import AnswerFile, parse_field_map
 from eyetest.wording import listed
 
 
@@ -53,7 +53,7 @@ def import_answers_(
     and marked as such. The file is checked to its end before the run is touched, and what the run has stays.
     """
     mapping = parse_field_map(fields or (), values or (), constants or (), where or ())
-    source = Source(path=file, fields=mapping, matrix=matrix, header=header, number_trials=number_trials)
+    source = AnswerFile(path=file, fields=mapping, matrix=matrix, header=header, number_trials=number_trials)
     brought = import_answers(source, to, bench, model=model, overwrite=overwrite, observer=TERMINAL)
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in brought.outcomes.most_common())
     given = f", {brought.given:,} scored by others" if brought.given else ""

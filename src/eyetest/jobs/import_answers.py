@@ -9,14 +9,14 @@ from eyetest.errors import InputError, heading, nearest, param
 from eyetest.jobs.opening import SILENT, Bench, Observer, open_bench
 from eyetest.records import RunBenchmark
 from eyetest.runs import BENCHMARK
-from eyetest.runs.importing import Brought, FieldMap, Source
+from eyetest.runs.importing import Brought, FieldMap, AnswerFile
 from eyetest.runs.importing import import_answers as bring
 
 _ROWS = ("item", "model")
 
 
 def import_answers(
-    source: Source,
+    source: AnswerFile,
     to: Path,
     bench: Bench | None = None,
     *,

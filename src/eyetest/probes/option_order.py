@@ -7,7 +7,7 @@ answers "B" may mean either. Neither needs a statistic, so both are facts.
 import re
 from collections.abc import Iterator, Sequence
 
-from eyetest.benchmarks.rows.marks import bring_marks
+from eyetest.benchmarks.rows.options import bring_marks
 from eyetest.probes.subject import Subject, untested
 from eyetest.records import Finding, Item, letter
 from eyetest.wording import counted

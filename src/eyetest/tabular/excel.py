@@ -8,11 +8,12 @@ import errno
 import warnings
 import zipfile
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from eyetest.errors import InputError, short
+from eyetest.tabular.table import Row, refuse_twins
 
 EXCEL_CELL = 32_767
 """Excel's longest cell. A text that fills one was cut off by whoever wrote the file."""
@@ -26,7 +27,33 @@ _PACKED = 100
 """A part of more than `_SMALL` bytes may unpack to so many times its stored size; tables of text come to 20."""
 
 
-def excel_rows(path: Path) -> Iterator[list[Any]]:
+class ExcelTable:
+    """The rows below the first, each with an empty text for an empty cell; rows of nothing are no rows."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.done = path, 0.0
+        header = [str(cell) for cell in next(_sheet_rows(path), [])]
+        while header and not header[-1]:
+            header.pop()
+        self._header = header
+        self.columns = tuple(name for index, name in enumerate(header) if name or not index)
+        refuse_twins(path, self.columns)
+
+    def __iter__(self) -> Iterator[Row]:
+        number, width = 0, len(self._header)
+        for line, cells in enumerate(islice(_sheet_rows(self.path), 1, None), 1):
+            where = f"{self.path.name} row {line}"
+            if any(cell != "" for cell in cells[width:]):
+                raise InputError(f"{where}: there is more than the {width} columns that have a name")
+            if any(cell != "" for cell in cells):
+                named = zip_longest(self._header, cells[:width], fillvalue="")
+                values = {name: cell for index, (name, cell) in enumerate(named) if name or not index}
+                yield Row(number, where, values, line)
+                number += 1
+        self.done = 1.0
+
+
+def _sheet_rows(path: Path) -> Iterator[list[Any]]:
     """The rows, header first, with an empty text for an empty cell."""
     import openpyxl  # noqa: PLC0415 (slow to load, and few files are Excel's)
 

@@ -1,151 +1,109 @@
-"""Any table of rows, read a row at a time: Parquet, JSON Lines, JSON, CSV, TSV, Excel."""
+"""Any table a person may have, by the ending of its name; all but Parquet and Excel may be packed with gzip."""
 
-import codecs
-import csv
-import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from eyetest.errors import InputError, short
-from eyetest.tabular.bounded_parquet import open_bounded
-from eyetest.tabular.excel import excel_rows
-from eyetest.tabular.lenient_json import decode
-from eyetest.tabular.sheets import restored_row
+from eyetest.errors import InputError
+from eyetest.tabular.arrow_table import ArrowTable, parquet_part
+from eyetest.tabular.excel import ExcelTable
+from eyetest.tabular.json_table import JsonTable
+from eyetest.tabular.separated import SeparatedTable
+from eyetest.tabular.sheets import GUARDED, restored_row
+from eyetest.tabular.table import Row, Table, kind_of, open_plain
 
-Row = dict[str, Any]
-Numbered = tuple[int, Row]
-"""A row and its number in the file: of the line in JSON Lines, of the row below the header elsewhere, from 1."""
 _SHEETS = (".csv", ".tsv", ".xlsx")
-_BATCH = 5_000
-_LARGEST_JSON = 2 * 2**30
+_ROWS_AT_ONCE = 5_000
+_LONGEST_HEADER = 2**20
 
 
-def read_rows(path: Path) -> Iterator[Numbered]:
-    """The rows of a file by its ending; whatever is wrong with it becomes one line."""
-    reader = _READERS.get(path.suffix.lower())
+class TableFile:
+    """A file as a table; whatever is wrong with it becomes one line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with _one_line(path):
+            self._table = _OPENERS[kind_of(path)](path)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the values that its rows may have."""
+        with _one_line(self.path):
+            return self._table.columns
+
+    @property
+    def done(self) -> float:
+        """Share of the file that was read."""
+        return self._table.done
+
+    def __iter__(self) -> Iterator[Row]:
+        guarded = is_sheet(self.path) and GUARDED in self.columns
+        with _one_line(self.path):
+            for row in self._table:
+                yield row._replace(values=restored_row(row.values)) if guarded else row
+
+
+@contextmanager
+def _one_line(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, UnicodeError, EOFError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the others are pyarrow's and gzip's, of damaged files
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{path} cannot be read: {why}") from None
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a file of answers, each with its number for a person."""
     if path.is_dir():
-        raise InputError(f"{path} is a folder; answers are read from {', '.join(_READERS)} files")
-    if reader is None:
-        raise InputError(f"{path}: answers are read from {', '.join(_READERS)} files")
+        raise InputError(f"{path} is a folder; answers are read from {', '.join(_OPENERS)} files")
+    if kind_of(path) not in _OPENERS:
+        raise InputError(f"{path}: answers are read from {', '.join(_OPENERS)} files")
     if not path.is_file():
         raise InputError(f"{path} is no file")
-    sheet = is_sheet(path)
-    try:
-        for number, row in reader(path):
-            yield number, restored_row(row) if sheet else row
-    except (pa.ArrowException, UnicodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read: {_first_line(error)}") from None
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise InputError(f"{path} cannot be read: {_first_line(error)}") from None  # pyarrow's, of damaged pages
+    table = TableFile(path)
+    if is_sheet(path) and not table.columns:
+        raise InputError(f"{path} is empty")
+    for row in table:
+        yield row.line, row.values
 
 
 def is_sheet(path: Path) -> bool:
     """Whether a file's format has only one kind of emptiness, so that nothing said and nothing known look alike."""
-    return path.suffix.lower() in _SHEETS
+    return kind_of(path) in _SHEETS
 
 
 def is_excel(path: Path) -> bool:
     """Whether long texts may have been cut off by the format."""
-    return path.suffix.lower() == ".xlsx"
+    return kind_of(path) == ".xlsx"
 
 
-def _parquet(path: Path) -> Iterator[Numbered]:
-    with open_bounded(path) as file:
-        _refuse_twins(path, file.schema.names)
-        number = 0
-        for batch in file.batches(_BATCH):
-            for row in batch.to_pylist():
-                number += 1
-                yield number, row
+def _parquet(path: Path) -> ArrowTable:
+    schema, part = parquet_part(path, _ROWS_AT_ONCE)
+    return ArrowTable(path, schema, [part])
 
 
-def _json_lines(path: Path) -> Iterator[Numbered]:
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-            if text.strip():
-                row = decode(text, f"{path} line {number}")
-                if not isinstance(row, dict):
-                    raise InputError(f"{path} line {number}: found {short(row)}, expected an object")
-                yield number, row
+def _csv(path: Path) -> SeparatedTable:
+    """Where a comma is part of a number, spreadsheets write semicolons between cells."""
+    with open_plain(path) as file:
+        header = file.readline(_LONGEST_HEADER)
+    return SeparatedTable(path, b";" if b";" in header and b"," not in header else b",")
 
 
-def _json(path: Path) -> Iterator[Numbered]:
-    """A list of objects, or objects under keys; a key is kept as the column ``key``."""
-    if path.stat().st_size > _LARGEST_JSON:
-        raise InputError(f"{path} is larger than {_LARGEST_JSON // 2**30} GB; make it JSON Lines")
-    content = decode(path.read_bytes().removeprefix(codecs.BOM_UTF8), str(path))
-    if isinstance(content, dict):
-        content = [{"key": key, **value} if isinstance(value, dict) else value for key, value in content.items()]
-    if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
-        raise InputError(f"{path}: expected a list of objects, or objects under keys")
-    yield from enumerate(content, 1)
+def _tsv(path: Path) -> SeparatedTable:
+    return SeparatedTable(path, b"\t")
 
 
-def _separated(separator: str) -> Callable[[Path], Iterator[Numbered]]:
-    def read(path: Path) -> Iterator[Numbered]:
-        csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = csv.reader(file, delimiter=separator, strict=True)
-            header = next(lines, None)
-            if header is None:
-                raise InputError(f"{path} is empty")
-            _refuse_twins(path, header)
-            for number, cells in enumerate(_told(lines, path), 1):
-                if cells:
-                    if len(cells) != len(header):
-                        raise InputError(f"{path} row {number}: {len(cells)} cells under {len(header)} columns")
-                    yield number, dict(zip(header, cells, strict=True))
-
-    return read
-
-
-def _told(lines: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
-    """The records of a file; strictly, because a quote that nobody closes would swallow the rest in silence."""
-    number = 0
-    try:
-        for number, cells in enumerate(lines, 1):  # noqa: B007 (told below)
-            yield cells
-    except csv.Error as error:
-        raise InputError(f"{path} row {number + 1}: the quotes are wrong: {error}") from None
-
-
-def _excel(path: Path) -> Iterator[Numbered]:
-    rows = excel_rows(path)
-    header = [str(cell) for cell in next(rows, [])]
-    while header and not header[-1]:
-        header.pop()
-    _refuse_twins(path, [name for place, name in enumerate(header) if name or not place])
-    for number, cells in enumerate(rows, 1):
-        if any(cell != "" for cell in cells[len(header) :]):
-            raise InputError(f"{path} row {number}: there is more than the {len(header)} columns that have a name")
-        if any(cell != "" for cell in cells):
-            named = zip(header, cells + [""] * (len(header) - len(cells)), strict=False)
-            yield number, {name: cell for place, (name, cell) in enumerate(named) if name or not place}
-
-
-def _refuse_twins(path: Path, names: Iterable[str]) -> None:
-    """Of two columns with one name, a row could only keep one."""
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise InputError(f"{path}: several columns are called {short(twice[0])}; rename them")
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-_READERS: dict[str, Callable[[Path], Iterator[Numbered]]] = {
+_OPENERS: dict[str, Callable[[Path], Table]] = {
     ".parquet": _parquet,
-    ".jsonl": _json_lines,
-    ".json": _json,
-    ".csv": _separated(","),
-    ".tsv": _separated("\t"),
-    ".xlsx": _excel,
+    ".jsonl": JsonTable,
+    ".json": JsonTable,
+    ".csv": _csv,
+    ".tsv": _tsv,
+    ".xlsx": ExcelTable,
 }

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from eyetest.benchmarks import FORMATS, export_benchmark, import_benchmark
-from eyetest.benchmarks.rows.inline import join_options
+from eyetest.benchmarks.rows.options import join_options
 from tests.strategies import benchmarks, content, full_words, write
 from tests.support.drawn import draw_benchmark
 
@@ -29,7 +29,7 @@ def assert_comes_back(drawn: Drawn, format_name: str) -> None:
                 assert second.images.read(image) == first.images.read(image)
 
 
-@pytest.mark.parametrize("name", ["datasets", "jsonl", "lmms-eval", "mmmu", "parquet"])
+@pytest.mark.parametrize("name", ["csv", "datasets", "jsonl", "lmms-eval", "mmmu", "parquet"])
 def test_every_item_comes_back(name: str) -> None:
     @settings(max_examples=25)
     @given(benchmarks())

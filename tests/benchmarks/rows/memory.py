@@ -6,8 +6,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.rows import ReadOptions, Row, RowReader
+from eyetest.benchmarks.rows import ItemReader, ReadOptions
 from eyetest.records import Item
+from eyetest.tabular.table import Row
 
 
 class MemoryRows:
@@ -27,7 +28,7 @@ def read_items(rows: MemoryRows, options: ReadOptions | None = None) -> list[Ite
     """Every row as an item; the pictures themselves are thrown away."""
     with TemporaryDirectory() as folder:
         store = ImageStore(Path(folder))
-        reader = RowReader(rows, options or ReadOptions(), store)
+        reader = ItemReader(rows, options or ReadOptions(), store)
         try:
             return [reader.item(row) for row in reader]
         finally:

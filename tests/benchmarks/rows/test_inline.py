@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eyetest.benchmarks.rows.inline import join_options, named_letters, split_options
+from eyetest.benchmarks.rows.options import join_options, named_letters, split_options
 
 WORDS = st.lists(
     st.sampled_from(

@@ -1,10 +1,11 @@
 import pytest
 
-from eyetest.benchmarks.rows.layout import RESERVED, Layout, ReadOptions, find_columns, parse_map, split_columns
+from eyetest.benchmarks.rows.layout import RESERVED, ItemLayout, ReadOptions, find_columns, parse_map
 from eyetest.errors import InputError
+from eyetest.tabular.table import split_columns
 
 
-def layout_of(columns: str, *, fields: dict[str, str] | None = None, drop: tuple[str, ...] = ()) -> Layout:
+def layout_of(columns: str, *, fields: dict[str, str] | None = None, drop: tuple[str, ...] = ()) -> ItemLayout:
     return find_columns(columns.split(), ReadOptions(fields=fields or {}, drop=drop), "mine.tsv")
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from eyetest.benchmarks.rows.marks import bring_marks, without_marks
+from eyetest.benchmarks.rows.options import bring_marks, without_marks
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.rows import ReadOptions, RowReader, reading
+from eyetest.benchmarks.rows import ItemReader, ReadOptions, reading
 from eyetest.benchmarks.rows.gold import AnswerStyle
 from eyetest.benchmarks.rows.reading import plan
 from eyetest.errors import InputError, ItemError
 from eyetest.records import Choice, Lineage, Turn
+from eyetest.tabular.table import Row
 from tests.benchmarks.rows.memory import MemoryRows, read_item, read_items
 from tests.conftest import png
 
@@ -292,7 +293,7 @@ def test_a_file_without_rows_is_refused() -> None:
 def test_a_plan_reads_only_the_first_rows() -> None:
     class Endless(MemoryRows):
         def __iter__(self) -> Any:
-            row = reading.Row(0, WHERE, {"question": "What?", "answer": "x"})
+            row = Row(0, WHERE, {"question": "What?", "answer": "x"})
             return itertools.islice(itertools.repeat(row), 10_000_000)
 
     assert plan(Endless({"question": "", "answer": ""}), ReadOptions()).question == "question"
@@ -325,7 +326,7 @@ def test_picture_paths_start_at_the_folder_the_user_names(tmp_path: Path) -> Non
     (tmp_path / "photos" / "a.png").write_bytes(png())
     rows = MemoryRows({"question": "What?", "answer": "x", "image": "a.png"}, folder=tmp_path)
     store = ImageStore(tmp_path / "store")
-    reader = RowReader(rows, ReadOptions(images=tmp_path / "photos"), store)
+    reader = ItemReader(rows, ReadOptions(images=tmp_path / "photos"), store)
     [row] = reader
     assert len(reader.item(row).images) == 1
     assert reader.files == (tmp_path / "photos" / "a.png",)
@@ -334,7 +335,7 @@ def test_picture_paths_start_at_the_folder_the_user_names(tmp_path: Path) -> Non
 
 def test_a_reader_says_what_it_reads_from_where(tmp_path: Path) -> None:
     rows = MemoryRows({"index": 1, "prompt": "What?", "A": "x", "B": "y", "answer": "A", "split": "test"})
-    reader = RowReader(rows, ReadOptions(), ImageStore(tmp_path))
+    reader = ItemReader(rows, ReadOptions(), ImageStore(tmp_path))
     assert reader.fields == {"id": "index", "question": "prompt", "options": "A+B", "answer": "answer"}
     assert reader.columns == rows.columns
     assert reader.done == 1.0

@@ -1,40 +1,13 @@
 """Other tools' files, both ways. A new format is one module here that defines ``FORMAT``."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
 from eyetest.benchmarks.folder import Benchmark
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.rows import ReadOptions, Row
+from eyetest.benchmarks.rows import ItemReader, ReadOptions
 from eyetest.errors import InputError, param
-from eyetest.records import Item
 from eyetest.registry import Registry
-
-
-class Source(Protocol):
-    """A file that is being read. An item is made row by row, so that one bad row can be told from a bad file."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The file's columns, kept for an export back to the same format."""
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """Our field → the column it is read from."""
-
-    @property
-    def done(self) -> float:
-        """Share of the file that was read, from 0 to 1."""
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Files that were read beside the source itself."""
-
-    def __iter__(self) -> Iterator[Row]: ...
-
-    def item(self, row: Row) -> Item:
-        """The row as an item, its pictures in the store."""
 
 
 class Format(Protocol):
@@ -48,8 +21,8 @@ class Format(Protocol):
     def recognises(self, path: Path) -> bool:
         """Whether a path looks like this format, judged by names and first bytes."""
 
-    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> Source:
-        """Start reading."""
+    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
+        """Start reading. An item is made row by row, so that one bad row can be told from a bad file."""
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write a benchmark to ``to``, which will be moved to ``final``; returns what the user should know."""

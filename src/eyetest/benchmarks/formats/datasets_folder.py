@@ -11,14 +11,13 @@ import msgspec
 import pyarrow as pa
 
 from eyetest.benchmarks.folder import Benchmark
-from eyetest.benchmarks.formats.parquet import with_note
-from eyetest.benchmarks.formats.support.arrow_tables import ArrowTables
+from eyetest.benchmarks.formats.support.arrow_export import ArrowExport, is_ours, with_note
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.rows import ReadOptions, RowReader
-from eyetest.benchmarks.rows.arrow import ArrowRows, Part
+from eyetest.benchmarks.rows import ItemReader, ReadOptions
 from eyetest.errors import InputError, short
 from eyetest.store.regular_files import inside, open_regular, read_regular
 from eyetest.tabular.arrow_messages import check_stream
+from eyetest.tabular.arrow_table import ArrowPart, ArrowTable
 from eyetest.tabular.bounded_parquet import Unfolder, refuse_damaged
 
 _STATE = "state.json"
@@ -42,7 +41,7 @@ class DatasetsFolder:
         """A folder with the files that ``save_to_disk`` leaves."""
         return (path / _STATE).is_file() or (path / _SPLITS).is_file()
 
-    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> RowReader:
+    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
         """Start reading."""
         folders = {"": path}
         if (path / _SPLITS).is_file():
@@ -57,16 +56,16 @@ class DatasetsFolder:
                 if schema is not None and set(found.names) != set(schema.names):
                     raise InputError(f"{file} has other columns than the first split")
                 schema = schema or found
-                parts.append(Part(f"{folder.name}/{file.name}", split, rows, partial(_batches, file)))
+                parts.append(ArrowPart(f"{folder.name}/{file.name}", split, rows, partial(_batches, file)))
         if schema is None:
             raise InputError(f"{path} holds no data files")
-        rows_ = ArrowRows(path / _DATA, schema, parts)
-        return RowReader(rows_, with_note(rows_, options), store)
+        table = ArrowTable(path / _DATA, schema, parts, name_splits=not is_ours(schema))
+        return ItemReader(table, with_note(schema, options), store)
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write a folder that ``datasets.load_from_disk`` opens."""
         to.mkdir(exist_ok=True)
-        tables = ArrowTables(benchmark)
+        tables = ArrowExport(benchmark)
         with pa.OSFile(str(to / _DATA), "wb") as file, pa.ipc.new_stream(file, tables.schema) as stream:
             for table in tables:
                 stream.write_table(table)

@@ -31,9 +31,11 @@ _Dumper.add_representer(_Function, lambda dumper, name: dumper.represent_scalar(
 class LmmsEval(Parquet):
     """The format itself; reading is that of any folder of Parquet files."""
 
-    name = "lmms-eval"
-    summary = "a task folder for lmms-eval: Parquet, task YAML and utils.py, loaded with --include_path"
     is_folder = True
+
+    def __init__(self) -> None:
+        summary = "a task folder for lmms-eval: Parquet, task YAML and utils.py, loaded with --include_path"
+        super().__init__("lmms-eval", summary, "plain")
 
     def recognises(self, path: Path) -> bool:
         """A folder with a task file of ours; other Parquet folders are left to ``parquet``."""

@@ -5,8 +5,7 @@ file wrote in another way than we would is kept as a spelling, so that it comes 
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 from string import ascii_uppercase
@@ -31,59 +30,40 @@ from eyetest.benchmarks.formats.support.vlmevalkit_cells import (
     plain_cells,
 )
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.rows import ReadOptions, Row, RowReader
+from eyetest.benchmarks.rows import ItemReader, ReadOptions
 from eyetest.benchmarks.rows.pictures import decode_base64
 from eyetest.errors import ImageError, InputError, ItemError, MissingImage, short
 from eyetest.records import ImageRef, Item, Spelling
-from eyetest.tabular.tsv import MAX_CELL, TsvFile, write_row
+from eyetest.tabular.separated import MAX_CELL, SeparatedFile, SeparatedTable, write_row
+from eyetest.tabular.table import Row
 
 _QUOTE = re.compile("(['\"])")
 _EXPECTED_IMAGE = "base64 of a picture, a list of them, or the index of a row that has one"
 
 
-class TsvRows:
-    """The file as rows of text; empty cells are absent, ``image`` cells stay bytes."""
+class TsvTable(SeparatedTable):
+    """The file as rows of text; empty cells are absent, ``image`` cells stay bytes, and so does what is not UTF-8."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file = TsvFile(path)
-        header = next(self._file.rows(), None)
-        if header is None:
-            raise InputError(f"{path.name} holds no items")
-        try:
-            self.columns = tuple(cell.decode() for cell in header[1])
-        except UnicodeDecodeError:
-            raise InputError(f"{path.name}: its first line is not UTF-8 text") from None
-        for name, times in Counter(self.columns).items():
-            if times > 1:
-                raise InputError(f"{path.name}: two columns are named {short(name)}")
-        self._size = max(path.stat().st_size, 1)
-
-    @property
-    def done(self) -> float:
-        """Share of the file that was read."""
-        return self._file.position / self._size
-
-    def __iter__(self) -> Iterator[Row]:
-        for number, (_, cells) in enumerate(self._file.rows(), -1):
-            if number >= 0:
-                yield self._row(number, cells)
+        super().__init__(path, b"\t", strict=False)
 
     def offsets(self, column: str) -> dict[str, int]:
         """Where each row starts, by its value in a column; the first of equals counts."""
         at = self.columns.index(column)
-        found: dict[str, int] = {}
-        for offset, cells in TsvFile(self.path).rows():
+        offsets: dict[str, int] = {}
+        for offset, cells in SeparatedFile(self.path).rows():
             if at < len(cells):
-                found.setdefault(cells[at].decode(errors="replace"), offset)
-        return found
+                offsets.setdefault(cells[at].decode(errors="replace"), offset)
+        return offsets
 
-    def row_at(self, offset: int) -> Row:
-        """One row, by where it starts."""
-        return self._row(0, next(TsvFile(self.path).rows(offset))[1])
+    def image_at(self, offset: int) -> bytes | None:
+        """The picture of one row, by where it starts."""
+        cells = next(SeparatedFile(self.path).rows(offset))[1]
+        image: bytes | None = self.values(f"{self.path.name}", cells).get("image")
+        return image
 
-    def _row(self, number: int, cells: list[bytes]) -> Row:
-        where = f"{self.path.name} row {number + 1}"
+    def values(self, where: str, cells: list[bytes]) -> dict[str, Any]:
+        """A row's values by column."""
         if len(cells) > len(self.columns):
             raise InputError(f"{where} has {len(cells)} cells, the header has {len(self.columns)}")
         values: dict[str, Any] = {}
@@ -91,16 +71,16 @@ class TsvRows:
             if not cell:
                 continue
             if len(cell) > MAX_CELL:
-                found, limit = len(cell) / 2**20, MAX_CELL // 2**20
-                raise InputError(f"{where}: {column}: found {found:,.0f} MB, expected at most {limit} MB in a cell")
+                size, limit = len(cell) / 2**20, MAX_CELL // 2**20
+                raise InputError(f"{where}: {column}: found {size:,.0f} MB, expected at most {limit} MB in a cell")
             values[column] = cell if column == "image" else _decoded(cell)
-        return Row(number, where, values)
+        return values
 
 
-class TsvSource(RowReader):
+class TsvReader(ItemReader):
     """Rows of the TSV as items, with pictures found by index and the file's own spelling kept."""
 
-    def __init__(self, rows: TsvRows, options: ReadOptions, store: ImageStore) -> None:
+    def __init__(self, rows: TsvTable, options: ReadOptions, store: ImageStore) -> None:
         free = [column for column in rows.columns if column not in options.drop]
         fields = {**_usual_fields(free), **options.fields}
         answers = options.answers or "letter"
@@ -157,10 +137,10 @@ class TsvSource(RowReader):
             self._offsets = self._tsv.offsets(self.layout.id) if self.layout.id else {}
         if name not in self._offsets:
             return None
-        target = self._tsv.row_at(self._offsets[name]).values.get("image")
+        target = self._tsv.image_at(self._offsets[name])
         if target is None:
             raise MissingImage(f"{short(name)}, a row without a picture")
-        return bytes(target)
+        return target
 
     def _decoded(self, cell: bytes) -> tuple[ImageRef, ...]:
         if cell[:1] == b"[":
@@ -215,9 +195,9 @@ class Vlmevalkit:
         """A .tsv file."""
         return path.is_file() and path.suffix.lower() == ".tsv"
 
-    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> TsvSource:
+    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> TsvReader:
         """Start reading."""
-        return TsvSource(TsvRows(path), options, store)
+        return TsvReader(TsvTable(path), options, store)
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write one TSV, every cell quoted."""

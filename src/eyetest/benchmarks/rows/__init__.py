@@ -2,16 +2,7 @@
 
 from eyetest.benchmarks.rows.gold import ANSWER_STYLES, AnswerStyle
 from eyetest.benchmarks.rows.layout import ReadOptions, parse_map
-from eyetest.benchmarks.rows.reading import Row, RowReader, Rows
+from eyetest.benchmarks.rows.reading import ItemReader
 from eyetest.benchmarks.rows.writing import plain_row
 
-__all__ = [
-    "ANSWER_STYLES",
-    "AnswerStyle",
-    "ReadOptions",
-    "Row",
-    "RowReader",
-    "Rows",
-    "parse_map",
-    "plain_row",
-]
+__all__ = ["ANSWER_STYLES", "AnswerStyle", "ItemReader", "ReadOptions", "parse_map", "plain_row"]

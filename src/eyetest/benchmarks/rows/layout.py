@@ -11,6 +11,7 @@ import msgspec
 
 from eyetest.benchmarks.rows.gold import AnswerStyle
 from eyetest.errors import InputError, heading, nearest, param
+from eyetest.tabular.table import listed_columns, parse_pairs, refuse_unknown_field, split_columns
 
 KNOWN_COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("id", "index", "question_id", "qid", "pid"),
@@ -57,7 +58,7 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a picture that is named and not there is an error. Else its name is kept as a tag of the item."""
 
 
-class Layout(msgspec.Struct, frozen=True, kw_only=True):
+class ItemLayout(msgspec.Struct, frozen=True, kw_only=True):
     """The decisions for one file. Empty where the file has no such column."""
 
     id: str = ""
@@ -113,59 +114,60 @@ def _is_name(value: Any) -> bool:
 
 def parse_map(pairs: Iterable[str]) -> dict[str, str]:
     """``question=prompt,options=choices`` as a mapping from our fields to the file's columns."""
+    takes = f"{param('fields')} takes FIELD=COLUMN pairs, such as question=prompt"
     fields = {}
-    for pair in (part for text in pairs for part in text.split(",")):
-        field, equals, column = pair.partition("=")
-        if not (equals and field and column):
-            raise InputError(f'{param("fields")} takes FIELD=COLUMN pairs, such as question=prompt; found "{pair}"')
-        field = {"image": "images"}.get(field.strip(), field.strip())
-        if field not in KNOWN_COLUMNS:
-            raise InputError(f'{heading("fields")}: no field "{field}"; {nearest(field, KNOWN_COLUMNS)}')
-        fields[field] = column.strip()
+    for name, column in parse_pairs(pairs, takes):
+        if not column:
+            raise InputError(f'{takes}; found "{name}="')
+        field = "images" if name == "image" else name
+        refuse_unknown_field(field, "fields", KNOWN_COLUMNS)
+        fields[field] = column
     return fields
 
 
-def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> Layout:
+def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> ItemLayout:
     """Which column holds what, by the user's word first and by known names otherwise."""
     for name in options.drop:
         if name not in columns:
             raise InputError(f'{where}: {heading("drop")}: no column "{name}"; {nearest(name, columns)}')
-    found: dict[str, Any] = {field: _find(field, columns, options, where) for field in KNOWN_COLUMNS}
-    if not found["question"]:
+    for field, names in options.fields.items():
+        _check_mapped(field, split_columns(names), columns, where)
+    mapped = {column for value in options.fields.values() for column in split_columns(value)}
+    free = [column for column in columns if column not in mapped and column not in options.drop]
+    known = {name: name for name in free}
+    if "question" not in options.fields and not any(name in known for name in KNOWN_COLUMNS["question"]):
+        known = {_usual_name(name): name for name in reversed(free)}
+    layout: dict[str, Any] = {
+        field: options.fields.get(field) or next((known[name] for name in names if name in known), "")
+        for field, names in KNOWN_COLUMNS.items()
+    }
+    if not layout["question"]:
         raise InputError(
-            f"{where}: no column for the question among {_listed(columns)}; "
+            f"{where}: no column for the question among {listed_columns(columns)}; "
             f"name it with {param('fields', 'question=COLUMN')} (and likewise id, images, options, answer)"
         )
     if "answer" in options.fields and "answer_letter" not in options.fields:
-        found["answer_letter"] = ""
-    mapped = {column for value in options.fields.values() for column in split_columns(value)}
-    free = [column for column in columns if column not in mapped and column not in options.drop]
-    found["images"] = split_columns(found["images"]) or tuple(c for c in _NUMBERED_IMAGES if c in free)
-    found["options"] = split_columns(found["options"]) or tuple(takewhile(free.__contains__, ascii_uppercase))
-    used = {name for value in found.values() for name in ((value,) if isinstance(value, str) else value)}
-    return Layout(**found, tag_columns=tuple(column for column in free if column not in used))
+        layout["answer_letter"] = ""
+    numbered = tuple(known[name] for name in _NUMBERED_IMAGES if name in known)
+    layout["images"] = split_columns(layout["images"]) or numbered
+    lettered = tuple(known[name] for name in takewhile(known.__contains__, ascii_uppercase))
+    layout["options"] = split_columns(layout["options"]) or lettered
+    used = {name for value in layout.values() for name in ((value,) if isinstance(value, str) else value)}
+    return ItemLayout(**layout, tag_columns=tuple(column for column in free if column not in used))
 
 
-def _find(field: str, columns: Sequence[str], options: ReadOptions, where: str) -> str:
-    if field in options.fields:
-        if "+" in options.fields[field] and field not in _SEVERAL_COLUMNS:
-            raise InputError(
-                f"{where}: {heading('fields', field)}: only {' and '.join(_SEVERAL_COLUMNS)} may have several columns"
-            )
-        for column in split_columns(options.fields[field]):
-            if column not in columns:
-                known = nearest(column, columns)
-                raise InputError(f'{where}: {heading("fields", field)}: no column "{column}"; {known}')
-        return options.fields[field]
-    taken = {column for value in options.fields.values() for column in split_columns(value)} | set(options.drop)
-    return next((name for name in KNOWN_COLUMNS[field] if name in columns and name not in taken), "")
+def _check_mapped(field: str, names: Sequence[str], columns: Sequence[str], where: str) -> None:
+    if len(names) > 1 and field not in _SEVERAL_COLUMNS:
+        several = " and ".join(_SEVERAL_COLUMNS)
+        raise InputError(f"{where}: {heading('fields', field)}: only {several} may have several columns")
+    for name in names:
+        if name not in columns:
+            known = nearest(name, columns)
+            raise InputError(f'{where}: {heading("fields", field)}: no column "{name}"; {known}')
 
 
-def split_columns(value: str) -> tuple[str, ...]:
-    """The columns that ``A+B+C`` names."""
-    return tuple(value.split("+")) if value else ()
-
-
-def _listed(columns: Sequence[str]) -> str:
-    shown = ", ".join(c[:40] for c in columns[:12])
-    return f"{shown} … ({len(columns)} columns)" if len(columns) > 12 else shown
+def _usual_name(column: str) -> str:
+    """What people mean by the columns of a sheet of their own: ``Question``, ``Option A``, ``Image path``."""
+    name = re.sub(r"\W+", "_", column.strip().lower()).strip("_")
+    option = re.fullmatch(r"(?:(?:option|choice|answer)_?)?([a-z])", name)
+    return option[1].upper() if option else {"correct_answer": "answer", "correct": "answer"}.get(name, name)

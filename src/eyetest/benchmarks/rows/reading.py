@@ -1,61 +1,44 @@
 """A row of named values becomes an item.
 
 Every format reduces its file to such rows; what a row means is decided once for the whole file (`plan`), from
-its columns and its first rows, and then applied to each (`RowReader`).
+its columns and its first rows, and then applied to each (`ItemReader`).
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.rows.cells import Row, as_text, text_of
 from eyetest.benchmarks.rows.gold import ANSWER_STYLES, choose_style, find_gold, is_missing
-from eyetest.benchmarks.rows.layout import Layout, ReadOptions, find_columns, is_picture_column
-from eyetest.benchmarks.rows.offering import (
+from eyetest.benchmarks.rows.layout import ItemLayout, ReadOptions, find_columns, is_picture_column
+from eyetest.benchmarks.rows.options import (
     Offered,
+    as_text,
     by_own_mark,
     offer,
     options_are_inline,
     plain_answers,
     sampled,
+    text_of,
     without_mark,
 )
 from eyetest.benchmarks.rows.pictures import PictureLoader, holds_pictures
 from eyetest.errors import ImageError, InputError, ItemError, MissingImage, param, short
 from eyetest.records import Choice, ImageRef, Item, Lineage, Provenance, Turn, letter
 from eyetest.tabular.literals import parse_list
+from eyetest.tabular.table import Row, Table
 
-__all__ = ["Row", "RowReader", "Rows", "plan"]
 _SAMPLE = 500
 _SAMPLE_LENGTH = 64 * 2**20
 _MAX_DEPTH = 50
 MAX_FIELD = 64 * 2**20
 
 
-class Rows(Protocol):
-    """A file as rows; each iteration starts anew."""
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the values that its rows may have."""
-
-    @property
-    def done(self) -> float:
-        """Share of the file that the latest iteration has passed, from 0 to 1."""
-
-    def __iter__(self) -> Iterator[Row]: ...
-
-
-def plan(rows: Rows, options: ReadOptions) -> Layout:
+def plan(rows: Table, options: ReadOptions) -> ItemLayout:
     """Decide what the columns of a file mean."""
     if not rows.columns:
         raise InputError(f"{rows.path.name} holds no items")
@@ -79,7 +62,7 @@ def plan(rows: Rows, options: ReadOptions) -> Layout:
     return msgspec.structs.replace(layout, answers=choose_style(plain_answers(offers), rows.path.name))
 
 
-def _sample(rows: Rows, columns: set[str]) -> list[dict[str, Any]]:
+def _sample(rows: Table, columns: set[str]) -> list[dict[str, Any]]:
     """Some columns of the first rows; fewer of them where they are long."""
     sample: list[dict[str, Any]] = []
     length = 0
@@ -91,10 +74,10 @@ def _sample(rows: Rows, columns: set[str]) -> list[dict[str, Any]]:
     return sample
 
 
-class RowReader:
+class ItemReader:
     """Turns the rows of a file into items, taking their pictures into a store."""
 
-    def __init__(self, rows: Rows, options: ReadOptions, store: ImageStore) -> None:
+    def __init__(self, rows: Table, options: ReadOptions, store: ImageStore) -> None:
         self.rows = rows
         self.pictures = PictureLoader(store, options.images or rows.path.parent)
         self.pictures_required = options.pictures_required
@@ -209,7 +192,7 @@ def _with_provenance(choice: Choice, provenance: Provenance) -> Choice:
     return msgspec.structs.replace(choice, provenance=provenance) if known else choice
 
 
-def _absent_pictures(layout: Layout, row: Row) -> dict[str, Any]:
+def _absent_pictures(layout: ItemLayout, row: Row) -> dict[str, Any]:
     """What the picture columns of a row without pictures say: the names of those that are not here."""
     found = {}
     for column in layout.images:
@@ -264,7 +247,7 @@ def _records(row: Row, column: str, kind: Any) -> Any:
         raise ItemError(row.where, column, short(value), f"a list of records ({error})") from None
 
 
-def _tags(layout: Layout, row: Row) -> dict[str, Any]:
+def _tags(layout: ItemLayout, row: Row) -> dict[str, Any]:
     values = row.values
     tags = {c: v for c in layout.tag_columns if (v := values.get(c)) is not None}
     for column, value in tags.items():

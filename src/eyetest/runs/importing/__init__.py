@@ -1,7 +1,6 @@
 """Answers that other tools collected become a run."""
 
 from eyetest.runs.importing.bringing import Brought, import_answers
-from eyetest.runs.importing.mapping import FieldMap, parse_field_map
-from eyetest.runs.importing.source import Source
+from eyetest.runs.importing.mapping import AnswerFile, FieldMap, parse_field_map
 
-__all__ = ["Brought", "FieldMap", "Source", "import_answers", "parse_field_map"]
+__all__ = ["AnswerFile", "Brought", "FieldMap", "import_answers", "parse_field_map"]

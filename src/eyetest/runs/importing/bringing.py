@@ -18,10 +18,8 @@ from eyetest.records import Answer, Asked, ModelEntry, RunBenchmark, RunStep, co
 from eyetest.runs.folder import RunWriter
 from eyetest.runs.importing.conditions import Unmapped, suggestion, told
 from eyetest.runs.importing.layouts import TOOL_COLUMNS, ItemAt, Place, Placed, as_rows, at, unfold
-from eyetest.runs.importing.mapping import Options, RowReader
-from eyetest.runs.importing.merging import Merge, answer_id, compare, write
-from eyetest.runs.importing.source import Source
-from eyetest.runs.importing.staging import Staging
+from eyetest.runs.importing.mapping import AnswerFile, AnswerReader, Options
+from eyetest.runs.importing.merging import Merge, Staging, answer_id, compare, write
 from eyetest.runs.importing.values import FIELDS
 from eyetest.tabular.files import is_excel, is_sheet, read_rows
 from eyetest.wording import listed
@@ -53,7 +51,7 @@ class Brought(msgspec.Struct, kw_only=True):
 
 
 def import_answers(
-    source: Source,
+    source: AnswerFile,
     to: Path,
     *,
     benchmark: RunBenchmark | None = None,
@@ -93,7 +91,7 @@ def import_answers(
     return brought
 
 
-def _record(run: RunWriter, source: Source, new: int, brought: Brought, benchmark: RunBenchmark | None) -> None:
+def _record(run: RunWriter, source: AnswerFile, new: int, brought: Brought, benchmark: RunBenchmark | None) -> None:
     step = RunStep(what="import-answers", options={"file": source.name}, planned=new, requests=new)
     entries = {
         model: ModelEntry(spec=f"replay:{source.name}#{model}")
@@ -106,7 +104,7 @@ def _record(run: RunWriter, source: Source, new: int, brought: Brought, benchmar
 class _Reading:
     """Goes through a file once and remembers what was seen."""
 
-    def __init__(self, source: Source, known: Options | None) -> None:
+    def __init__(self, source: AnswerFile, known: Options | None) -> None:
         self._source, self._known = source, known
         self._fields = source.cell_fields if source.matrix else source.fields
         self._unmapped = self._new_unmapped()
@@ -119,7 +117,7 @@ class _Reading:
 
     def __iter__(self) -> Iterator[Answer]:
         source, brought, known = self._source, self.brought, self._known
-        reader = RowReader(self._fields, known, sheet=is_sheet(source.path), excel=is_excel(source.path))
+        reader = AnswerReader(self._fields, known, sheet=is_sheet(source.path), excel=is_excel(source.path))
         checked = False
         for place, row in self._rows():
             self._place = place
@@ -235,7 +233,7 @@ def _item_at(known: Options | None) -> ItemAt | None:
     return item_at
 
 
-def _differs(source: Source, to: Path, merge: Merge, place: Place) -> str:
+def _differs(source: AnswerFile, to: Path, merge: Merge, place: Place) -> str:
     others = f" ({merge.replaced:,} such rows)" if merge.replaced > 1 else ""
     return (
         f"{source.name} {at(place)}: {to} holds another answer to this already{others}; "
@@ -243,7 +241,7 @@ def _differs(source: Source, to: Path, merge: Merge, place: Place) -> str:
     )
 
 
-def _nothing(source: Source, brought: Brought) -> str:
+def _nothing(source: AnswerFile, brought: Brought) -> str:
     if brought.unknown:
         names = ", ".join(short(name) for name in list(brought.unknown)[:3])
         return f"{source.path}: none of its items is in the benchmark; the first are {names}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from eyetest.errors import InputError, param, short
 from eyetest.runs.importing.values import WORDS, plain
-from eyetest.tabular.files import Row
+from eyetest.tabular.table import Values
 from eyetest.wording import listed
 
 FEW_VALUES = 50
@@ -39,7 +39,7 @@ class Unmapped:
         self._used = used
         self._values: dict[str, dict[str, None] | None] = {}
 
-    def see(self, row: Row) -> None:
+    def see(self, row: Values) -> None:
         """Note the values of a row."""
         for name, value in row.items():
             if name in self._used:
@@ -57,7 +57,7 @@ class Unmapped:
         """The columns that look like conditions, with their values."""
         return {name: [*values] for name, values in self._values.items() if values and _field(name)}
 
-    def telling_apart(self, one: Row, other: Row) -> dict[str, list[str]]:
+    def telling_apart(self, one: Values, other: Values) -> dict[str, list[str]]:
         """The columns of few values in which two rows differ; those that look like conditions where there are any."""
         found = {
             name: [*values]

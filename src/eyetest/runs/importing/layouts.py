@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from eyetest.errors import InputError, heading, nearest, param, short
-from eyetest.runs.importing.source import Source
+from eyetest.runs.importing.mapping import AnswerFile
 from eyetest.runs.importing.values import plain, score
-from eyetest.tabular.files import Numbered, Row
+from eyetest.tabular.table import Values
 
 ItemAt = Callable[[int], str]
 """The id of the item at a position of the benchmark."""
 Place = int | tuple[int, str]
 """A row's number, or that and a column's name."""
-Placed = tuple[Place, Row]
+Placed = tuple[Place, Values]
 TOOL_COLUMNS = frozenset({"doc_id", "resps", "filtered_resps", "index", "prediction"})
 """Columns by which a tool's layout is known; what they say is in ours."""
 
@@ -23,7 +23,7 @@ def at(place: Place) -> str:
     return f"row {place}" if isinstance(place, int) else f"row {place[0]}, column {short(place[1])}"
 
 
-def as_rows(rows: Iterable[Numbered], source: Source, item_at: ItemAt | None) -> Iterator[Placed]:
+def as_rows(rows: Iterable[tuple[int, Values]], source: AnswerFile, item_at: ItemAt | None) -> Iterator[Placed]:
     """Rows in which a known tool's columns have our names besides their own; other rows as they are."""
     judged = "given" in source.fields.columns
     for number, row in rows:
@@ -38,7 +38,7 @@ def as_rows(rows: Iterable[Numbered], source: Source, item_at: ItemAt | None) ->
             yield number, row
 
 
-def _lmms_eval(row: Row, item_at: ItemAt | None, *, judged: bool) -> Iterator[Row]:
+def _lmms_eval(row: Values, item_at: ItemAt | None, *, judged: bool) -> Iterator[Values]:
     """``resps`` is left out of the log where it equals ``filtered_resps``; the item is only known by its position.
 
     Several responses are repeats of one request, so each is a trial. Where the user wants a verdict from the log
@@ -69,7 +69,7 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def unfold(rows: Iterable[Numbered], source: Source) -> Iterator[Placed]:
+def unfold(rows: Iterable[tuple[int, Values]], source: AnswerFile) -> Iterator[Placed]:
     """A matrix of verdicts as one row a cell; a row of the matrix is an item or a model.
 
     Its name is in the first column, unless the user names another. The other of the two is in a column's name, or,
@@ -78,7 +78,7 @@ def unfold(rows: Iterable[Numbered], source: Source) -> Iterator[Placed]:
     pattern = _pattern(source.header) if source.header else None
     names, label = source.matrix, source.label
     other = "model" if names == "item" else "item"
-    parsed: dict[str, Row] = {}
+    parsed: dict[str, Values] = {}
     for number, row in rows:
         if label is None:
             label = next(iter(row), "")
@@ -108,7 +108,7 @@ def _pattern(header: str) -> re.Pattern[str]:
     return pattern
 
 
-def _parse(pattern: re.Pattern[str], column: str) -> Row:
+def _parse(pattern: re.Pattern[str], column: str) -> Values:
     found = pattern.fullmatch(column)
     if found is None:
         raise InputError(f"{heading('header')}: the column {short(column)} does not fit the pattern")

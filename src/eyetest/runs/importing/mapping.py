@@ -6,15 +6,15 @@ is mapped to nothing (``pot>``) leaves its rows out. A value that is not mention
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.errors import InputError, heading, nearest, param
 from eyetest.records import Answer
-from eyetest.runs.importing.orders import read_shown
-from eyetest.runs.importing.values import FIELDS, WORDS, assemble, is_absent, own_order, plain, typed
-from eyetest.tabular.files import Row
+from eyetest.runs.importing.values import FIELDS, WORDS, assemble, is_absent, own_order, plain, read_shown, typed
+from eyetest.tabular.table import Values, listed_columns, nearest_column, parse_pairs, refuse_unknown_field
 
 Options = Mapping[str, Sequence[str]]
 """The texts of each item's options, as written."""
@@ -37,7 +37,7 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
     only: dict[str, tuple[str, ...]] = {}
     """Column → the values of which a row must have one to come in."""
 
-    def wants(self, row: Row) -> bool:
+    def wants(self, row: Values) -> bool:
         """Whether a row is to come in at all."""
         return all(plain(row.get(column)) in values for column, values in self.only.items())
 
@@ -47,21 +47,54 @@ class FieldMap(msgspec.Struct, frozen=True, kw_only=True):
         wanted = [*self.only, *(name for names in self.columns.values() for name in names)]
         for name in wanted:
             if name not in known:
-                raise InputError(f'no column "{name}"; {_nearest(name, known)}')
+                raise InputError(f'no column "{name}"; {nearest_column(name, known)}')
         has = {*known, *self.columns, *self.constants}
         for field in ("item", "model"):
             if field not in has:
                 mend = f"{param('model', 'NAME')}, or " if field == "model" else ""
                 mend += param("columns", f"{field}=COLUMN")
-                raise InputError(f"no column for the {field} among {_listed(known)}; say {mend}")
+                raise InputError(f"no column for the {field} among {listed_columns(known)}; say {mend}")
         if not has & {"text", "given"}:
+            mends = f"{param('columns', 'text=COLUMN')}, or {param('columns', 'given=COLUMN')}"
             raise InputError(
-                f"no column for the text of an answer among {_listed(known)}; say {param('columns', 'text=COLUMN')}, "
-                f"or {param('columns', 'given=COLUMN')} where there is only a verdict"
+                f"no column for the text of an answer among {listed_columns(known)}; "
+                f"say {mends} where there is only a verdict"
             )
 
 
-class RowReader:
+class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of answers, and what the user said about it."""
+
+    path: Path
+    fields: FieldMap = FieldMap()
+    matrix: str = ""
+    """What a row of a matrix of verdicts is, item or model; empty where there is one row an answer."""
+    header: str | None = None
+    """What the names of a matrix's columns say."""
+    number_trials: bool = False
+    """Whether a repeated answer is another trial rather than a mistake."""
+
+    @property
+    def name(self) -> str:
+        """The file's name as text that any of our files can hold."""
+        return self.path.name.encode("utf-8", "replace").decode()
+
+    @property
+    def label(self) -> str | None:
+        """The column that names the rows of a matrix, where the user says which."""
+        names = self.fields.columns.get(self.matrix, ())
+        if len(names) > 1:
+            raise InputError(f"{heading('columns', self.matrix)}: the rows of a matrix are named by one column")
+        return names[0] if names else None
+
+    @property
+    def cell_fields(self) -> FieldMap:
+        """The mapping as it applies to a matrix's cells, whose row has its name already."""
+        columns = {field: names for field, names in self.fields.columns.items() if field != self.matrix}
+        return msgspec.structs.replace(self.fields, columns=columns)
+
+
+class AnswerReader:
     """A mapping put to work on the rows of one file."""
 
     def __init__(self, fields: FieldMap, options: Options | None = None, *, sheet: bool, excel: bool) -> None:
@@ -73,7 +106,7 @@ class RowReader:
         self.notice = ""
         """What the row that was read last says in place of an answer: some tool's notice that the call failed."""
 
-    def answer(self, row: Row) -> Answer | None:
+    def answer(self, row: Values) -> Answer | None:
         """The answer in a row; None where the row is not wanted or one of its values was mapped to nothing."""
         if self._fields.only and not self._fields.wants(row):
             return None
@@ -101,14 +134,14 @@ class RowReader:
         self.notice = (values.get("text") or "").strip() if found.text is None and found.outcome == "failed" else ""
         return found
 
-    def _order(self, value: Any, item: str, row: Row) -> int:
+    def _order(self, value: Any, item: str, row: Values) -> int:
         """What was shown; a table with all of our columns is our own, and a number there is a seed of ours."""
         said = "order" in self._fields.columns or "order" in self._fields.constants
         if not said and row.keys() >= _ALL:
             return own_order(value)
         return read_shown(value, self._options.get(item))
 
-    def _find(self, row: Row) -> list[tuple[str, tuple[str, ...]]]:
+    def _find(self, row: Values) -> list[tuple[str, tuple[str, ...]]]:
         """For each field the columns that make it up, in rows with these columns."""
         found = []
         for field in FIELDS:
@@ -120,7 +153,7 @@ class RowReader:
                 found.append((field, names))
         return found
 
-    def _joined(self, field: str, row: Row, names: tuple[str, ...]) -> str | list[Any]:
+    def _joined(self, field: str, row: Values, names: tuple[str, ...]) -> str | list[Any]:
         """One name out of several; of an order, the options as they were shown."""
         if field == "order":
             return [row[name] for name in names if not is_absent(row[name])]
@@ -159,7 +192,7 @@ def parse_field_map(
 ) -> FieldMap:
     """The user's words, checked."""
     found: dict[str, tuple[str, ...]] = {}
-    for field, column in _pairs(pairs, "columns", "item=item_id"):
+    for field, column in _fields(pairs, "columns", "item=item_id"):
         _once(found, field, tuple(column.split("+")), "columns")
     renamed: dict[str, dict[str, str]] = {}
     for text in values:
@@ -168,14 +201,14 @@ def parse_field_map(
             _once(found, field, (column,), "values")
         renamed.setdefault(field, {}).update(renames)
     fixed: dict[str, str] = {}
-    for field, value in _pairs(constants, "constants", "sight=blind"):
+    for field, value in _fields(constants, "constants", "sight=blind"):
         if field in found:
             raise InputError(
                 f"{heading('constants', field)}: {field} is mapped to a column as well; say one of the two"
             )
         _once(fixed, field, _allowed(field, value, "constants"), "constants")
     filters: dict[str, tuple[str, ...]] = {}
-    for column, value in _pairs(only, "where", "setting=zero-shot", ours=False):
+    for column, value in _pairs(only, "where", "setting=zero-shot"):
         filters[column] = (*filters.get(column, ()), value)
     return FieldMap(columns=found, values=renamed, constants=fixed, only=filters)
 
@@ -186,7 +219,7 @@ def _renames(text: str) -> tuple[str, str, dict[str, str]]:
     field = field.strip()
     if not equals or ">" not in rest:
         raise InputError(f'{param("values")} takes FIELD=VALUE>OURS,…, such as sight=text>blind; found "{text}"')
-    _known_field(field, "values")
+    refuse_unknown_field(field, "values", FIELDS)
     column, colon, after = rest.partition(":")
     if not colon or ">" in column:
         column, after = "", rest
@@ -199,15 +232,14 @@ def _renames(text: str) -> tuple[str, str, dict[str, str]]:
     return field, column.strip(), renames
 
 
-def _pairs(texts: Iterable[str], parameter: str, example: str, *, ours: bool = True) -> Iterator[tuple[str, str]]:
-    for pair in (part for text in texts for part in text.split(",")):
-        name, equals, value = pair.partition("=")
-        name = name.strip()
-        if not equals or not name:
-            raise InputError(f'{param(parameter)} takes NAME=VALUE pairs, such as {example}; found "{pair}"')
-        if ours:
-            _known_field(name, parameter)
-        yield name, value.strip()
+def _pairs(texts: Iterable[str], parameter: str, example: str) -> Iterator[tuple[str, str]]:
+    return parse_pairs(texts, f"{param(parameter)} takes NAME=VALUE pairs, such as {example}")
+
+
+def _fields(texts: Iterable[str], parameter: str, example: str) -> Iterator[tuple[str, str]]:
+    for field, value in _pairs(texts, parameter, example):
+        refuse_unknown_field(field, parameter, FIELDS)
+        yield field, value
 
 
 def _once(found: dict[str, Any], field: str, value: Any, parameter: str) -> None:
@@ -222,19 +254,3 @@ def _allowed(field: str, word: str, parameter: str) -> str:
     if field in WORDS and word not in WORDS[field]:
         raise InputError(f'{heading(parameter, field)}: no {field} "{word}"; {nearest(word, WORDS[field])}')
     return word
-
-
-def _known_field(field: str, parameter: str) -> None:
-    if field not in FIELDS:
-        raise InputError(f'{heading(parameter)}: no field "{field}"; {nearest(field, FIELDS)}')
-
-
-def _nearest(name: str, known: list[str]) -> str:
-    """The nearest column, or the first few where there are thousands."""
-    said = nearest(name, known)
-    return said if said.startswith("did you") else f"known: {_listed(known)}"
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(short(name, 40)[1:-1] for name in names[:12])
-    return f"{shown} … ({len(names)} columns)" if len(names) > 12 else shown

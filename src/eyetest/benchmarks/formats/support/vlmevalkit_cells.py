@@ -8,10 +8,10 @@ import msgspec
 import pybase64
 
 from eyetest.benchmarks.folder import Benchmark
-from eyetest.benchmarks.rows.layout import split_columns
 from eyetest.benchmarks.rows.writing import field_columns, gold_letters, one_or_list, tag_columns, unreserved
 from eyetest.errors import ExportError, short
 from eyetest.records import Item, letter
+from eyetest.tabular.table import split_columns
 
 LONGEST_REFERENCE = 64
 _READ_AS_MISSING = {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",

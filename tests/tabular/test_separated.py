@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from eyetest.errors import InputError
-from eyetest.tabular import tsv
-from eyetest.tabular.tsv import MAX_COLUMNS, TsvFile, write_row
+from eyetest.tabular import separated
+from eyetest.tabular.separated import MAX_COLUMNS, SeparatedFile, write_row
 
 Table = list[list[str]]
 
@@ -27,7 +27,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def read(path: Path, data: bytes) -> list[list[bytes]]:
     path.write_bytes(data)
-    return [cells for _, cells in TsvFile(path).rows()]
+    return [cells for _, cells in SeparatedFile(path).rows()]
 
 
 def written_by_csv(table: Table, quoting: Literal[0, 1], end: str) -> str:
@@ -108,9 +108,9 @@ def test_csv_reads_what_write_row_writes(cells: list[str]) -> None:
 @example(table=[["a", "b"], ["c", "d"]], has_bom=False)
 def test_reading_resumes_at_the_offset_of_a_row(path: Path, end: str, table: Table, has_bom: bool) -> None:
     path.write_bytes(BOM * has_bom + written_by_csv(table, csv.QUOTE_ALL, end).encode())
-    rows = list(TsvFile(path).rows())
+    rows = list(SeparatedFile(path).rows())
     for number, (offset, _) in enumerate(rows):
-        assert list(TsvFile(path).rows(start=offset)) == rows[number:]
+        assert list(SeparatedFile(path).rows(start=offset)) == rows[number:]
 
 
 @pytest.mark.parametrize("line", [b"index\tquestion\n", b'"index"\t"question"\n'])
@@ -129,21 +129,21 @@ def test_an_open_quote_is_named_by_file_and_line(path: Path) -> None:
 
 
 def test_a_line_too_long_is_refused_by_number(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tsv, "MAX_LINE", 16)
+    monkeypatch.setattr(separated, "MAX_LINE", 16)
     assert read(path, b"a\n" + b"b" * 14 + b"\n") == [[b"a"], [b"b" * 14]]
     with pytest.raises(InputError, match=r"table\.tsv line 2 is longer than"):
         read(path, b"a\n" + b"b" * 16 + b"\n")
 
 
 def test_a_quoted_field_too_long_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tsv, "MAX_LINE", 16)
+    monkeypatch.setattr(separated, "MAX_LINE", 16)
     with pytest.raises(InputError, match=r"table\.tsv line 2 is longer than"):
         read(path, b'"a\n' + b"b" * 16 + b'"\n')
 
 
 def test_position_follows_the_rows_that_were_given(path: Path) -> None:
     path.write_bytes(b'a\tb\n"c\nc"\td\ne\tf')
-    file = TsvFile(path)
+    file = SeparatedFile(path)
     assert [file.position for _ in file.rows()] == [4, 12, 15]
 
 
@@ -151,7 +151,7 @@ def test_quotes_without_end_take_no_more_memory_than_they_have(tmp_path: Path) -
     data = b'q\n"' + b'""' * 300_000 + b'\n""x"\n'
     (tmp_path / "b.tsv").write_bytes(data)
     tracemalloc.start()
-    rows = [cells for _, cells in TsvFile(tmp_path / "b.tsv").rows()]
+    rows = [cells for _, cells in SeparatedFile(tmp_path / "b.tsv").rows()]
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert rows == [[b"q"], [b'"' * 300_000 + b'\n"x']]
@@ -162,4 +162,4 @@ def test_quotes_without_end_take_no_more_memory_than_they_have(tmp_path: Path) -
 def test_too_many_columns(tmp_path: Path, cell: bytes) -> None:
     (tmp_path / "b.tsv").write_bytes(b"\t".join([cell] * (MAX_COLUMNS + 1)))
     with pytest.raises(InputError, match="line 1 has more than 100,000 columns"):
-        list(TsvFile(tmp_path / "b.tsv").rows())
+        list(SeparatedFile(tmp_path / "b.tsv").rows())

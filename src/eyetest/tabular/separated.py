@@ -1,4 +1,4 @@
-"""Tab-separated rows as bytes, at the speed of a memory scan.
+"""Rows between tabs, commas or semicolons, at the speed of a memory scan.
 
 A VLMEvalKit benchmark is gigabytes of base64 in one file. Python's csv module decodes and walks every character,
 pandas holds the file several times over and turns the option "None" into nothing. Here a line without quotes is
@@ -7,30 +7,41 @@ is that of both: fields quoted where need be, quotes doubled inside them.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from eyetest.errors import InputError
+from eyetest.tabular.table import Row, open_plain, plain_size, refuse_twins
 
 MAX_CELL = 64 * 2**20
 MAX_LINE = 256 * 2**20
 MAX_COLUMNS = 100_000
-_BUFFER = 2**20
 _BOM = b"\xef\xbb\xbf"
 
 
-class TsvFile:
-    """The rows of one file, each with the byte at which it starts."""
+class QuoteError(InputError):
+    """Quotes that do not fit together."""
 
-    def __init__(self, path: Path) -> None:
+
+class SeparatedFile:
+    """The rows of one file, each with the byte at which it starts.
+
+    ``strict`` refuses what stands between a closing quote and the end of its cell: whoever wrote it forgot to double
+    the quotes inside.
+    """
+
+    def __init__(self, path: Path, separator: bytes = b"\t", *, strict: bool = False) -> None:
         self.path = path
+        self._separator, self._strict = separator, strict
         self.position = 0
         self.line = 0
 
     def rows(self, start: int = 0) -> Iterator[tuple[int, list[bytes]]]:
         """Rows from a byte offset on, as (offset, cells); blank lines are no rows."""
-        with self.path.open("rb", buffering=_BUFFER) as file:
-            file.seek(start)
+        with open_plain(self.path) as file:
+            if start:
+                file.seek(start)
             self.position, self.line = start, 0
             while line := self._readline(file):
                 offset = self.position - len(line)
@@ -40,7 +51,7 @@ class TsvFile:
                 if b'"' in body or b"\r" in body:
                     yield from self._split_quoted(line, file)
                 elif body:
-                    cells = body.split(b"\t", MAX_COLUMNS)
+                    cells = body.split(self._separator, MAX_COLUMNS)
                     self._check_columns(len(cells))
                     yield offset, cells
 
@@ -65,13 +76,17 @@ class TsvFile:
             pieces: list[bytes] = []
             if line[at : at + 1] == b'"':
                 at, line = self._quoted(line, at + 1, pieces, file)
-            end = _field_end(line, at)
+            end = self._cell_end(line, at)
             if end > at:
+                if pieces and self._strict:
+                    raise QuoteError(
+                        f"{self.path.name} line {self.line}: a quote inside a quoted cell is not doubled"
+                    )
                 pieces.append(line[at:end])
             row.append(pieces[0] if len(pieces) == 1 else b"".join(pieces))
             self._check_columns(len(row))
             at = end + 1
-            if line[end : end + 1] == b"\t":
+            if line[end : end + 1] == self._separator:
                 continue
             if row != [b""]:
                 yield start, row
@@ -97,16 +112,57 @@ class TsvFile:
             held += len(line) - start
             line, at, start = self._readline(file), 0, 0
             if not line or held > MAX_CELL:
-                raise InputError(f"{self.path.name} line {first}: a quote is opened and never closed")
+                raise QuoteError(f"{self.path.name} line {first}: a quote is opened and never closed")
+
+    def _cell_end(self, line: bytes, at: int) -> int:
+        """Where an unquoted stretch ends: at a separator, a line end, or the end of the data."""
+        end = len(line)
+        for stop in (self._separator, b"\n", b"\r"):
+            index = line.find(stop, at, end)
+            end = index if index >= 0 else end
+        return end
 
 
-def _field_end(line: bytes, at: int) -> int:
-    """Where an unquoted stretch ends: at a tab, a line end, or the end of the data."""
-    end = len(line)
-    for stop in (b"\t", b"\n", b"\r"):
-        found = line.find(stop, at, end)
-        end = found if found >= 0 else end
-    return end
+class SeparatedTable:
+    """The file as rows of text, each with a cell for every column of the first line."""
+
+    def __init__(self, path: Path, separator: bytes, *, strict: bool = True) -> None:
+        self.path = path
+        self._file = SeparatedFile(path, separator, strict=strict)
+        header = next(self._file.rows(), None)
+        try:
+            self.columns = tuple(cell.decode() for cell in header[1]) if header else ()
+        except UnicodeDecodeError:
+            raise InputError(f"{path} cannot be read: its first line is not UTF-8 text") from None
+        refuse_twins(path, self.columns)
+
+    @cached_property
+    def _size(self) -> int:
+        return plain_size(self.path)
+
+    @property
+    def done(self) -> float:
+        """Share of the file that was read."""
+        return min(self._file.position / self._size, 1.0)
+
+    def __iter__(self) -> Iterator[Row]:
+        line = 0
+        try:
+            for line, (_, cells) in enumerate(self._file.rows()):
+                if line:
+                    where = f"{self.path.name} row {line}"
+                    yield Row(line - 1, where, self.values(where, cells), line)
+        except QuoteError as error:
+            raise InputError(f"{self.path.name} row {line + 1}: the quotes are wrong: {error}") from None
+
+    def values(self, where: str, cells: list[bytes]) -> dict[str, Any]:
+        """A row's values by column."""
+        if len(cells) != len(self.columns):
+            raise InputError(f"{where}: {len(cells)} cells under {len(self.columns)} columns")
+        try:
+            return dict(zip(self.columns, map(bytes.decode, cells), strict=True))
+        except UnicodeDecodeError:
+            raise InputError(f"{self.path} cannot be read: {where} is not UTF-8 text") from None
 
 
 def write_row(cells: Iterable[bytes]) -> bytes:

@@ -12,13 +12,14 @@ import msgspec
 import pyarrow as pa
 
 from eyetest.benchmarks.folder import Benchmark
-from eyetest.benchmarks.rows.arrow import METADATA_KEY, Note
-from eyetest.benchmarks.rows.inline import join_options
+from eyetest.benchmarks.rows import AnswerStyle, ReadOptions
+from eyetest.benchmarks.rows.options import join_options
 from eyetest.benchmarks.rows.writing import gold_letters, plain_row, unreserved
 from eyetest.errors import ExportError, short
 from eyetest.records import ImageRef, Item
 
 Shape = Literal["plain", "mmmu", "mmstar"]
+_METADATA_KEY = b"eyetest"
 _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 _MMMU_IMAGES = tuple(f"image_{number}" for number in range(1, 8))
 _JSON_COLUMNS = ("history", "lineage", "option_provenance", "tags")
@@ -27,7 +28,34 @@ _BATCH_BYTES = 32 * 2**20
 _INT64 = 2**63
 
 
-class ArrowTables:
+class _Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What our own exports say about themselves in the schema, so that nothing has to be guessed on return."""
+
+    answers: AnswerStyle | None = None
+    drop: tuple[str, ...] = ()
+    """Columns that only serve another tool."""
+
+
+def is_ours(schema: pa.Schema) -> bool:
+    """Whether a file is an export of ours."""
+    return _note(schema) is not None
+
+
+def with_note(schema: pa.Schema, options: ReadOptions) -> ReadOptions:
+    """The user's options, completed by what one of our exports noted."""
+    note = _note(schema) or _Note()
+    return msgspec.structs.replace(options, answers=options.answers or note.answers, drop=(*options.drop, *note.drop))
+
+
+def _note(schema: pa.Schema) -> _Note | None:
+    text = (schema.metadata or {}).get(_METADATA_KEY)
+    try:
+        return msgspec.json.decode(text, type=_Note) if text is not None else None
+    except (msgspec.DecodeError, UnicodeError):
+        return None
+
+
+class ArrowExport:
     """A benchmark as a schema and a stream of tables of bounded size."""
 
     def __init__(self, benchmark: Benchmark, shape: Shape = "plain") -> None:
@@ -115,11 +143,11 @@ class ArrowTables:
 
     def _metadata(self, schema: pa.Schema) -> dict[bytes, bytes]:
         extra = self._shape == "mmmu" and "question_type" not in self._tag_types
-        note = Note(answers=None if self._shape == "plain" else "letter", drop=("question_type",) if extra else ())
+        note = _Note(answers=None if self._shape == "plain" else "letter", drop=("question_type",) if extra else ())
         features = {field.name: _feature(field.type) for field in schema}
         return {
             b"huggingface": json.dumps({"info": {"features": features}}).encode(),
-            METADATA_KEY: msgspec.json.encode(note),
+            _METADATA_KEY: msgspec.json.encode(note),
         }
 
 

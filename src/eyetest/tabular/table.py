@@ -1,0 +1,128 @@
+"""A table of rows with named values, whatever file it comes from; and how people name its columns."""
+
+import gzip
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from eyetest.errors import InputError, heading, nearest, short
+
+MAX_UNPACKED = 2**31
+MAX_GROWTH = 200
+"""A gzip file may unpack into `MAX_UNPACKED` bytes, or into so many times its size."""
+_BUFFER = 2**20
+Values = dict[str, Any]
+"""A row's values by the names of its columns."""
+
+
+class Row(NamedTuple):
+    """One row of a table: its place from 0, its name for a person, and its values by column."""
+
+    number: int
+    where: str
+    values: Values
+    line: int = 0
+    """As a person counts, from 1: lines in JSON Lines, rows below the header elsewhere."""
+
+
+class Table(Protocol):
+    """A file as rows; each iteration starts anew."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the values that its rows may have."""
+
+    @property
+    def done(self) -> float:
+        """Share of the file that the latest iteration has passed, from 0 to 1."""
+
+    def __iter__(self) -> Iterator[Row]: ...
+
+
+def kind_of(path: Path) -> str:
+    """A file's kind by its ending, that of ``quiz.csv.gz`` being ``.csv``."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def open_plain(path: Path) -> io.BufferedReader:
+    """A file's bytes, unpacked where they are packed with gzip."""
+    packed = path.suffix.lower() == ".gz"
+    return io.BufferedReader(_Unpacking(path) if packed else io.FileIO(path), _BUFFER)
+
+
+def plain_size(path: Path) -> int:
+    """How many bytes `open_plain` gives, at least 1; of a gzip file what it says itself: good enough to show."""
+    with path.open("rb") as file:
+        size = file.seek(0, io.SEEK_END)
+        if path.suffix.lower() == ".gz" and size > 4:
+            file.seek(-4, io.SEEK_END)
+            size = int.from_bytes(file.read(4), "little")
+    return max(size, 1)
+
+
+class _Unpacking(io.RawIOBase):
+    def __init__(self, path: Path) -> None:
+        self._path, self._file, self._total = path, gzip.open(path), 0  # noqa: SIM115 (closed with this one)
+        self._most = max(MAX_UNPACKED, MAX_GROWTH * path.stat().st_size)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read1(len(buffer))
+        self._total += len(data)
+        if self._total > self._most:
+            raise InputError(
+                f"{self._path} unpacks into more than {self._most // 2**20:,} MB, far more than its size"
+            )
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def refuse_twins(path: Path, names: Iterable[str]) -> None:
+    """Of two columns with one name, a row could only keep one."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(f"{path}: several columns are called {short(twice[0])}; rename them")
+
+
+def parse_pairs(texts: Iterable[str], takes: str) -> Iterator[tuple[str, str]]:
+    """The pairs of ``question=prompt,options=choices``; ``takes`` says what was expected, where there is none."""
+    for pair in (part for text in texts for part in text.split(",")):
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not name:
+            raise InputError(f'{takes}; found "{pair}"')
+        yield name, value
+
+
+def refuse_unknown_field(field: str, parameter: str, fields: Iterable[str]) -> None:
+    """Stop where a user names a field that there is not."""
+    if field not in fields:
+        raise InputError(f'{heading(parameter)}: no field "{field}"; {nearest(field, fields)}')
+
+
+def split_columns(value: str) -> tuple[str, ...]:
+    """The columns that ``A+B+C`` names."""
+    return tuple(value.split("+")) if value else ()
+
+
+def nearest_column(name: str, columns: Sequence[str]) -> str:
+    """The nearest column, or the first few where there are thousands."""
+    said = nearest(name, columns)
+    return said if said.startswith("did you") else f"known: {listed_columns(columns)}"
+
+
+def listed_columns(columns: Sequence[str]) -> str:
+    """The first few columns of a file, for a message."""
+    shown = ", ".join(short(name, 40)[1:-1] for name in columns[:12])
+    return f"{shown} … ({len(columns)} columns)" if len(columns) > 12 else shown

@@ -89,7 +89,7 @@ def _row(item: Item) -> dict[str, Any]:
 
 
 def _is_column(name: str, value: Any) -> bool:
-    """Whether a tag can be a column: text that an empty cell would not stand for, under a name that stays as it is."""
+    """Whether a tag can be a column: some text, under a name that stays as it is in a sheet."""
     named = unreserved(name) and name.split() == [name] and name == inert(name) != GUARDED
     return named and isinstance(value, str) and bool(value)
 

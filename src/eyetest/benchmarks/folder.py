@@ -20,10 +20,9 @@ import pyarrow.parquet as pq
 
 from eyetest.benchmarks import itemtable
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.signing import is_as_written
 from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, READABLE_VERSIONS, Counts, ImageRef, Item, Manifest, check
-from eyetest.store.checksums import add_checksum, has_checksum
+from eyetest.store.checksums import add_checksum, has_checksum, is_as_written
 from eyetest.store.regular_files import inside, read_regular
 from eyetest.store.replacing import refuse_to_lose, replacing_folder
 from eyetest.tabular.bounded_parquet import BoundedParquet, open_bounded

@@ -12,52 +12,30 @@ import pyarrow as pa
 from eyetest.records import Item
 
 _TEXT = pa.string()
-_PLAIN_CHOICE = [("text", _TEXT), ("correct", pa.bool_())]
+
+
+def _list_of(**fields: pa.DataType) -> pa.DataType:
+    return pa.list_(pa.struct(list(fields.items())))
+
+
 _PROVENANCE = pa.struct([("author", _TEXT), ("checked_by", pa.list_(_TEXT))])
 SCHEMA = pa.schema(
-    [
-        ("id", _TEXT),
-        ("question", _TEXT),
-        (
-            "images",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("sha256", _TEXT),
-                        ("format", _TEXT),
-                        ("width", pa.int32()),
-                        ("height", pa.int32()),
-                        ("size", pa.int64()),
-                    ]
-                )
-            ),
-        ),
-        ("choices", pa.list_(pa.struct([*_PLAIN_CHOICE, ("provenance", _PROVENANCE)]))),
-        ("references", pa.list_(_TEXT)),
-        ("hint", _TEXT),
-        ("history", pa.list_(pa.struct([("question", _TEXT), ("answer", _TEXT)]))),
-        ("description", _TEXT),
-        ("group", _TEXT),
-        ("tags", _TEXT),
-        (
-            "lineage",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("step", _TEXT),
-                        ("source", _TEXT),
-                        ("item", _TEXT),
-                        ("note", _TEXT),
-                        ("seed", pa.int64()),
-                    ]
-                )
-            ),
-        ),
-        ("spellings", _TEXT),
-    ]
+    {
+        "id": _TEXT,
+        "question": _TEXT,
+        "images": _list_of(sha256=_TEXT, format=_TEXT, width=pa.int32(), height=pa.int32(), size=pa.int64()),
+        "choices": _list_of(text=_TEXT, correct=pa.bool_(), provenance=_PROVENANCE),
+        "references": pa.list_(_TEXT),
+        "hint": _TEXT,
+        "history": _list_of(question=_TEXT, answer=_TEXT),
+        "description": _TEXT,
+        "group": _TEXT,
+        "tags": _TEXT,
+        "lineage": _list_of(step=_TEXT, source=_TEXT, item=_TEXT, note=_TEXT, seed=pa.int64()),
+        "spellings": _TEXT,
+    }
 )
-_CHOICES = SCHEMA.get_field_index("choices")
-_FIRST_SCHEMA = SCHEMA.set(_CHOICES, pa.field("choices", pa.list_(pa.struct(_PLAIN_CHOICE))))
+_FIRST_SCHEMA = SCHEMA.set(3, pa.field("choices", _list_of(text=_TEXT, correct=pa.bool_())))
 """Of folders in which an option could not yet say who wrote it."""
 _JSON_COLUMNS = ("tags", "spellings")
 

@@ -1,4 +1,4 @@
-"""A Parquet file that knows its own SHA-256, so that a flipped bit is found before anybody believes a number.
+"""Files that know their own hash: Parquet, so that a flipped bit is found, and texts that a person may change.
 
 The checksum is the last field of the file's footer, under the number that the Parquet format keeps free for
 extensions; every reader skips it. It covers the whole file but for itself. A file without one (of an older eyetest
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from eyetest.errors import InputError
-from eyetest.store.regular_files import open_regular
+from eyetest.store.regular_files import open_regular, read_regular
 
 _MAGIC = b"PAR1"
 _NAME = b"eyetest.sha-256:"
@@ -21,6 +21,7 @@ _FIELD = b"\x08\xfe\xff\x03" + bytes([len(_NAME) + _SIZE]) + _NAME
 _END = 1 + 4 + len(_MAGIC)
 """A footer's last byte, its length and the magic number."""
 _AT_ONCE = 2**20
+_SIGNED, _SIGNED_END = "<!-- written by eyetest; the same until it is edited: ", " -->\n"
 
 
 def add_checksum(path: Path) -> None:
@@ -56,3 +57,22 @@ def _digest(file: BinaryIO, length: int, rest: bytes) -> bytes:
         length -= len(piece)
     digest.update(rest)
     return digest.digest()
+
+
+def signed(text: str) -> str:
+    """A Markdown text with a last line that no reader sees and that fits nothing but this text."""
+    body = text.rstrip("\n") + "\n"
+    return f"{body}\n{_SIGNED}{_text_digest(body)}{_SIGNED_END}"
+
+
+def is_as_written(path: Path) -> bool:
+    """Whether a file is a signed text that nobody has touched: if somebody has, it is not ours to replace."""
+    try:
+        body, begin, rest = read_regular(path, path.parent).decode("utf-8").rpartition(f"\n{_SIGNED}")
+    except (OSError, InputError, UnicodeDecodeError):
+        return False
+    return bool(begin) and rest == f"{_text_digest(body)}{_SIGNED_END}"
+
+
+def _text_digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]

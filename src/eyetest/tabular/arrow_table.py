@@ -33,23 +33,17 @@ class ArrowTable:
         self._name_splits = name_splits and "split" not in schema.names and any(part.split for part in parts)
         self.columns = (*schema.names, "split") if self._name_splits else tuple(schema.names)
         self._total = max(sum(part.rows for part in parts), 1)
-        self._read = 0
-
-    @property
-    def done(self) -> float:
-        """Share of the rows that were read."""
-        return self._read / self._total
+        self.done = 0.0
 
     def __iter__(self) -> Iterator[Row]:
-        self._read = 0
+        number = 0
         for part in self._parts:
-            first = self._read
-            for values in self._values(part):
+            for line, values in enumerate(self._values(part), 1):
                 if self._name_splits:
                     values["split"] = part.split
-                line = self._read - first + 1
-                yield Row(self._read, f"{part.name} row {line}", values, line)
-                self._read += 1
+                yield Row(number, f"{part.name} row {line}", values, line)
+                number += 1
+                self.done = number / self._total
 
     def _values(self, part: ArrowPart) -> Iterator[dict[str, Any]]:
         for batch in part.batches():

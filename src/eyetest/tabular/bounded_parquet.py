@@ -5,18 +5,18 @@ text in a dictionary that every row refers to, lists of nothing. So pages are me
 that a dictionary would multiply stay in it until they are needed, and then only as many rows as fit are taken out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from eyetest.errors import InputError
-from eyetest.tabular.parquet_pages import Page, PagesError, RowGroup, Stretch, pages, row_groups
+from eyetest.tabular.parquet_pages import Page, PagesError, pages, row_groups
 
 MAX_PIECE = 2**27
 """Bytes of values that are handed out at once, unless one row holds more."""
@@ -170,7 +170,7 @@ def unfolded(values: pa.Array) -> int:
 
 
 def _largest(values: pa.Array) -> int:
-    return max((unfolded(values.slice(place, 1)) for place in range(len(values))), default=0)
+    return max((unfolded(values.slice(index, 1)) for index in range(len(values))), default=0)
 
 
 def _referred(dictionary: pa.Array, indices: pa.Array) -> int:
@@ -201,7 +201,7 @@ def _dense(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
         kind = _dense(kind.value_type)
     elif pa.types.is_struct(kind):
-        kind = pa.struct([_dense_field(kind.field(place)) for place in range(kind.num_fields)])
+        kind = pa.struct([_dense_field(kind.field(index)) for index in range(kind.num_fields)])
     elif pa.types.is_list(kind):
         kind = pa.list_(_dense_field(kind.value_field))
     elif pa.types.is_large_list(kind):
@@ -220,12 +220,15 @@ def _plan(path: Path, _size: int, _changed: int, _file: int) -> _Plan:
     mixed: set[str] = set()
     at_once, in_batches = _MOST_ROWS, False
     with pq.ParquetFile(path) as opened, path.open("rb", buffering=0) as file:
-        columns = [opened.schema.column(place) for place in range(opened.metadata.num_columns)]
-        for group in _row_groups(path, file, len(columns)):
+        columns = [opened.schema.column(index) for index in range(opened.metadata.num_columns)]
+        with _damage_told(path):
+            groups = row_groups(file, len(columns))
+        for group in groups:
             largest = unpacked = 1
             swollen = 0
             for column, stretch in zip(columns, group.columns, strict=True):
-                chunk = _Chunk(path, column, stretch, file)
+                with _damage_told(path):
+                    chunk = _Chunk(path, column, pages(file, stretch.start, stretch.length))
                 if chunk.is_multiplied:
                     kept[chunk.name] = None
                 if chunk.is_mixed:
@@ -241,16 +244,10 @@ def _plan(path: Path, _size: int, _changed: int, _file: int) -> _Plan:
     return _Plan(tuple(name for name in kept if name not in mixed), max(at_once, 1), in_batches)
 
 
-def _row_groups(path: Path, file: BinaryIO, columns: int) -> list[RowGroup]:
+@contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
     try:
-        return row_groups(file, columns)
-    except PagesError as error:
-        raise InputError(f"{path} is damaged: {error}") from None
-
-
-def _pages(path: Path, file: BinaryIO, stretch: Stretch) -> Iterator[Page]:
-    try:
-        yield from pages(file, stretch.start, stretch.length)
+        yield
     except (PagesError, OSError, OverflowError) as error:
         raise InputError(f"{path} is damaged: {error}") from None
 
@@ -262,13 +259,13 @@ class _Chunk:
     enough for each to hold the largest of them.
     """
 
-    def __init__(self, path: Path, column: Any, stretch: Stretch, file: BinaryIO) -> None:
+    def __init__(self, path: Path, column: Any, chunk_pages: Iterable[Page]) -> None:
         self.name: str = column.path
         is_text = column.physical_type == "BYTE_ARRAY"
         repeated = column.max_repetition_level > 0
         dictionary = values = self.unpacked = self.largest_value = self.swollen = 0
         refers, all_refer = False, True
-        for page in _pages(path, file, stretch):
+        for page in chunk_pages:
             if page.unpacked > _PACKED * page.stored:
                 self.swollen = max(self.swollen, page.unpacked)
             if page.is_dictionary:

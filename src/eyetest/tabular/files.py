@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,25 +26,21 @@ class TableFile:
     """A file as a table; whatever is wrong with it becomes one line."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.done = path, 0.0
         with _one_line(path):
             self._table = _OPENERS[kind_of(path)](path)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the values that its rows may have."""
         with _one_line(self.path):
             return self._table.columns
 
-    @property
-    def done(self) -> float:
-        """Share of the file that was read."""
-        return self._table.done
-
     def __iter__(self) -> Iterator[Row]:
         guarded = is_sheet(self.path) and GUARDED in self.columns
         with _one_line(self.path):
             for row in self._table:
+                self.done = self._table.done
                 yield row._replace(values=restored_row(row.values)) if guarded else row
 
 

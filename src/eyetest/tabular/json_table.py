@@ -25,30 +25,22 @@ class JsonTable:
     """The objects of a file as rows. Columns are those of all objects, in order of appearance."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._position = 0
+        self.path, self.done = path, 0.0
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the values that any object has."""
         return tuple(dict.fromkeys(name for row in self for name in row.values))
 
-    @cached_property
-    def _size(self) -> int:
-        return plain_size(self.path)
-
-    @property
-    def done(self) -> float:
-        """Share of the file that was read."""
-        return min(self._position / self._size, 1.0)
-
     def __iter__(self) -> Iterator[Row]:
-        self._position = number = 0
+        position = number = 0
+        size = plain_size(self.path)
         with open_plain(self.path) as file:
             line_number = 0
             while line := file.readline(MAX_LINE):
                 line_number += 1
-                self._position += len(line)
+                position += len(line)
+                self.done = position / size
                 where = f"{self.path.name} line {line_number}"
                 if len(line) >= MAX_LINE:
                     raise InputError(f"{where} is longer than {MAX_LINE // 2**20} MB")
@@ -84,7 +76,7 @@ class JsonTable:
             content = [{"key": key, **value} if isinstance(value, dict) else value for key, value in content.items()]
         if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
             raise InputError(f"{self.path}: expected a list of objects, or objects under keys")
-        self._position = self._size
+        self.done = 1.0
         for number, values in enumerate(content):
             yield Row(number, f"{self.path.name} object {number + 1}", values, number + 1)
 

@@ -7,7 +7,6 @@ is that of both: fields quoted where need be, quotes doubled inside them.
 """
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -135,21 +134,14 @@ class SeparatedTable:
         except UnicodeDecodeError:
             raise InputError(f"{path} cannot be read: its first line is not UTF-8 text") from None
         refuse_twins(path, self.columns)
-
-    @cached_property
-    def _size(self) -> int:
-        return plain_size(self.path)
-
-    @property
-    def done(self) -> float:
-        """Share of the file that was read."""
-        return min(self._file.position / self._size, 1.0)
+        self.done = 0.0
 
     def __iter__(self) -> Iterator[Row]:
-        line = 0
+        line, size = 0, plain_size(self.path)
         try:
             for line, (_, cells) in enumerate(self._file.rows()):
                 if line:
+                    self.done = self._file.position / size
                     where = f"{self.path.name} row {line}"
                     yield Row(line - 1, where, self.values(where, cells), line)
         except QuoteError as error:

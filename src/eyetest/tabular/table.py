@@ -30,17 +30,13 @@ class Row(NamedTuple):
 class Table(Protocol):
     """A file as rows; each iteration starts anew."""
 
-    @property
-    def path(self) -> Path:
-        """The file."""
+    path: Path
+    done: float
+    """Share of the file that the latest iteration has passed, from 0 to 1."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the values that its rows may have."""
-
-    @property
-    def done(self) -> float:
-        """Share of the file that the latest iteration has passed, from 0 to 1."""
 
     def __iter__(self) -> Iterator[Row]: ...
 

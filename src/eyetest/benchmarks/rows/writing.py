@@ -49,6 +49,11 @@ def tag_columns(item: Item, is_column: Callable[[str, Any], bool]) -> dict[str, 
     return {**columns, "tags": held} if held else columns
 
 
+def as_cell(value: object) -> str:
+    """A value as the text of a cell, JSON where it is none."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
 def gold_letters(item: Item) -> str:
     """The right options by their letters: ``B``, or ``AC`` where two are right."""
     return "".join(letter(position) for position in item.gold)

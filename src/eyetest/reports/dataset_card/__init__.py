@@ -12,7 +12,6 @@ import yaml
 
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import CROISSANT, ITEMS, README, SAID
-from eyetest.benchmarks.signing import is_as_written, signed
 from eyetest.errors import InputError, param
 from eyetest.pages.page import Verbatim, clip, fill_markdown
 from eyetest.reports.dataset_card.assessment import SelfScore, limits, self_score, share
@@ -20,6 +19,7 @@ from eyetest.reports.dataset_card.croissant import croissant
 from eyetest.reports.dataset_card.known import EXPORTS, Known, survey
 from eyetest.reports.dataset_card.statements import Statements, read_said, with_settings, write_said
 from eyetest.reports.refinements import Records, read_refinement
+from eyetest.store.checksums import is_as_written, signed
 from eyetest.store.replacing import replacing_file
 
 __all__ = ["EXPORTS", "SAID", "Known", "Records", "SelfScore", "Statements", "card_of", "read_said", "refuse_edited",

@@ -8,7 +8,7 @@ import msgspec
 import pybase64
 
 from eyetest.benchmarks.folder import Benchmark
-from eyetest.benchmarks.rows.writing import field_columns, gold_letters, one_or_list, tag_columns, unreserved
+from eyetest.benchmarks.rows.writing import as_cell, field_columns, gold_letters, one_or_list, tag_columns, unreserved
 from eyetest.errors import ExportError, short
 from eyetest.records import Item, letter
 from eyetest.tabular.table import split_columns
@@ -94,10 +94,10 @@ def plain_cells(item: Item, names: Names) -> dict[str, str]:
         del fields["group"]
     elif names.has_group:
         fields["group"] = item.group or item.id
-    cells = {names.column(name): _cell(value) for name, value in fields.items() if name not in _OPTION_FIELDS}
+    cells = {names.column(name): as_cell(value) for name, value in fields.items() if name not in _OPTION_FIELDS}
     if not item.images and IMAGE_UNIT in item.spellings:
         item = msgspec.structs.replace(item, tags={name: v for name, v in item.tags.items() if name != "image"})
-    return cells | {name: _cell(value) for name, value in tag_columns(item, names.is_tag).items()}
+    return cells | {name: as_cell(value) for name, value in tag_columns(item, names.is_tag).items()}
 
 
 def is_rotation(item: Item) -> bool:
@@ -105,10 +105,6 @@ def is_rotation(item: Item) -> bool:
     if not item.group or not item.id.isdecimal() or len(item.id) > _LONGEST_INDEX:
         return False
     return int(item.id) >= ROTATION and str(int(item.id) % ROTATION) == item.group
-
-
-def _cell(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _reference_cell(item: Item) -> str:

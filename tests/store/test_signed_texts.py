@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.benchmarks.signing import is_as_written, signed
 from eyetest.errors import InputError
 from eyetest.records import Item, Manifest
+from eyetest.store.checksums import is_as_written, signed
 
 TEXT = "# A card\n\nwith ümlauts\n"
 

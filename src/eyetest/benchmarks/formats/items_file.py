@@ -1,0 +1,119 @@
+"""Plain files with a row an item and pictures as paths beside them: JSON Lines, CSV, Excel."""
+
+from collections.abc import Iterator
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyetest.benchmarks.folder import Benchmark, distinct_images
+from eyetest.benchmarks.images import ImageStore
+from eyetest.benchmarks.rows import ItemReader, ReadOptions, plain_row
+from eyetest.benchmarks.rows.writing import as_cell, unreserved
+from eyetest.records import Item
+from eyetest.store.regular_files import inside
+from eyetest.tabular.files import TableFile
+from eyetest.tabular.sheets import GUARDED, SheetWriter, inert
+from eyetest.tabular.table import Row, Table, kind_of
+
+
+class Jsonl:
+    """JSON Lines, or one JSON array: an object an item. An export is a folder, its pictures beside the file."""
+
+    name = "jsonl"
+    summary = "JSON Lines: one object an item, image paths, base64 or data URLs"
+    is_folder = True
+    _usual_name = "items.jsonl"
+    _kinds: tuple[str, ...] = (".jsonl", ".json")
+
+    def recognises(self, path: Path) -> bool:
+        """A file of this kind, or a folder with one of the name that an export has."""
+        return (path / self._usual_name).is_file() or (path.is_file() and kind_of(path) in self._kinds)
+
+    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
+        """Start reading."""
+        if path.is_dir():
+            inside(path / self._usual_name, path)
+            path /= self._usual_name
+        return ItemReader(self._table(path), options, store)
+
+    def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
+        """Write a folder: the items' file and ``images/``."""
+        (to / "images").mkdir(parents=True)
+        for image in distinct_images(benchmark):
+            (to / "images" / image.filename).write_bytes(benchmark.images.read(image))
+        self._write_items(benchmark, to / self._usual_name)
+        return []
+
+    def _table(self, path: Path) -> Table:
+        return TableFile(path)
+
+    def _write_items(self, benchmark: Benchmark, to: Path) -> None:
+        with to.open("wb") as file:
+            for item in benchmark:
+                file.write(msgspec.json.encode(plain_row(item) | _pictures(item)) + b"\n")
+
+
+class Sheet(Jsonl):
+    """A sheet that somebody wrote."""
+
+    name = "csv"
+    summary = "CSV or Excel: one row an item, image paths, options in columns A, B, C … or in one cell"
+    _usual_name = "items.csv"
+    _kinds = (".csv", ".xlsx")
+
+    def _table(self, path: Path) -> Table:
+        return SheetTable(path)
+
+    def _write_items(self, benchmark: Benchmark, to: Path) -> None:
+        columns = dict.fromkeys(name for item in benchmark for name in _sheet_row(item))
+        with to.open("w", newline="", encoding="utf-8") as file:
+            sheet = SheetWriter(file, list(columns), mark=True)
+            for row in map(_sheet_row, benchmark):
+                sheet.write([[as_cell(row.get(name, "")) for name in columns]])
+
+
+class SheetTable:
+    """The rows of a sheet. An empty cell says nothing, and numbers and dates say what they look like."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.done = path, 0.0
+        self._file = TableFile(path)
+        self.columns = tuple(name for name in self._file.columns if name)
+
+    def __iter__(self) -> Iterator[Row]:
+        number = 0
+        for row in self._file:
+            values = {name: _said(cell) for name, cell in row.values.items() if name and cell not in ("", None)}
+            self.done = self._file.done
+            if values:
+                yield row._replace(number=number, values=values)
+                number += 1
+
+
+def _said(cell: Any) -> Any:
+    if isinstance(cell, float) and cell.is_integer():
+        return int(cell)
+    return str(cell) if isinstance(cell, datetime | date | time) else cell
+
+
+def _pictures(item: Item) -> dict[str, Any]:
+    return {"images": [f"images/{image.filename}" for image in item.images]} if item.images else {}
+
+
+def _sheet_row(item: Item) -> dict[str, Any]:
+    """An item as cells; golds are given by letter alone, since a list of texts would have to be told from a text."""
+    row = plain_row(item, _is_column)
+    if item.choices:
+        row.pop("answer", None)
+    return row | _pictures(item)
+
+
+def _is_column(name: str, value: Any) -> bool:
+    """Whether a tag can be a column: some text, under a name that stays as it is in a sheet."""
+    named = unreserved(name) and name.split() == [name] and name == inert(name) != GUARDED
+    return named and isinstance(value, str) and bool(value)
+
+
+FORMAT = (Jsonl(), Sheet())

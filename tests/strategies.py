@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.records import Choice, Item, Lineage, Manifest, Provenance, Turn
+from eyetest.records import Choice, Item, Lineage, Manifest, OptionProvenance, Turn
 
 _odd = st.sampled_from(
     ["None", "NA", "nan", "['a', 'b']", "[1]", "A", "<image 1>", "=1+1", "\ufeffx", "a\r\nb", '"', "\t"]
@@ -29,7 +29,7 @@ _scalars = st.one_of(
 _provenance = st.one_of(
     st.just(msgspec.UNSET),
     st.just(msgspec.UNSET),
-    st.builds(Provenance, author=full_words, checked_by=st.just(("x",))),
+    st.builds(OptionProvenance, author=full_words, checked_by=st.just(("x",))),
 )
 _values = st.one_of(_scalars, st.lists(words, max_size=3), st.dictionaries(words, _scalars, max_size=2))
 

@@ -9,7 +9,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import ImageError, InputError, ItemError
-from eyetest.records import Choice, Item, Lineage, Manifest, Provenance
+from eyetest.records import Choice, Item, Lineage, Manifest, OptionProvenance
 from tests.conftest import png
 from tests.strategies import write
 
@@ -128,7 +128,7 @@ def test_a_missing_gold_may_be_allowed(tmp_path: Path) -> None:
 
 
 def test_an_option_may_say_who_wrote_and_who_checked_it(tmp_path: Path) -> None:
-    written = Choice("a bird", provenance=Provenance(author="gpt-4o", checked_by=("anna", "ben")))
+    written = Choice("a bird", provenance=OptionProvenance(author="gpt-4o", checked_by=("anna", "ben")))
     item = Item(id="1", question="What?", choices=(Choice("a dog", correct=True), written))
 
     benchmark = make(tmp_path / "b", item)

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from eyetest.benchmarks import itemtable
 from eyetest.benchmarks.images import ImageStore
 from eyetest.errors import InputError, ItemError, nearest, short
-from eyetest.records import FOLDER_VERSION, READABLE_VERSIONS, Counts, ImageRef, Item, Manifest, check
+from eyetest.records import FOLDER_VERSION, READABLE_VERSIONS, ImageRef, Item, ItemCounts, Manifest, check
 from eyetest.store.checksums import add_checksum, has_checksum, is_as_written
 from eyetest.store.regular_files import inside, read_regular
 from eyetest.store.replacing import refuse_to_lose, replacing_folder
@@ -273,10 +273,10 @@ class BenchmarkWriter:
         self.add(item)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ItemCounts:
         """What has been written so far."""
         total = self._options.total()
-        return Counts(
+        return ItemCounts(
             items=total,
             choice_items=total - self._options[0],
             text_items=self._options[0],

@@ -9,7 +9,7 @@ from rich.text import Text
 from eyetest.benchmarks import Import, import_benchmark
 from eyetest.cli import options
 from eyetest.cli.terminal import note, out, progress_bar, safe
-from eyetest.records import Counts
+from eyetest.records import ItemCounts
 
 about = partial(options.option, panel="What the benchmark says of itself")
 
@@ -56,7 +56,7 @@ def import_(
         note(f"{len(skipped):,} bad items left out, listed in {to / 'skipped.jsonl'}; the first: {skipped[0].where}")
 
 
-def counted(counts: Counts) -> str:
+def counted(counts: ItemCounts) -> str:
     """``1,000 items (540 choice, 460 text), 967 pictures``."""
     kinds = [f"{n:,} {kind}" for n, kind in ((counts.choice_items, "choice"), (counts.text_items, "text")) if n]
     return f"{counts.items:,} items ({', '.join(kinds)}), {counts.images:,} pictures"

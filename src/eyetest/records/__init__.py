@@ -11,8 +11,8 @@ from eyetest.records.item import (
     ImageRef,
     Item,
     Lineage,
+    OptionProvenance,
     Problem,
-    Provenance,
     Spelling,
     Turn,
     check,
@@ -22,7 +22,7 @@ from eyetest.records.item import (
     sorting_tags,
     tag_word,
 )
-from eyetest.records.manifest import FOLDER_VERSION, READABLE_VERSIONS, Counts, Manifest, Origin, Revision
+from eyetest.records.manifest import FOLDER_VERSION, READABLE_VERSIONS, ItemCounts, Manifest, Origin, Revision
 from eyetest.records.marking import identity, mark, shown_order
 from eyetest.records.order import REVERSED, order_shown, order_word, positions_shown, read_order
 from eyetest.records.recipe import Panel, Recipe, Review, Select, Stage
@@ -73,7 +73,6 @@ __all__ = [
     "Asked",
     "Choice",
     "Condition",
-    "Counts",
     "Cut",
     "Decision",
     "Finding",
@@ -81,11 +80,13 @@ __all__ = [
     "ImageFormat",
     "ImageRef",
     "Item",
+    "ItemCounts",
     "Likelihood",
     "Lineage",
     "Manifest",
     "Message",
     "ModelEntry",
+    "OptionProvenance",
     "Origin",
     "OutcomeKind",
     "Panel",
@@ -95,7 +96,6 @@ __all__ = [
     "Price",
     "Problem",
     "Prompt",
-    "Provenance",
     "ReadingKind",
     "Recipe",
     "Request",

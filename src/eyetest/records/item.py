@@ -38,7 +38,7 @@ class ImageRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.sha256}.{'jpg' if self.format == 'jpeg' else self.format}"
 
 
-class Provenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class OptionProvenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Where an option comes from."""
 
     author: str = ""
@@ -51,7 +51,7 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     text: str
     correct: bool = False
-    provenance: Provenance | msgspec.UnsetType = msgspec.UNSET
+    provenance: OptionProvenance | msgspec.UnsetType = msgspec.UNSET
     """Unset where nobody says: then it is in no file and no fingerprint, as in folders from before there was one."""
 
     @property

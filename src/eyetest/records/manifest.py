@@ -9,7 +9,7 @@ READABLE_VERSIONS = (1, 2)
 """Folders of version 1 know neither who wrote an option nor what a benchmark was before it was changed."""
 
 
-class Counts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ItemCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How much there is, so that nobody has to read the items to know."""
 
     items: int = 0
@@ -48,7 +48,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     name: str
     version: str = "1"
-    counts: Counts = Counts()
+    counts: ItemCounts = ItemCounts()
     licence: str = ""
     source: str = ""
     canary: str = ""
@@ -60,7 +60,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What it was before, the oldest first."""
     folder_version: int = FOLDER_VERSION
 
-    def holding(self, counts: Counts, fingerprint: str, time: str) -> "Manifest":
+    def holding(self, counts: ItemCounts, fingerprint: str, time: str) -> "Manifest":
         """The manifest of these items; where it spoke of others, those become an earlier revision."""
         revisions = self.revisions
         if self.fingerprint and self.fingerprint != fingerprint:

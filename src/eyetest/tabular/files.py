@@ -15,7 +15,7 @@ from eyetest.tabular.excel import ExcelTable
 from eyetest.tabular.json_table import JsonTable
 from eyetest.tabular.separated import SeparatedTable
 from eyetest.tabular.sheets import GUARDED, restored_row
-from eyetest.tabular.table import Row, Table, kind_of, open_plain
+from eyetest.tabular.table import Row, Rows, kind_of, open_plain
 
 _SHEETS = (".csv", ".tsv", ".xlsx")
 _ROWS_AT_ONCE = 5_000
@@ -89,14 +89,14 @@ def _csv(path: Path) -> SeparatedTable:
     """Where a comma is part of a number, spreadsheets write semicolons between cells."""
     with open_plain(path) as file:
         header = file.readline(_LONGEST_HEADER)
-    return SeparatedTable(path, b";" if b";" in header and b"," not in header else b",")
+    return SeparatedTable(path, ";" if b";" in header and b"," not in header else ",")
 
 
 def _tsv(path: Path) -> SeparatedTable:
-    return SeparatedTable(path, b"\t")
+    return SeparatedTable(path, "\t")
 
 
-_OPENERS: dict[str, Callable[[Path], Table]] = {
+_OPENERS: dict[str, Callable[[Path], Rows]] = {
     ".parquet": _parquet,
     ".jsonl": JsonTable,
     ".json": JsonTable,

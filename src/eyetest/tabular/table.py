@@ -27,7 +27,7 @@ class Row(NamedTuple):
     """As a person counts, from 1: lines in JSON Lines, rows below the header elsewhere."""
 
 
-class Table(Protocol):
+class Rows(Protocol):
     """A file as rows; each iteration starts anew."""
 
     path: Path

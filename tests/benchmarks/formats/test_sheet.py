@@ -155,7 +155,7 @@ def test_what_is_wrong_is_told(tmp_path: Path, text: str, message: str) -> None:
 
 def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
     (tmp_path / "quiz.csv").write_bytes(b"question,answer\nWer schl\xe4ft?,ich\n")
-    with pytest.raises(InputError, match=r"quiz\.csv cannot be read: quiz\.csv row 1 is not UTF-8 text"):
+    with pytest.raises(InputError, match=r"quiz\.csv cannot be read: .*utf-8"):
         imported(tmp_path / "quiz.csv")
 
 

@@ -15,7 +15,7 @@ from eyetest.records import Item
 from eyetest.store.regular_files import inside
 from eyetest.tabular.files import TableFile
 from eyetest.tabular.sheets import GUARDED, SheetWriter, inert
-from eyetest.tabular.table import Row, Table, kind_of
+from eyetest.tabular.table import Row, Rows, kind_of
 
 
 class Jsonl:
@@ -46,7 +46,7 @@ class Jsonl:
         self._write_items(benchmark, to / self._usual_name)
         return []
 
-    def _table(self, path: Path) -> Table:
+    def _table(self, path: Path) -> Rows:
         return TableFile(path)
 
     def _write_items(self, benchmark: Benchmark, to: Path) -> None:
@@ -63,7 +63,7 @@ class Sheet(Jsonl):
     _usual_name = "items.csv"
     _kinds = (".csv", ".xlsx")
 
-    def _table(self, path: Path) -> Table:
+    def _table(self, path: Path) -> Rows:
         return SheetTable(path)
 
     def _write_items(self, benchmark: Benchmark, to: Path) -> None:

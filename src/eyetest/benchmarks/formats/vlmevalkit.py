@@ -5,7 +5,7 @@ file wrote in another way than we would is kept as a spelling, so that it comes 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 from string import ascii_uppercase
@@ -35,7 +35,7 @@ from eyetest.benchmarks.rows.pictures import decode_base64
 from eyetest.errors import ImageError, InputError, ItemError, MissingImage, short
 from eyetest.records import ImageRef, Item, Spelling
 from eyetest.tabular.separated import MAX_CELL, SeparatedFile, SeparatedTable, write_row
-from eyetest.tabular.table import Row
+from eyetest.tabular.table import Row, plain_size
 
 _QUOTE = re.compile("(['\"])")
 _EXPECTED_IMAGE = "base64 of a picture, a list of them, or the index of a row that has one"
@@ -45,7 +45,18 @@ class TsvTable(SeparatedTable):
     """The file as rows of text; empty cells are absent, ``image`` cells stay bytes, and so does what is not UTF-8."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, b"\t", strict=False)
+        self._file = SeparatedFile(path)
+        super().__init__(path, "\t")
+
+    def rows(self) -> Iterator[list[Any]]:
+        """The cells of all rows as bytes, but for the header."""
+        size = plain_size(self.path)
+        for number, (_, cells) in enumerate(self._file.rows()):
+            self.done = self._file.position / size
+            try:
+                yield cells if number else [cell.decode() for cell in cells]
+            except UnicodeDecodeError:
+                raise InputError(f"{self.path.name}: its first line is not UTF-8 text") from None
 
     def offsets(self, column: str) -> dict[str, int]:
         """Where each row starts, by its value in a column; the first of equals counts."""

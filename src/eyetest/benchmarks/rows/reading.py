@@ -28,9 +28,9 @@ from eyetest.benchmarks.rows.options import (
 )
 from eyetest.benchmarks.rows.pictures import PictureLoader, holds_pictures
 from eyetest.errors import ImageError, InputError, ItemError, MissingImage, param, short
-from eyetest.records import Choice, ImageRef, Item, Lineage, Provenance, Turn, letter
+from eyetest.records import Choice, ImageRef, Item, Lineage, OptionProvenance, Turn, letter
 from eyetest.tabular.literals import parse_list
-from eyetest.tabular.table import Row, Table
+from eyetest.tabular.table import Row, Rows
 
 _SAMPLE = 500
 _SAMPLE_LENGTH = 64 * 2**20
@@ -38,7 +38,7 @@ _MAX_DEPTH = 50
 MAX_FIELD = 64 * 2**20
 
 
-def plan(rows: Table, options: ReadOptions) -> ItemLayout:
+def plan(rows: Rows, options: ReadOptions) -> ItemLayout:
     """Decide what the columns of a file mean."""
     if not rows.columns:
         raise InputError(f"{rows.path.name} holds no items")
@@ -62,7 +62,7 @@ def plan(rows: Table, options: ReadOptions) -> ItemLayout:
     return msgspec.structs.replace(layout, answers=choose_style(plain_answers(offers), rows.path.name))
 
 
-def _sample(rows: Table, columns: set[str]) -> list[dict[str, Any]]:
+def _sample(rows: Rows, columns: set[str]) -> list[dict[str, Any]]:
     """Some columns of the first rows; fewer of them where they are long."""
     sample: list[dict[str, Any]] = []
     length = 0
@@ -77,7 +77,7 @@ def _sample(rows: Table, columns: set[str]) -> list[dict[str, Any]]:
 class ItemReader:
     """Turns the rows of a file into items, taking their pictures into a store."""
 
-    def __init__(self, rows: Table, options: ReadOptions, store: ImageStore) -> None:
+    def __init__(self, rows: Rows, options: ReadOptions, store: ImageStore) -> None:
         self.rows = rows
         self.pictures = PictureLoader(store, options.images or rows.path.parent)
         self.pictures_required = options.pictures_required
@@ -159,7 +159,7 @@ class ItemReader:
         gold = self._gold(row, offered)
         choices = tuple(Choice(text, i in gold) for i, text in enumerate(offered.texts))
         column = self.layout.option_provenance
-        said = _records(row, column, tuple[Provenance, ...])
+        said = _records(row, column, tuple[OptionProvenance, ...])
         if said and len(said) != len(choices):
             raise ItemError(row.where, column, f"{len(said)} records", f"one for each of {len(choices)} options")
         return tuple(_with_provenance(*pair) for pair in zip(choices, said, strict=True)) if said else choices
@@ -187,8 +187,8 @@ class ItemReader:
         return gold
 
 
-def _with_provenance(choice: Choice, provenance: Provenance) -> Choice:
-    known = provenance != Provenance()
+def _with_provenance(choice: Choice, provenance: OptionProvenance) -> Choice:
+    known = provenance != OptionProvenance()
     return msgspec.structs.replace(choice, provenance=provenance) if known else choice
 
 

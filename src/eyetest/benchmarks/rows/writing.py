@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks.rows.layout import RESERVED
-from eyetest.records import Item, Provenance, letter
+from eyetest.records import Item, OptionProvenance, letter
 from eyetest.tabular.literals import looks_like_list
 
 
@@ -30,7 +30,7 @@ def field_columns(item: Item) -> dict[str, Any]:
             row["answer"] = texts[0] if len(texts) == 1 else texts
             row["answer_letter"] = gold_letters(item)
         if any(choice.provenance for choice in item.choices):
-            row["option_provenance"] = msgspec.to_builtins([c.provenance or Provenance() for c in item.choices])
+            row["option_provenance"] = msgspec.to_builtins([c.provenance or OptionProvenance() for c in item.choices])
     elif item.references:
         row["answer"] = one_or_list(item.references)
     for name in ("hint", "description", "group"):

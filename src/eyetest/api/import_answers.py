@@ -11,7 +11,7 @@ from eyetest.api.run import NOTEBOOK
 from eyetest.jobs import import_answers as job
 from eyetest.jobs.opening import Bench, Place
 from eyetest.runs import Run
-from eyetest.runs.importing import FieldMap, AnswerFile
+from eyetest.runs.importing import AnswerFile, FieldMap
 from eyetest.wording import counted, listed
 
 _FILE = "table.parquet"

@@ -9,7 +9,7 @@ from eyetest.errors import InputError, heading, nearest, param
 from eyetest.jobs.opening import SILENT, Bench, Observer, open_bench
 from eyetest.records import RunBenchmark
 from eyetest.runs import BENCHMARK
-from eyetest.runs.importing import Brought, FieldMap, AnswerFile
+from eyetest.runs.importing import AnswerFile, Brought, FieldMap
 from eyetest.runs.importing import import_answers as bring
 
 _ROWS = ("item", "model")

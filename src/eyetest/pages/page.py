@@ -78,12 +78,7 @@ def fill_page(template: str, contents: Mapping[str, Any], package: str = "eyetes
 
 
 def write_page(
-    template: str,
-    contents: Mapping[str, Any],
-    to: Path,
-    *,
-    overwrite: bool = False,
-    package: str = "eyetest.reports",
+    template: str, contents: Mapping[str, Any], to: Path, *, overwrite: bool = False, package: str = "eyetest.reports"
 ) -> None:
     """Fill a web page, and put it in its place in one step."""
     page = fill_page(template, contents, package)

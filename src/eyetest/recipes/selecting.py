@@ -8,7 +8,7 @@ import numpy as np
 from eyetest.curate.selection import candidate, check_tags, select
 from eyetest.errors import InputError
 from eyetest.measures.stats.item_analysis import expected_information, fit
-from eyetest.records import Item, Recipe, Stage, Verdict
+from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind
 from eyetest.screens import Evidence
 from eyetest.wording import counted
 
@@ -41,16 +41,12 @@ def selected(stage: Stage, items: Sequence[Item], evidence: Evidence, seed: int,
         notes.append(f"{stage.title}: {counted(count, 'item')} without the tag {tag}")
     for unmet in chosen.unmet:
         notes.append(f"{stage.title}: {counted(unmet.missing, 'item')} fewer than asked of {unmet.quota}")
-    taken = set(chosen.ids)
-    verdicts = []
+    said: dict[bool, tuple[VerdictKind, str]] = {True: ("keep", "taken"), False: ("drop", "not needed for its quota")}
+    taken, verdicts = set(chosen.ids), []
     for item in items:
-        told = "" if worth is None else f", information {worth[item.id]:.3f}"
-        verdict, reason = (
-            ("keep", f"taken{told}") if item.id in taken else ("drop", f"not needed for its quota{told}")
-        )
-        verdicts.append(
-            Verdict(item=item.id, stage=stage.title, verdict=verdict, reason=reason, seed=seed)  # type: ignore[arg-type]
-        )
+        verdict, reason = said[item.id in taken]
+        reason += "" if worth is None else f", information {worth[item.id]:.3f}"
+        verdicts.append(Verdict(item=item.id, stage=stage.title, verdict=verdict, reason=reason, seed=seed))
     return verdicts
 
 

@@ -38,7 +38,6 @@ class ReportDetails:
     method: Sequence[tuple[str, str]] = ()
     """Names and values: rules, seeds, versions."""
     command: str = ""
-    notes: Sequence[str] = ()
     fallen: Sequence[Reason] = ()
     album: Album = field(default_factory=Album)
 
@@ -47,7 +46,7 @@ def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwri
     """Write the page."""
     material, asked = report.material, report.asked
     contents = {
-        "notes": list(dict.fromkeys([*about.notes, *material.notes()])),  # what figures say, not what tiles do
+        "notes": material.notes(),  # what figures say, not what tiles do
         "about": about,
         "report": report,
         "verdict": verdict(report),

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from PIL import Image as Pillow
 
 from eyetest.benchmarks import ImageStore
-from eyetest.measures.stats.disjoint_sets import DisjointSets
+from eyetest.measures.stats.intervals import DisjointSets
 from eyetest.probes.duplicate_items import repeats_on_copies
 from eyetest.probes.pictures import (
     CLOSE_SIDE,

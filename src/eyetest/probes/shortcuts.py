@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.extmath import randomized_svd
 
-from eyetest.measures.stats.disjoint_sets import DisjointSets
+from eyetest.measures.stats.intervals import DisjointSets
 from eyetest.probes.features import (
     Floats,
     Ints,

@@ -14,7 +14,7 @@ from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.measures import Results
 from eyetest.measures.results import ITEM_TYPES, TAG
 from eyetest.measures.stats.consensus import recurring, short_texts
-from eyetest.measures.stats.disjoint_sets import DisjointSets
+from eyetest.measures.stats.intervals import DisjointSets
 from eyetest.records import GIVEN, Asked, Item, ModelEntry, Score, columns, letter, tag_word
 from eyetest.results.provenance import ScoreProvenance
 from eyetest.results.scores import benchmark_of, refuse_gaps, scores_of

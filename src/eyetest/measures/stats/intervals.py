@@ -1,14 +1,15 @@
-"""How far a mean can be trusted: Wilson's interval, the clustered one, and drawing whole clusters again."""
+"""How far a mean can be trusted: Wilson's interval, the clustered one, drawing whole clusters again; and clusters."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+Member = TypeVar("Member", bound=Hashable)
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -180,3 +181,28 @@ def one_thread() -> AbstractContextManager[object]:
     """Its threads spin when the machine is busy, up to forty times slower, and their number changes last digits."""
     limits: AbstractContextManager[object] = threadpool_limits(1)
     return limits
+
+
+class DisjointSets(Generic[Member]):
+    """Sets that can be joined (union-find), as items on one picture. What was never joined is a set of its own."""
+
+    def __init__(self) -> None:
+        self._above: dict[Member, Member] = {}
+
+    def root(self, member: Member) -> Member:
+        """The one that stands for all of its set."""
+        while (above := self._above.get(member, member)) != member:
+            self._above[member] = self._above.get(above, above)
+            member = above
+        return member
+
+    def join(self, one: Member, other: Member) -> None:
+        """Make two sets one, for which stands who stood for the first."""
+        self._above[self.root(other)] = self.root(one)
+
+    def groups(self, members: Iterable[Member]) -> list[list[Member]]:
+        """Those of the members that are in one set with others of them, in order."""
+        by_root: dict[Member, list[Member]] = {}
+        for member in members:
+            by_root.setdefault(self.root(member), []).append(member)
+        return [group for group in by_root.values() if len(group) > 1]

@@ -2,7 +2,7 @@ import random
 
 from scipy.cluster.hierarchy import DisjointSet
 
-from eyetest.measures.stats.disjoint_sets import DisjointSets
+from eyetest.measures.stats.intervals import DisjointSets
 
 
 def test_sets_are_those_of_scipy() -> None:

@@ -24,6 +24,7 @@ speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/import.py
 	$(BIN)/python speed/audit.py
 	$(BIN)/python speed/ask.py --growth 50000
+	$(BIN)/python speed/growth.py
 	$(BIN)/python speed/read.py
 	$(BIN)/python speed/score.py
 	$(BIN)/python speed/tables.py

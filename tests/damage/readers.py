@@ -23,8 +23,8 @@ from eyetest.records import Asked, Choice, Item, Manifest, Response, RunStep
 from eyetest.results.scores import score_run
 from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_table
 from eyetest.runs.frames import answers_frame, one_line_if_damaged, responses_frame, scan_table
-from eyetest.runs.plan import plan_table, read_plan
-from eyetest.runs.stored import damaged_parts, stored_outcomes
+from eyetest.runs.plan import plan_rows, plan_table
+from eyetest.runs.stored import damaged_parts, stored_errors
 from eyetest.scoring import Scorer
 from eyetest.scoring.table import stored_scores
 from tests.conftest import png
@@ -145,7 +145,7 @@ class Answers:
     def read(self, folder: Path) -> object:
         run = folder / "r"
         found = list(read_responses(run))
-        assert len(stored_outcomes(run)) == len({row.request for row in found}) == len(responses_table(run))
+        assert len(stored_errors(run).requests) == len({row.request for row in found}) == len(responses_table(run))
         with one_line_if_damaged(run):
             assert answers_frame(run).collect().height <= len(found)
             assert responses_frame(run).collect().height == len({row.request for row in found})
@@ -208,7 +208,7 @@ class Plans:
         run = folder / "r"
         with one_line_if_damaged(run):
             rows = answers_frame(run).collect().height
-        return plan_table(run).to_pylist(), len(list(read_plan(run))), rows
+        return plan_table(run).to_pylist(), len(list(plan_rows(plan_table(run)))), rows
 
     def is_true(self, found: object, truth: object, change: tuple[bytes, bytes]) -> bool:
         return found == truth

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.models.openai import parse_target
-from eyetest.models.secret import Secret, key_for, refuse_keys_in
+from eyetest.models.openai import Secret, key_for, parse_target, refuse_keys_in
 from eyetest.redaction import redact, redact_answer
 from tests.endpoint import Attempt, Endpoint, Reply, completion, failure
 from tests.running.benches import everything, make_bench, stored

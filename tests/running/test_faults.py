@@ -83,7 +83,7 @@ def test_what_cannot_be_answered_ends_failed_with_a_reason(
     assert set(endpoint.answered.values()) == {1}
     outcomes = Run(tmp_path / "r").responses().column("outcome").to_pylist()
     assert outcomes == ["answered"] * 70
-    assert set(Run(tmp_path / "r").outcomes().values()) == {""}
+    assert set(Run(tmp_path / "r").errors().by_request().values()) == {""}
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_locked_out_gives_the_model_up_until_it_is_mended(
     mended = nursery.run(*ask(endpoint), env={"EYETEST_API_KEY": "right-key-0123456789"})
     assert mended.code == 0, mended.stderr
     assert len(answers(tmp_path / "r")) == 40
-    assert set(Run(tmp_path / "r").outcomes().values()) == {""}
+    assert set(Run(tmp_path / "r").errors().by_request().values()) == {""}
 
 
 def test_money_that_is_gone_is_not_a_rate_limit(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:

@@ -146,7 +146,7 @@ def test_a_server_that_stays_away_stops_the_run_and_loses_nothing(
     assert count < 400, "nobody asks 60 questions of a server that is not there"
     endpoint.rule = lambda attempt: None
     assert nursery.run(*ask(endpoint)).code == 0
-    assert set(Run(tmp_path / "r").outcomes().values()) == {""}
+    assert set(Run(tmp_path / "r").errors().by_request().values()) == {""}
     assert len(answers(tmp_path / "r")) == 60
 
 
@@ -194,7 +194,7 @@ def test_a_wrong_address_ends_with_one_line(
 def test_waiting_is_told(tmp_path: Path, endpoint: Endpoint) -> None:
     from eyetest.records import ModelEntry
     from eyetest.running import Asking, Limits, Progress, Session
-    from eyetest.running.watching import line
+    from eyetest.running.progress import line
 
     bench = make_bench(tmp_path / "b", 12)
     progress, told = Progress(), []

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.models import CallError
-from eyetest.running.limits import Limits
-from eyetest.running.throttle import Throttle
+from eyetest.running.limits import Limits, Throttle
 
 
 class Clockwork(asyncio.SelectorEventLoop):

@@ -15,7 +15,7 @@ from eyetest.runs import Journal, StoredResponses, read_responses, responses_tab
 from eyetest.runs import journal as journal_module
 from eyetest.runs.journal import JournalError, read_segment, seal
 from eyetest.runs.parts import PartName, part_names, sealed, segment
-from eyetest.runs.stored import stored_outcomes, torn_lines
+from eyetest.runs.stored import stored_errors, torn_lines
 
 FULL = Response(
     request="ab" * 16,
@@ -180,7 +180,7 @@ def test_the_last_response_to_a_request_counts(tmp_path: Path) -> None:
         journal = Journal(tmp_path)
         journal.append(response)
         journal.close()
-    assert stored_outcomes(tmp_path) == {b"\xaa" * 16: "", b"\xbb" * 16: "failed"}
+    assert stored_errors(tmp_path).by_request() == {"aa" * 16: "", "bb" * 16: "failed"}
     table = responses_table(tmp_path)
     assert dict(zip(*(table.column(n).to_pylist() for n in ("request", "outcome")), strict=True)) == {
         "aa" * 16: "answered",
@@ -195,7 +195,7 @@ def test_the_last_response_to_a_request_counts(tmp_path: Path) -> None:
 def test_a_run_that_has_asked_nothing(tmp_path: Path) -> None:
     assert list(read_responses(tmp_path)) == []
     assert len(responses_table(tmp_path)) == 0
-    assert stored_outcomes(tmp_path) == {}
+    assert stored_errors(tmp_path).by_request() == {}
 
 
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from eyetest.records import Asked, Planned, columns
-from eyetest.runs.plan import PLAN, PlanWriter, plan_table, read_plan
+from eyetest.runs.plan import PLAN, PlanWriter, plan_rows, plan_table
 
 
 def write(folder: Path, *rows: tuple[Asked, str]) -> None:
@@ -21,7 +21,7 @@ def asked(item: str, **values: object) -> Asked:
 
 
 def requests(folder: Path) -> dict[tuple[str, str, int], str]:
-    return {(row.item, row.sight, row.trial): row.request for row in read_plan(folder)}
+    return {(row.item, row.sight, row.trial): row.request for row in plan_rows(plan_table(folder))}
 
 
 def fail(folder: Path) -> None:
@@ -31,7 +31,7 @@ def fail(folder: Path) -> None:
 
 
 def test_a_run_without_a_plan(tmp_path: Path) -> None:
-    assert list(read_plan(tmp_path)) == []
+    assert list(plan_rows(plan_table(tmp_path))) == []
     assert plan_table(tmp_path).column_names == list(columns(Planned))
 
 
@@ -41,7 +41,7 @@ def test_rows_come_back_whole_and_in_order(tmp_path: Path) -> None:
     )
     second = Asked(item="1", model="", method="likelihood", trial=9)
     write(tmp_path, (first, "aa"), (second, "bb"))
-    rows = list(read_plan(tmp_path))
+    rows = list(plan_rows(plan_table(tmp_path)))
     names = columns(Asked)
     assert [[getattr(row, name) for name in names] for row in rows] == [
         [getattr(row, name) for name in names] for row in (first, second)
@@ -68,7 +68,7 @@ def test_what_stays_keeps_its_order(tmp_path: Path) -> None:
     many = [(asked(f"{n:05d}"), f"{n:032x}") for n in range(50_000)]
     write(tmp_path, *many)
     write(tmp_path, (asked("00007"), "ff"))
-    items = [row.item for row in read_plan(tmp_path)]
+    items = [row.item for row in plan_rows(plan_table(tmp_path))]
     assert len(items) == 50_000
     assert set(items) == {f"{n:05d}" for n in range(50_000)}
     assert items == [f"{n:05d}" for n in range(50_000) if n != 7] + ["00007"]

@@ -12,8 +12,8 @@ from eyetest.jobs import run as job
 from eyetest.jobs.opening import Bench, Models, Observer, Place, model_entries, open_bench, several
 from eyetest.records import Condition
 from eyetest.running import Asking, Limits, Progress
+from eyetest.running.progress import every, line
 from eyetest.running.session import INTERRUPTED
-from eyetest.running.watching import every, line
 from eyetest.runs import Run
 from eyetest.store.handwritten import convert
 from eyetest.wording import counted

@@ -15,7 +15,7 @@ from rich.text import Text
 from eyetest.cli.terminal import err, note, safe, step_bar
 from eyetest.jobs.opening import Observer
 from eyetest.running import Estimate, Progress
-from eyetest.running.watching import counts, eta, every, line, rate, waits
+from eyetest.running.progress import counts, eta, every, line, rate, waits
 from eyetest.wording import counted
 
 _LOOKS_A_SECOND = 2

@@ -19,8 +19,8 @@ from eyetest.models import Surroundings, parse_models
 from eyetest.records import ModelEntry
 from eyetest.running import Asking, Limits, Progress
 from eyetest.running.planning import PASSED_OVER
+from eyetest.running.progress import line
 from eyetest.running.session import INTERRUPTED
-from eyetest.running.watching import line
 from eyetest.wording import counted, typed
 
 who = partial(option, panel="Who is asked")

@@ -8,7 +8,7 @@ CallError
 └── hopeless   whether nothing can succeed until a person does something, if nothing has so far (a wrong key)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -81,16 +81,6 @@ class BatchModel(Model, Protocol):
         """Make one attempt at each call, and say in the same order what came of it; raise what befell all of them."""
 
 
-class Backend(Protocol):
-    """A way to reach models: one module in this folder with such a ``BACKEND``."""
-
-    name: str
-    summary: str
-
-    def make(self, name: str, entry: ModelEntry, surroundings: "Surroundings") -> Model:
-        """The model that an entry's spec names; ``entry.spec`` starts with this backend's name."""
-
-
 class Surroundings(msgspec.Struct, frozen=True):
     """What a model may need from outside: pictures, and how patient to be."""
 
@@ -99,6 +89,15 @@ class Surroundings(msgspec.Struct, frozen=True):
     connect_seconds: float = 10.0
     first_byte_seconds: float = 300.0
     total_seconds: float = 600.0
+
+
+class Backend(msgspec.Struct, frozen=True):
+    """A way to reach models: one module in this folder with such a ``BACKEND``."""
+
+    name: str
+    summary: str
+    make: Callable[[str, ModelEntry, Surroundings], Model]
+    """The model of a name that an entry's spec names; the spec starts with this backend's name."""
 
 
 def target_of(spec: str) -> str:

@@ -5,6 +5,7 @@ or escaped again. One session a model keeps its connections open.
 """
 
 import asyncio
+import os
 import re
 import ssl
 from typing import Any
@@ -16,11 +17,10 @@ import msgspec
 from yarl import URL
 
 from eyetest.errors import InputError
-from eyetest.models.base import Blame, Call, CallError, Model, Surroundings, target_of
+from eyetest.models.base import Backend, Blame, Call, CallError, Surroundings, target_of
 from eyetest.models.replies import read_completion, read_failure
-from eyetest.models.secret import key_for, refuse_keys_in
 from eyetest.records import Message, ModelEntry, Part, Request, Response, Words
-from eyetest.redaction import learn_address, learn_values, plain_address, plain_word, redact
+from eyetest.redaction import learn, learn_address, learn_values, plain_address, plain_variable, plain_word, redact
 
 _SPEC = re.compile(r"(?P<model>.+)@(?P<url>https?://[^\s@]+)", re.IGNORECASE | re.DOTALL)
 _DEFAULT_URL = "https://api.openai.com/v1"
@@ -30,6 +30,8 @@ _LARGEST_ERROR = 2**18
 _LARGE_REPLY = 2**20
 _LARGE_AT_ONCE = 4
 """Replies larger than an answer should be are read a few at a time, so that all together fit into memory."""
+_OPENAI_HOST = "api.openai.com"
+_SUSPICIOUS = ("key", "token", "secret", "password", "auth")
 _CONTINUE = {"add_generation_prompt": False, "continue_final_message": True}
 _encode = msgspec.json.Encoder().encode
 
@@ -197,15 +199,62 @@ def parse_target(target: str) -> tuple[str, str]:
     return found["model"], url
 
 
-class OpenAIBackend:
-    """Any compatible endpoint."""
+class Secret:
+    """A key that cannot be printed by accident, and that is taken out of all texts from now on."""
 
-    name = "openai"
-    summary = "any OpenAI-compatible endpoint: openai:MODEL@URL"
+    def __init__(self, value: str) -> None:
+        self._value = value
+        learn(value)
 
-    def make(self, name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
-        """A model behind an endpoint."""
-        return OpenAIModel(name, entry, surroundings)
+    def header(self) -> dict[str, str]:
+        """What the server is shown."""
+        return {"Authorization": f"Bearer {self._value}"} if self._value else {}
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a key is not to be stored")
 
 
-BACKEND = OpenAIBackend()
+def key_for(url: str, variable: str | None) -> Secret:
+    """The key for an endpoint.
+
+    A variable that was named is used as it is. Otherwise OPENAI_API_KEY goes to OpenAI and to nobody else, and
+    EYETEST_API_KEY to any other endpoint.
+    """
+    if variable is None:
+        variable = "OPENAI_API_KEY" if urlsplit(url).hostname == _OPENAI_HOST else "EYETEST_API_KEY"
+        return _checked_key(os.environ.get(variable, ""), variable)
+    if variable not in os.environ:
+        name = plain_variable(variable) or "that key_env names"
+        raise InputError(f"the environment variable {name} is not set; key_env is its name, not the key itself")
+    return _checked_key(os.environ[variable], variable)
+
+
+def refuse_keys_in(url: str) -> None:
+    """A key in an address would be in shell histories and lists of processes, so it is not taken from there."""
+    try:
+        parts = urlsplit(url)
+        carries = parts.username is not None or any(word in parts.query.lower() for word in _SUSPICIOUS)
+    except ValueError:
+        return
+    if carries:
+        raise InputError(
+            f"the address of {parts.hostname} carries a key or password; "
+            "put it into an environment variable and name that with key_env"
+        )
+
+
+def _checked_key(value: str, variable: str) -> Secret:
+    value = value.strip()
+    if not value.isprintable() or not value.isascii():
+        name = plain_variable(variable) or "the variable that key_env names"
+        raise InputError(f"the key in {name} holds characters that no key has")
+    return Secret(value)
+
+
+BACKEND = Backend("openai", "any OpenAI-compatible endpoint: openai:MODEL@URL", OpenAIModel)

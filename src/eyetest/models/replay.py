@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eyetest.errors import InputError, nearest
-from eyetest.models.base import Call, CallError, Model, Surroundings, target_of
+from eyetest.models.base import Backend, Call, CallError, Model, Surroundings, target_of
 from eyetest.records import Answer, Asked, ModelEntry, Response
 from eyetest.runs import open_answers
 
@@ -47,27 +47,21 @@ def _key(asked: Asked) -> _Key:
     return tuple(getattr(asked, name) for name in Asked.__struct_fields__ if name != "model")
 
 
-class ReplayBackend:
-    """Recorded answers."""
-
-    name = "replay"
-    summary = "recorded answers: replay:RUN or replay:FILE, #MODEL where it holds several"
-
-    def make(self, name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
-        """The answers of one recorded model."""
-        place, _, wanted = target_of(entry.spec).partition("#")
-        if "://" in place:
-            raise InputError("replay: takes a run folder or a file of answers, not an address")
-        by_model: dict[str, dict[_Key, Answer]] = {}
-        for answer in open_answers(Path(place)):
-            by_model.setdefault(answer.model, {})[_key(answer)] = answer
-        if not by_model:
-            raise InputError(f"{place} holds no answers")
-        wanted = wanted or (name if name in by_model else next(iter(by_model)) if len(by_model) == 1 else "")
-        if wanted not in by_model:
-            said = f'no model "{wanted}"' if wanted else "several models"
-            raise InputError(f"{place}: {said}; write replay:{place}#MODEL; {nearest(wanted, by_model)}")
-        return ReplayModel(name, entry, by_model[wanted])
+def make_replay(name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
+    """The answers of one recorded model."""
+    source, _, wanted = target_of(entry.spec).partition("#")
+    if "://" in source:
+        raise InputError("replay: takes a run folder or a file of answers, not an address")
+    by_model: dict[str, dict[_Key, Answer]] = {}
+    for answer in open_answers(Path(source)):
+        by_model.setdefault(answer.model, {})[_key(answer)] = answer
+    if not by_model:
+        raise InputError(f"{source} holds no answers")
+    wanted = wanted or (name if name in by_model else next(iter(by_model)) if len(by_model) == 1 else "")
+    if wanted not in by_model:
+        said = f'no model "{wanted}"' if wanted else "several models"
+        raise InputError(f"{source}: {said}; write replay:{source}#MODEL; {nearest(wanted, by_model)}")
+    return ReplayModel(name, entry, by_model[wanted])
 
 
-BACKEND = ReplayBackend()
+BACKEND = Backend("replay", "recorded answers: replay:RUN or replay:FILE, #MODEL where it holds several", make_replay)

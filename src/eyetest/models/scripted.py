@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from eyetest.errors import InputError, nearest
-from eyetest.models.base import Call, CallError, Model, Surroundings, target_of
+from eyetest.models.base import Backend, Call, CallError, Model, Surroundings, target_of
 from eyetest.records import Asked, ModelEntry, Response, mark, shown_order
 from eyetest.redaction import plain_word
 
@@ -132,15 +132,13 @@ def parse_script(text: str) -> Script:
     return script
 
 
-class ScriptedBackend:
-    """Fakes."""
-
-    name = "scripted"
-    summary = "a fake for trying things out: scripted:right=0.7,blind=0.4,refuse=0.1,fail=0.05,lag=0.1"
-
-    def make(self, name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
-        """A model that is a script."""
-        return ScriptedModel(name, entry, parse_script(target_of(entry.spec)))
+def make_scripted(name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
+    """A model that is a script."""
+    return ScriptedModel(name, entry, parse_script(target_of(entry.spec)))
 
 
-BACKEND = ScriptedBackend()
+BACKEND = Backend(
+    "scripted",
+    "a fake for trying things out: scripted:right=0.7,blind=0.4,refuse=0.1,fail=0.05,lag=0.1",
+    make_scripted,
+)

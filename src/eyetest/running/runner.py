@@ -20,10 +20,9 @@ from eyetest.records import Response
 from eyetest.redaction import redact
 from eyetest.running.batches import Batches
 from eyetest.running.health import Health, now
-from eyetest.running.limits import LONGEST_PAUSE, Budget, Limits
+from eyetest.running.limits import LONGEST_PAUSE, Budget, Limits, Throttle
 from eyetest.running.planning import tokens
 from eyetest.running.progress import Progress
-from eyetest.running.throttle import Throttle
 
 _PUSHING_BACK = ("rate-limit", "overloaded")
 _NOT_THE_SERVERS = ("not-recorded", "recorded-failure", "picture", "internal")

@@ -63,7 +63,7 @@ def write_answers(folder: Path, to: Path, *, overwrite: bool = False) -> tuple[i
     with replacing_file(to, overwrite=overwrite) as place:
         writer = _WRITERS[to.suffix](place)
         written = _fill(writer, folder)
-        if isinstance(writer, _CsvWriter) and writer.guarded:
+        if isinstance(writer, _CsvWriter) and writer.rows.guarded:
             written = _fill(_CsvWriter(place, mark=True), folder)
     return written, len(plan_table(folder)) - written
 
@@ -77,54 +77,44 @@ def _fill(writer: Any, folder: Path) -> int:
     return written
 
 
-class _ParquetWriter:
-    def __init__(self, place: Path) -> None:
-        self._file = pq.ParquetWriter(place, _SCHEMA, compression="zstd")
+class _Writer:
+    """Takes tables, one after the other, into a file that it closes."""
 
-    def add(self, table: pa.Table) -> None:
-        self._file.write_table(table)
+    _file: Any
 
-    def __enter__(self) -> "_ParquetWriter":
+    def __enter__(self) -> "_Writer":
         return self
 
     def __exit__(self, *error: object) -> None:
         self._file.close()
 
 
-class _LinesWriter:
-    def __init__(self, place: Path) -> None:
-        self._file = place.open("wb")
+class _ParquetWriter(_Writer):
+    def __init__(self, path: Path) -> None:
+        self._file = pq.ParquetWriter(path, _SCHEMA, compression="zstd")
+
+    def add(self, table: pa.Table) -> None:
+        self._file.write_table(table)
+
+
+class _LinesWriter(_Writer):
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb")
         self._encode = msgspec.json.Encoder().encode_lines
 
     def add(self, table: pa.Table) -> None:
         self._file.write(self._encode(table.to_pylist()))
 
-    def __enter__(self) -> "_LinesWriter":
-        return self
 
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
-
-
-class _CsvWriter:
+class _CsvWriter(_Writer):
     """A table for spreadsheets; one with guarded cells is written again, with a column that says which they are."""
 
-    def __init__(self, place: Path, *, mark: bool = False) -> None:
-        self._file = place.open("w", newline="", encoding="utf-8")
-        self._rows = SheetWriter(self._file, _SCHEMA.names, mark=mark)
+    def __init__(self, path: Path, *, mark: bool = False) -> None:
+        self._file = path.open("w", newline="", encoding="utf-8")
+        self.rows = SheetWriter(self._file, _SCHEMA.names, mark=mark)
 
     def add(self, table: pa.Table) -> None:
-        self._rows.write(zip(*(column.to_pylist() for column in table.columns), strict=True))
-
-    @property
-    def guarded(self) -> bool:
-        return self._rows.guarded
-
-    def __enter__(self) -> "_CsvWriter":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
+        self.rows.write(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 _WRITERS: dict[str, Any] = {".parquet": _ParquetWriter, ".jsonl": _LinesWriter, ".csv": _CsvWriter}

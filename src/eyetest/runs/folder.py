@@ -28,10 +28,9 @@ from eyetest.runs.stored import (
     indices,
     responses_table,
     stored_errors,
-    stored_outcomes,
     torn_lines,
 )
-from eyetest.store.base import store_of
+from eyetest.store import store_of
 from eyetest.store.local import BusyError
 from eyetest.store.regular_files import read_regular
 from eyetest.store.replacing import replacing_file
@@ -72,10 +71,6 @@ class Run:
     def errors(self) -> StoredErrors:
         """What came of everything that is stored."""
         return stored_errors(self.path)
-
-    def outcomes(self) -> dict[bytes, str]:
-        """The same by the bytes of each request, for few."""
-        return stored_outcomes(self.path)
 
     def check_benchmark(self, benchmark: RunBenchmark) -> None:
         """Refuse to mix answers to different benchmarks in one folder."""

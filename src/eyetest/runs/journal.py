@@ -29,7 +29,7 @@ from eyetest.runs.parts import (
     segment,
     to_table,
 )
-from eyetest.store.base import Growing, store_of
+from eyetest.store import Growing, store_of
 from eyetest.store.regular_files import read_regular
 from eyetest.tabular.record_files import write_parquet
 

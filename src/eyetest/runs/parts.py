@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from eyetest.errors import InputError
 from eyetest.records import Response
 from eyetest.records.request import read_candidates, write_candidates
-from eyetest.store.base import store_of
+from eyetest.store import store_of
 from eyetest.store.checksums import has_checksum
 from eyetest.store.regular_files import inside
 from eyetest.tabular.bounded_parquet import open_bounded

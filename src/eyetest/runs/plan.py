@@ -102,11 +102,6 @@ def _refuse_damaged(table: pa.Table) -> None:
         raise ValueError("it has rows that lead to no request")
 
 
-def read_plan(folder: Path) -> Iterator[Planned]:
-    """The plan, row by row."""
-    return plan_rows(plan_table(folder))
-
-
 def plan_rows(plan: pa.Table) -> Iterator[Planned]:
     """A plan, or a part of one, row by row."""
     for batch in plan.to_batches(max_chunksize=_ROWS_AT_ONCE):

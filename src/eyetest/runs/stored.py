@@ -139,6 +139,10 @@ class StoredErrors(NamedTuple):
         codes = np.where(failed, errors + 1, 0)
         return cls(table.column("request").combine_chunks(), ["", *(w or "failed" for w in words.to_pylist())], codes)
 
+    def by_request(self) -> dict[str, str]:
+        """The word of each request, for few."""
+        return dict(zip(self.requests.to_pylist(), (self.words[code] for code in self.codes), strict=True))
+
     def are(self, test: Callable[[str], bool]) -> NDArray[np.bool_]:
         """Of which requests something holds, by their words."""
         return np.array([test(word) for word in self.words], bool)[self.codes]
@@ -147,13 +151,6 @@ class StoredErrors(NamedTuple):
 def stored_errors(folder: Path) -> StoredErrors:
     """What came of everything that a run has asked."""
     return StoredErrors.of(responses_table(folder, ("request", "outcome", "error")))
-
-
-def stored_outcomes(folder: Path) -> dict[bytes, str]:
-    """The same by the bytes of each request, for few."""
-    stored = stored_errors(folder)
-    words = (stored.words[code] for code in stored.codes.tolist())
-    return dict(zip(map(bytes.fromhex, stored.requests.to_pylist()), words, strict=True))
 
 
 class StoredResponses:

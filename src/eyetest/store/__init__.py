@@ -1,1 +1,78 @@
-"""Where files and folders live: put in place whole, opened only where they may be, checked by their own sums."""
+"""Where files and folders live: put in place whole, opened only where they may be, checked by their own sums.
+
+The disk of this machine is such a place (`eyetest.store.local`); an object store can be another. Whoever locks,
+appends to, replaces, lists or removes a file of a benchmark, a run or a refinement asks the store of its path.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from eyetest.store.local import LocalStore
+
+
+class Growing(Protocol):
+    """A file that one writer appends to, and that is known to be in use for as long as the writer lives."""
+
+    size: int
+    """Bytes that were added so far."""
+    torn: bool
+    """Whether a piece was cut off that could not be taken back, so that nothing more may be added."""
+
+    def add(self, data: bytes) -> None:
+        """Append a piece, whole or not at all."""
+
+    def sync(self) -> None:
+        """Make sure that the machine may lose power, too; may be called from another thread."""
+
+    def close(self) -> None:
+        """Add no more."""
+
+
+class Store(Protocol):
+    """A place for folders; what the system refuses comes as an `OSError`."""
+
+    def lock(self, path: Path) -> AbstractContextManager[None]:
+        """Hold a lock until the block ends or the process does, however it ends; a `BusyError` if another has it."""
+
+    def holder(self, path: Path) -> int | None:
+        """The process that holds a lock."""
+
+    def make_folder(self, path: Path) -> None:
+        """Make a folder, and those above it, unless it is there."""
+
+    def names(self, folder: Path, suffix: str) -> Iterator[str]:
+        """The names in a folder that end so; none where there is no folder."""
+
+    def begin(self, path: Path) -> Growing:
+        """Begin a file that is not there yet."""
+
+    def claimed(self, path: Path) -> AbstractContextManager[int | None]:
+        """The size of a file that nobody is appending to, and nobody else claims until the block ends.
+
+        None where there is no such file.
+        """
+
+    def replacing_file(self, target: Path, *, overwrite: bool = True) -> AbstractContextManager[Path]:
+        """Give a path to write; the file becomes ``target`` when the block ends, and vanishes if it fails."""
+
+    def replacing_folder(self, target: Path, *, overwrite: bool = True) -> AbstractContextManager[Path]:
+        """Give an empty folder to fill; it becomes ``target`` when the block ends, and vanishes if it fails."""
+
+    def sweep(self, target: Path) -> None:
+        """Remove what killed writers of the same target left behind."""
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Write a file of a folder that is being made, and the folder around it."""
+
+    def remove(self, path: Path) -> None:
+        """Remove a file, if it is there."""
+
+
+def store_of(path: Path) -> Store:
+    """The store in which a path lies: this machine's disk, as long as paths are local ones."""
+    return _LOCAL
+
+
+_LOCAL: Store = LocalStore()

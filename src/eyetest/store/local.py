@@ -69,7 +69,7 @@ class GrowingFile:
 
 
 class LocalStore:
-    """The disk, as `eyetest.store.base.Store` describes it."""
+    """The disk, as `eyetest.store.Store` describes it."""
 
     @contextmanager
     def lock(self, path: Path) -> Iterator[None]:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from eyetest.errors import InputError, param, short
-from eyetest.store.base import store_of
+from eyetest.store import store_of
 
 _PARTIAL = re.compile(r"\..+\.partial-")
 """What a killed writer left of a file in a folder that is replaced now."""

@@ -4,7 +4,7 @@ They are real networks, trained as ``tools/zoo`` says and run by onnxruntime: fo
 models built on them. What is in their training data is known exactly, and stands on their cards.
 """
 
-from eyetest.models.base import Model, Surroundings, target_of
+from eyetest.models.base import Backend, Model, Surroundings, target_of
 from eyetest.models.embedded.cards import Card, cards, models_file
 from eyetest.models.embedded.model import EmbeddedModel
 from eyetest.records import ModelEntry
@@ -12,15 +12,13 @@ from eyetest.records import ModelEntry
 __all__ = ["BACKEND", "Card", "cards", "models_file"]
 
 
-class EmbeddedBackend:
-    """The models in the package."""
-
-    name = "embedded"
-    summary = "a small model in the package that knows the drawn world: embedded:owl-m (eyetest zoo lists them)"
-
-    def make(self, name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
-        """The model of this name."""
-        return EmbeddedModel(name, entry, cards()[target_of(entry.spec)], surroundings)
+def make_embedded(name: str, entry: ModelEntry, surroundings: Surroundings) -> Model:
+    """The model of this name."""
+    return EmbeddedModel(name, entry, cards()[target_of(entry.spec)], surroundings)
 
 
-BACKEND = EmbeddedBackend()
+BACKEND = Backend(
+    "embedded",
+    "a small model in the package that knows the drawn world: embedded:owl-m (eyetest zoo lists them)",
+    make_embedded,
+)

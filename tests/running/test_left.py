@@ -1,0 +1,105 @@
+"""What is left to ask is what is planned and not stored, found without asking anybody by name."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.models import Call, parse_models
+from eyetest.records import Condition, Item, Manifest, Response
+from eyetest.running import Asking, Session
+from eyetest.running.planning import PASSED_OVER, Plan
+from eyetest.runs import Run, RunWriter, read_responses
+from eyetest.runs.stored import stored_errors
+from tests.running.benches import make_bench
+
+WORDS = ("", "", "", "timeout", "bad-request", *PASSED_OVER[:2])
+
+
+def all_calls(plan: Plan) -> list[Call]:
+    return [call for item in plan.items() for call in plan.applicable(item, plan.models)]
+
+
+def store(folder: Path, calls: list[Call], seed: int) -> dict[str, str]:
+    """Some of the calls ended somehow, a few of them twice."""
+    draw, errors = random.Random(seed), dict[str, str]()
+    with RunWriter(folder) as run:
+        for call in draw.choices(calls, k=len(calls)):
+            word = errors[call.id] = draw.choice(WORDS)
+            outcome = "failed" if word else "answered"
+            run.journal.append(Response(request=call.id, outcome=outcome, error=word))  # type: ignore[arg-type]
+    return errors
+
+
+@pytest.mark.parametrize("retry_failed", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_it_is_the_difference_of_two_sets(tmp_path: Path, seed: int, retry_failed: bool) -> None:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        for n in range(30):  # every third question is asked of two items
+            writer.add(Item(id=f"q{n}", question=f"Is it {n - n % 3 if n % 3 < 2 else n}?", references=("yes",)))
+    models = parse_models([f"m{n}=embedded:mole-m" for n in range(2)])
+    asking = Asking(conditions=(Condition(sight="blind"), Condition(sight="blind", ask="cot")), trials=2)
+    plan = Session(Benchmark(tmp_path / "b"), models, asking).plan
+    calls = all_calls(plan)
+    assert len({call.id for call in calls}) < len(calls) == 240
+    errors = store(tmp_path / "r", calls, seed)
+    again = {request for request, word in errors.items() if word in PASSED_OVER or (word and retry_failed)}
+
+    estimate, left = plan.estimate(stored_errors(tmp_path / "r"), retry_failed=retry_failed)
+    asked = [call.id for n, model in enumerate(plan.models) for call in plan.chosen(left.rows(n), (model,))]
+
+    planned = {call.id for call in calls}
+    assert sorted(asked) == sorted((planned - errors.keys()) | again)
+    assert estimate.calls == len(asked)
+    assert estimate.requests == len(planned)
+    assert estimate.stored == sum(not word for word in errors.values())
+    assert estimate.failed == sum(bool(word) for request, word in errors.items() if request not in again)
+    assert plan.shared == {one.id for one in calls if sum(one.id == other.id for other in calls) > 1}
+    for n, model in enumerate(plan.models):
+        mine = [call.id in again for call in plan.chosen(left.rows(n), (model,))]
+        assert mine == sorted(mine), "those that failed before come last"
+
+
+def test_items_about_which_nothing_is_left_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = make_bench(tmp_path / "b", 20)
+    models = parse_models(["m=scripted:right=1"])
+    Session(bench, models, Asking(limit=15)).run(tmp_path / "r")
+    session = Session(bench, models, Asking())
+    estimate, left = session.plan.estimate(stored_errors(tmp_path / "r"))
+    taken: list[int] = []
+    take = Benchmark.take
+    monkeypatch.setattr(Benchmark, "take", lambda self, rows: taken.extend(rows) or take(self, rows))  # type: ignore[func-returns-value]
+    assert len(list(session.plan.chosen(left.rows(0), session.plan.models))) == estimate.calls == 5
+    assert sorted(taken) == [15, 16, 17, 18, 19]
+
+
+def test_what_was_answered_in_other_words_is_counted(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b", 10)
+    models = parse_models(["m=scripted:right=1"])
+    Session(bench, models, Asking(limit=6)).run(tmp_path / "r")
+    warm = Session(bench, models, Asking(sampling={"temperature": 1}))
+    assert warm.estimate(tmp_path / "r").otherwise == 6
+    assert Session(bench, models, Asking()).estimate(tmp_path / "r").otherwise == 0
+    more = parse_models(["m=scripted:right=1", "n=scripted:right=0.5"])
+    assert Session(bench, more, Asking()).estimate(tmp_path / "r").otherwise == 0
+
+
+def test_a_run_of_many_parts_goes_on(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b", 40)
+    models = parse_models(["m=scripted:right=1", "n=scripted:right=0.5"])
+    for limit in (3, 17, 17, 29, None):
+        Session(bench, models, Asking(limit=limit)).run(tmp_path / "r")
+    requests = [response.request for response in read_responses(tmp_path / "r")]
+    assert len(requests) == len(set(requests)) == 80
+    assert set(Run(tmp_path / "r").errors().by_request().values()) == {""}
+
+
+def test_items_are_taken_from_many_row_groups_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eyetest.benchmarks.folder._ROW_GROUP", 3)
+    bench = make_bench(tmp_path / "b", 20, pictures=4)
+    draw = random.Random(3)
+    wanted = [draw.randrange(20) for _ in range(50)]
+    assert [item.id for item in bench.take(wanted)] == [f"q{n}" for n in wanted]
+    assert bench.take([]) == []
+    assert bench.by_picture() == sorted(range(20), key=lambda n: n % 4)

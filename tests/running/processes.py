@@ -17,7 +17,7 @@ import pytest
 
 _NURSERY = """
 import contextlib, io, json, os, resource, sys
-import eyetest.cli.run, eyetest.cli.status, eyetest.cli.live
+import eyetest.cli.run, eyetest.cli.look, eyetest.cli.live
 import eyetest.prompts.wording, pyarrow.dataset, pyarrow.acero
 from eyetest.cli import main
 from eyetest.models import BACKENDS

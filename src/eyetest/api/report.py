@@ -66,7 +66,7 @@ def report(
     for_paper, for_text = (None if folder is None else Path(folder) for folder in (figures, tables))
     wanted = job.Wanted(settings(by, level, seed, resamples), external, verdicts, gallery, title)
     scoring = Scoring(rules, bench, metric, rescore_given, cluster, models)
-    job.report(_things(what), job.Outputs(page, for_paper, for_text, overwrite), wanted, scoring)
+    job.report(_things(what), page, wanted, scoring, figures=for_paper, tables=for_text, overwrite=overwrite)
     return page
 
 
@@ -96,7 +96,8 @@ def card(
     """
     path = bench.path if isinstance(bench, RefinedFolder | Benchmark) else Path(bench)
     words = [f"{key}={value}" for key, value in (said or {}).items()]
-    return make_card(path, None if to is None else Path(to), words, overwrite=overwrite).folder / README
+    *_, folder = make_card(path, None if to is None else Path(to), words, overwrite=overwrite)
+    return folder / README
 
 
 def chart(name: str, runs: Measurable) -> "ChartType":

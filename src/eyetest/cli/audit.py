@@ -63,7 +63,7 @@ def audit(
     """
     read = file.read_all(pictures_required=False)
     job.refuse_to_lose_outputs([html, verdicts], fix, overwrite=overwrite)
-    audited = job.audit(
+    benchmark, result = job.audit(
         bench,
         probes=probes or (),
         against=against,
@@ -72,7 +72,6 @@ def audit(
         read=read,
         observer=TERMINAL,
     )
-    benchmark, result = audited
     if as_json:
         print_json(result)
     else:
@@ -87,7 +86,7 @@ def audit(
         write_audit_page(result, benchmark, html, overwrite=overwrite)
         note(f"page → {html}")
     if fix:
-        repairs, listing = job.write_repairs(audited, fix, overwrite=overwrite)
+        repairs, listing = job.write_repairs(benchmark, result, fix, overwrite=overwrite)
         note(f"{counted(repairs, 'repair')} → {fix}, listed in {listing}")
     if strict and result.alarms:
         raise typer.Exit(1)

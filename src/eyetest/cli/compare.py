@@ -6,9 +6,9 @@ from typing import Annotated
 
 import polars as pl
 
-from eyetest.cli import measuring
+from eyetest.cli import measure as measuring
 from eyetest.cli.live import TERMINAL
-from eyetest.cli.measuring import shown, which
+from eyetest.cli.measure import shown, which
 from eyetest.cli.options import OverwriteOption, RunsArgument, Words
 from eyetest.cli.tables import print_table_as
 from eyetest.cli.terminal import note, out, print_json, safe

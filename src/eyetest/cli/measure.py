@@ -1,21 +1,55 @@
-"""``eyetest measure``: what scores come to, with intervals."""
+"""``eyetest measure``: what scores come to, with intervals; and the options of all commands that measure."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from eyetest.cli import measuring
 from eyetest.cli.live import TERMINAL
-from eyetest.cli.measuring import shown, which
-from eyetest.cli.options import RunsArgument, Words, argument, option
+from eyetest.cli.options import BenchOption, MetricOption, RescoreOption, RunsArgument, Words, argument, option
 from eyetest.cli.tables import print_measured
 from eyetest.cli.terminal import out
 from eyetest.errors import InputError, short
 from eyetest.jobs import measure as job
+from eyetest.jobs.measure import Scoring
 from eyetest.measures import MEASURES
 from eyetest.measures.settings import EXTERNAL
+from eyetest.results.gather import CLUSTERS
+
+which = partial(option, panel="What is measured")
+shown = partial(option, panel="How it is shown")
+
+LevelOption = Annotated[float, which("--level", "Of intervals and tests.", min=0.5, max=0.999)]
+ResamplesOption = Annotated[int, which("--resamples", "For bootstrapped intervals.", min=100)]
+SeedOption = Annotated[int, which("--seed", "Of all drawing by lot.", min=0)]
+ExternalOption = Annotated[Path | None, which("--with", "A score from outside: model,score.", "CSV")]
+ModelsOption = Annotated[Path | None, which("--models", "models.yaml: language bases, sizes.", "FILE")]
+LimitOption = Annotated[int, shown("--limit -n", "Rows in the terminal; 0 for all.", min=0)]
+
+
+@dataclass(frozen=True)
+class ScoringOptions(Scoring):
+    """By whose rules answers count, and by which golds."""
+
+    rules: Annotated[str, which("--rules", "Whose reading rules.", "NAME")] = "eyetest"
+    bench: BenchOption = None
+    metric: MetricOption = None
+    rescore_given: RescoreOption = False
+    cluster: Annotated[
+        str,
+        which("--cluster", f"What makes items depend on each other: {', '.join(CLUSTERS)}, or a tag.", "NAME"),
+    ] = "auto"
+
+
+def one_shape(csv: bool, json: bool, latex: bool) -> str:
+    """How a table is printed."""
+    if csv + json + latex > 1:
+        raise InputError("one of --csv, --json and --latex, not several")
+    return "csv" if csv else "json" if json else "latex" if latex else "terminal"
+
 
 _OF_PEOPLE = "agreement"
 
@@ -37,14 +71,14 @@ def measure(
     by: Annotated[Words, which("--by", "A row for each value of a tag.", "TAG")] = None,
     where: Annotated[Words, which("--where", "Only these: model, sight, ask, a tag …", "COLUMN=A,B")] = None,
     set_: Annotated[Words, which("--set", "A measure's own settings (--list).", "KEY=VALUE")] = None,
-    external: measuring.ExternalOption = None,
-    models: measuring.ModelsOption = None,
+    external: ExternalOption = None,
+    models: ModelsOption = None,
     *,
-    scoring: measuring.ScoringOptions,
-    level: measuring.LevelOption = 0.95,
-    resamples: measuring.ResamplesOption = 2_000,
-    seed: measuring.SeedOption = 0,
-    limit: measuring.LimitOption = 100,
+    scoring: ScoringOptions,
+    level: LevelOption = 0.95,
+    resamples: ResamplesOption = 2_000,
+    seed: SeedOption = 0,
+    limit: LimitOption = 100,
     as_csv: Annotated[bool, shown("--csv", "Print CSV, all rows.")] = False,
     as_json: Annotated[bool, shown("--json", "Print JSON, all rows.")] = False,
     as_latex: Annotated[bool, shown("--latex", "Print a LaTeX table.")] = False,
@@ -57,7 +91,7 @@ def measure(
     Several runs are measured together. A run that was not scored yet is scored on the way. The agreement of people is
     measured from a table of their decisions (CSV) in the place of a run.
     """
-    shape = measuring.one_shape(as_csv, as_json, as_latex)
+    shape = one_shape(as_csv, as_json, as_latex)
     said = _said(set_ or [])
     if external is not None:
         if EXTERNAL not in MEASURES[name].own:

@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from eyetest.cli import measuring
+from eyetest.cli import measure as measuring
 from eyetest.cli.live import TERMINAL
-from eyetest.cli.measuring import which
+from eyetest.cli.measure import which
 from eyetest.cli.options import OverwriteOption, Words, argument, option
 from eyetest.cli.terminal import note
 from eyetest.jobs import report as job
@@ -50,8 +50,10 @@ def report(
         title=title or "",
         command=typed("eyetest", *sys.argv[1:]),
     )
-    outputs = job.Outputs(to, figures, tables, overwrite)
-    counts = job.report(paths, outputs, wanted, replace(scoring, models=models), TERMINAL)
+    known = replace(scoring, models=models)
+    counts = job.report(
+        paths, to, wanted, known, figures=figures, tables=tables, overwrite=overwrite, observer=TERMINAL
+    )
     note(f"page → {to}")
     for what, folder in (("figure", figures), ("table", tables)):
         if folder is not None:

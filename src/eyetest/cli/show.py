@@ -17,7 +17,7 @@ from rich.text import Text
 
 from eyetest.benchmarks import Benchmark
 from eyetest.cli import options
-from eyetest.cli.import_ import counted
+from eyetest.cli.exchange import counted
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import option
 from eyetest.cli.terminal import can_draw, draw, out, print_json, safe

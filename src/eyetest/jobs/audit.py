@@ -3,7 +3,6 @@
 import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from eyetest.benchmarks import Benchmark, ReadOptions
 from eyetest.benchmarks.folder import refuse_to_replace
@@ -20,13 +19,6 @@ _AS_IT_IS = ReadOptions(gold_required=False, pictures_required=False)
 """Also where golds are held back or pictures are not there; the audit says so."""
 
 
-class AuditedBenchmark(NamedTuple):
-    """What an audit found, and in what."""
-
-    benchmark: Benchmark
-    audit: Audit
-
-
 def audit(
     bench: Bench,
     *,
@@ -36,7 +28,7 @@ def audit(
     seed: int = 0,
     read: ReadOptions = _AS_IT_IS,
     observer: Observer = SILENT,
-) -> AuditedBenchmark:
+) -> tuple[Benchmark, Audit]:
     """Put some probes to a benchmark, by name, from a file or as they are; without names, all that there are."""
     limits = load_thresholds(Path(thresholds) if thresholds else None)
     named = [probe for probe in probes if isinstance(probe, str)]
@@ -47,7 +39,7 @@ def audit(
     other = None if against is None else open_bench(against, _AS_IT_IS, observer)
     with observer.steps("auditing") as step:
         subject = Subject(benchmark, limits, against=other, seed=seed, progress=step)
-        return AuditedBenchmark(benchmark, run_audit(subject, names, extra))
+        return benchmark, run_audit(subject, names, extra)
 
 
 def refuse_to_lose_outputs(files: Sequence[Path | None], fix: Path | None, *, overwrite: bool) -> None:
@@ -59,11 +51,10 @@ def refuse_to_lose_outputs(files: Sequence[Path | None], fix: Path | None, *, ov
         refuse_to_replace(fix, overwrite=overwrite)
 
 
-def write_repairs(audited: AuditedBenchmark, to: Path, *, overwrite: bool) -> tuple[int, Path]:
+def write_repairs(benchmark: Benchmark, result: Audit, to: Path, *, overwrite: bool) -> tuple[int, Path]:
     """A mended copy, in which no gold is changed; how many repairs there were, and where they are listed."""
-    uneven = [f.numbers["options"] for f in audited.audit.alarms if f.probe == "positions"]
-    seed = audited.audit.seed
-    repairs = repair_benchmark(audited.benchmark, to, rebalance=uneven, seed=seed, overwrite=overwrite)
+    uneven = [f.numbers["options"] for f in result.alarms if f.probe == "positions"]
+    repairs = repair_benchmark(benchmark, to, rebalance=uneven, seed=result.seed, overwrite=overwrite)
     write_records(repairs, Repair, _repair_list(to), overwrite=overwrite)
     return len(repairs), _repair_list(to)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark
 from eyetest.benchmarks.opening import refuse_one_above
@@ -24,14 +23,6 @@ from eyetest.reports.dataset_card import (
 )
 
 
-class Written(NamedTuple):
-    """What a card tells, of which benchmark, and in which folder it is."""
-
-    known: Known
-    benchmark: Benchmark
-    folder: Path
-
-
 def make_card(
     bench: Path,
     to: Path | None,
@@ -40,8 +31,11 @@ def make_card(
     read: ReadOptions | None = None,
     overwrite: bool = False,
     observer: Observer = SILENT,
-) -> Written:
-    """Write a card into the benchmark's folder, or elsewhere; ``words`` are what only people know, KEY=VALUE."""
+) -> tuple[Known, Benchmark, Path]:
+    """Write a card into the benchmark's folder, or elsewhere; gives what it tells, of what, and where it is.
+
+    ``words`` are what only people know, KEY=VALUE.
+    """
     home, records = home_of(bench)
     refuse_one_above(home if records is None else home / BENCHMARK)
     if records is None and not is_benchmark(home) and to is None:
@@ -60,7 +54,7 @@ def make_card(
     write_card(known, benchmark, target)
     if words:
         write_said(kept, said)
-    return Written(known, benchmark, target)
+    return known, benchmark, target
 
 
 def home_of(bench: Path) -> tuple[Path, Records | None]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -11,17 +10,9 @@ from eyetest.errors import InputError, param
 from eyetest.jobs.opening import SILENT, Observer
 from eyetest.prompts.describing import description_prompt
 from eyetest.recipes.refining import BENCHMARK, RUN
-from eyetest.records import Item, Lineage, ModelEntry
+from eyetest.records import Lineage, ModelEntry
 from eyetest.running import Limits, Progress
 from eyetest.running.questions import Questions
-
-
-class Descriptions(NamedTuple):
-    """What a describer wrote of how many items, and how the asking ended."""
-
-    texts: Mapping[str, str]
-    items: int
-    progress: Progress
 
 
 def ask(
@@ -34,8 +25,8 @@ def ask(
     retry_failed: bool = False,
     concurrency: int = 64,
     observer: Observer = SILENT,
-) -> Descriptions:
-    """Have every picture described once. The describer sees pictures and no question, so that it answers none."""
+) -> tuple[dict[str, str], int, Progress]:
+    """What a describer wrote, of how many items, and how it ended. It sees pictures and no question to answer."""
     seen = [item for item in benchmark if item.images]
     items = [item for item in seen if again or not item.description]
     if not seen:
@@ -52,7 +43,7 @@ def ask(
         for item, response in zip(items, said, strict=True)
         if response is not None and response.outcome in ("answered", "truncated") and (response.text or "").strip()
     }
-    return Descriptions(texts, len(items), progress)
+    return texts, len(items), progress
 
 
 def write_described(benchmark: Benchmark, describer: str, texts: Mapping[str, str], to: Path) -> Path:
@@ -62,9 +53,6 @@ def write_described(benchmark: Benchmark, describer: str, texts: Mapping[str, st
     manifest = msgspec.structs.replace(old, lineage=(*old.lineage, step))
     with BenchmarkWriter(to / BENCHMARK, manifest, overwrite=True, gold_required=False) as writer:
         for item in benchmark:
-            writer.adopt(_described(item, texts), benchmark)
+            text = texts.get(item.id, item.description)
+            writer.adopt(msgspec.structs.replace(item, description=text), benchmark)
     return to / BENCHMARK
-
-
-def _described(item: Item, texts: Mapping[str, str]) -> Item:
-    return msgspec.structs.replace(item, description=texts.get(item.id, item.description))

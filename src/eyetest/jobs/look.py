@@ -18,20 +18,12 @@ from eyetest.scoring import Said, Scored, Scorer
 _NO_ANSWER = ("open", "failed")
 
 
-class Case(NamedTuple):
-    """One question that was put, what was said, and what that is worth."""
-
-    asked: Asked
-    response: Response
-    scored: Scored
-
-
-class Story(NamedTuple):
-    """An item of a run, what was said to it, and how many calls have no answer yet."""
+class ItemStory(NamedTuple):
+    """An item of a run; what was asked about it, said to it and scored of it; how many calls have no answer yet."""
 
     benchmark: Benchmark
     item: Item
-    cases: list[Case]
+    cases: list[tuple[Asked, Response, Scored]]
     unanswered: int
 
 
@@ -44,7 +36,7 @@ def explain(
     model: str | None = None,
     sight: str | None = None,
     observer: Observer = SILENT,
-) -> Story:
+) -> ItemStory:
     """Follow one item of a run from what was asked to what it was worth."""
     opened = open_run(run)
     benchmark = find_benchmark(opened, bench, observer)
@@ -57,8 +49,8 @@ def explain(
         asked = Asked(**{name: row[name] for name in Asked.__struct_fields__})
         response = stored.get(row["request"])
         if response is not None:
-            cases.append(Case(asked, response, scorer.score(item, asked.condition, Said.by(response))))
-    return Story(benchmark, item, cases, len(rows) - len(cases))
+            cases.append((asked, response, scorer.score(item, asked.condition, Said.by(response))))
+    return ItemStory(benchmark, item, cases, len(rows) - len(cases))
 
 
 def _asked(run: Run, item_id: str, only: dict[str, str | None]) -> list[dict[str, Any]]:

@@ -49,23 +49,6 @@ class ReportSources:
 
 
 @dataclass(frozen=True)
-class Outputs:
-    """Where a report goes: its page, and folders for a paper."""
-
-    page: Path
-    figures: Path | None = None
-    tables: Path | None = None
-    overwrite: bool = False
-
-    def refuse_to_lose(self) -> None:
-        """Stop before anything is measured that could not be written."""
-        refuse_to_lose(self.page, overwrite=self.overwrite, ours=None)
-        for folder in (self.figures, self.tables):
-            if folder is not None:
-                refuse_to_lose_files(folder, overwrite=self.overwrite)
-
-
-@dataclass(frozen=True)
 class Wanted:
     """How it is told: by which settings, with what from elsewhere, under what title."""
 
@@ -79,15 +62,23 @@ class Wanted:
 
 def report(
     things: Results | Iterable[Path | Run | Benchmark],
-    outputs: Outputs,
+    to: Path,
     wanted: Wanted,
     scoring: Scoring = AS_USUAL,
+    *,
+    figures: Path | None = None,
+    tables: Path | None = None,
+    overwrite: bool = False,
     observer: Observer = SILENT,
 ) -> dict[str, int]:
     """Write the page, and figures and tables where they are wanted; how many there were of each."""
     if wanted.gallery < 0:
         raise InputError(f"{heading('gallery')}: found {wanted.gallery}, expected 0 or more")
-    outputs.refuse_to_lose()
+    refuse_to_lose(to, overwrite=overwrite, ours=None)
+    wishes = (("figure", figures, write_figures), ("table", tables, write_tables))
+    papers = [(what, folder, write) for what, folder, write in wishes if folder]
+    for _, folder, _ in papers:
+        refuse_to_lose_files(folder, overwrite=overwrite)
     golds = None if scoring.bench is None else open_bench(scoring.bench, None, observer)
     external = wanted.external
     scores = external or {} if external is None or isinstance(external, Mapping) else read_external(Path(external))
@@ -107,9 +98,8 @@ def report(
         title = wanted.title or _title(sources, benchmarks)
         done = run_steps(sources.runs)
         about = ReportDetails(title, benchmarks, done, method, wanted.command, fallen=fallen, album=album)
-        write_report_page(told, about, outputs.page, overwrite=outputs.overwrite)
-    written = (("figure", outputs.figures, write_figures), ("table", outputs.tables, write_tables))
-    return {what: write(told, folder, overwrite=outputs.overwrite) for what, folder, write in written if folder}
+        write_report_page(told, about, to, overwrite=overwrite)
+    return {what: write(told, folder, overwrite=overwrite) for what, folder, write in papers}
 
 
 def find_sources(

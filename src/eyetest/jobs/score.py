@@ -57,16 +57,8 @@ def find_benchmark(run: Run, bench: Bench | None, observer: Observer = SILENT) -
     return benchmark_of(run, None if bench is None else open_bench(bench, None, observer))
 
 
-class Summary(NamedTuple):
-    """Means and counts by model and condition, how many answers have no score and why; and the axes that vary."""
-
-    told: dict[str, Any]
-    axes: list[str]
-    planned: int
-
-
-def summarise(table: ScoreTable) -> Summary:
-    """What a table of scores comes to."""
+def summarise(table: ScoreTable) -> tuple[dict[str, Any], list[str], int]:
+    """Means and counts by model and condition and what has no score; the axes that vary; calls that were planned."""
     scores = pl.scan_parquet(table.path, glob=False)
     axes = varied(scores)
     corpora = corpus_table(answers_of(table.run, table.benchmark), table.benchmark, scores)
@@ -81,7 +73,7 @@ def summarise(table: ScoreTable) -> Summary:
         "reworded": made.reworded,
         "given": given,
     }
-    return Summary(told, axes, made.planned)
+    return told, axes, made.planned
 
 
 def varied(rows: pl.LazyFrame) -> list[str]:

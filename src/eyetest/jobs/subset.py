@@ -43,7 +43,7 @@ class Small(NamedTuple):
     validation: pl.DataFrame
 
 
-class Part(NamedTuple):
+class Selection(NamedTuple):
     """Which items: those with some values of tags, those that no model was trained on, or a share that tells."""
 
     only: Sequence[str] = ()
@@ -56,7 +56,7 @@ class Part(NamedTuple):
 
 
 def subset(
-    benchmark: Benchmark, to: Path, part: Part, *, overwrite: bool = False, observer: Observer = SILENT
+    benchmark: Benchmark, to: Path, part: Selection, *, overwrite: bool = False, observer: Observer = SILENT
 ) -> tuple[int, pl.DataFrame | None]:
     """Write a part of a benchmark; how many items it has, and how well a small one serves models that had no say."""
     if not part.only and part.unseen_by is None and not part.answers:
@@ -112,7 +112,7 @@ def estimate(part: Path, runs: Sequence[AnyRun], sight: str = "image") -> Measur
     return Measured(rows, (*cautions(models, estimated), *results.notes))
 
 
-def draw_small(results: Results, items: Sequence[str], part: Part) -> Small:
+def draw_small(results: Results, items: Sequence[str], part: Selection) -> Small:
     """Fit a panel's answers and draw a share of the items they are about."""
     table, names, models = answered(results, items, part.sight)
     if len(models) < _FEWEST_MODELS:

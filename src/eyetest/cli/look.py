@@ -1,4 +1,4 @@
-"""``eyetest explain``: follow one item of a run from what was sent to what it was worth."""
+"""``eyetest status|explain``: how far a run is, and what became of one item of it."""
 
 from typing import Annotated
 
@@ -9,15 +9,50 @@ from rich.text import Text
 
 from eyetest.cli import options
 from eyetest.cli.live import TERMINAL
-from eyetest.cli.options import argument, option
-from eyetest.cli.read import marked
+from eyetest.cli.options import JsonOption, RunArgument, argument, option
+from eyetest.cli.score import marked
 from eyetest.cli.show import item_panel, meaning, sent
-from eyetest.cli.terminal import out, print_json, safe
-from eyetest.jobs import look as job
+from eyetest.cli.tables import show_table
+from eyetest.cli.terminal import note, out, print_json, safe
+from eyetest.jobs import look
+from eyetest.jobs.look import survey
 from eyetest.prompts import CannotApply, build
 from eyetest.records import Asked, Condition, Item, Response, order_word
+from eyetest.runs import Run
 from eyetest.runs.folder import RECORDED
 from eyetest.scoring import Said, Scored, Scorer
+
+_WORDS_SHOWN = 5
+_COUNTS = ("planned", "answered", "truncated", "blocked", "failed", "open", "missing")
+
+
+def status(run: RunArgument, as_json: JsonOption = False) -> None:
+    """Say how far a run is: what was answered, what failed and why, what is left. It may be going on meanwhile."""
+    opened = Run(run)
+    state = survey(opened)
+    if as_json:
+        print_json(state)
+        return
+    about, groups, axes = opened.manifest.benchmark, state["groups"], state["axes"]
+    title = safe(about.name) if about else "answers"
+    going = f"being written by process {state['writer']}" if state["writer"] else "nobody is writing to it"
+    out.print(Text.assemble((title, "bold"), f" · {going}"))
+    counts = [name for name in _COUNTS if name in _COUNTS[:2] or any(group.get(name) for group in groups)]
+    rows = [(*(group[name] for name in axes), *(f"{group.get(name, 0):,}" for name in counts)) for group in groups]
+    show_table(axes, counts, rows)
+    if any(group["missing"] for group in groups):
+        note(f"missing: items of the {state['items']:,} in the benchmark to which there is no answer")
+    for words, count in state["failures"][:_WORDS_SHOWN]:
+        out.print(Text.assemble((f"{count:,} × ", "red"), safe(words)), soft_wrap=True)
+    if state["given"]:
+        note(f"{state['given']:,} answers came with scores that others gave, which count in place of our own")
+    if state["not_needed"]:
+        note(f"{state['not_needed']:,} calls were not needed: a stopping rule had its verdict without them")
+    for reason, count in state["not_applicable"].items():
+        note(f"{count:,} could not be asked: {reason}")
+    if state["torn_lines"]:
+        note(f"{state['torn_lines']:,} journal lines were cut off by a kill or damaged; they are asked again")
+
 
 _SHOWN = 10
 _COLOURS = {"chosen": "green", "text": "green", "refused": "yellow", "ambiguous": "yellow", "unparsed": "red"}
@@ -36,10 +71,10 @@ def explain(
 ) -> None:
     """Show an item, what was sent of it, what each model said, how that is read, by which rule, and its score."""
     scorer = Scorer(rules, metric)
-    story = job.explain(run, item_id, scorer, bench=bench, model=model, sight=sight, observer=TERMINAL)
+    story = look.explain(run, item_id, scorer, bench=bench, model=model, sight=sight, observer=TERMINAL)
     item, cases = story.item, story.cases
     if as_json:
-        print_json([case._asdict() for case in cases])
+        print_json([{"asked": asked, "response": said, "scored": scored} for asked, said, scored in cases])
         return
     out.print(item_panel(story.benchmark, item))
     shown: set[tuple[Condition, bool]] = set()

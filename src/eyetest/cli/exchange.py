@@ -1,0 +1,182 @@
+"""``eyetest import|export|import-answers|export-answers``: benchmarks and answers of other tools, in and out."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from rich.text import Text
+
+from eyetest.benchmarks import FORMATS, Benchmark, Import, export_benchmark, import_benchmark
+from eyetest.cli import options
+from eyetest.cli.live import TERMINAL
+from eyetest.cli.options import OverwriteOption, RunArgument, Words, argument, option, reading
+from eyetest.cli.terminal import note, out, progress_bar, safe
+from eyetest.errors import short
+from eyetest.jobs.import_answers import import_answers
+from eyetest.jobs.opening import open_bench, read_options
+from eyetest.records import ItemCounts
+from eyetest.runs import Run
+from eyetest.runs.answers import write_answers
+from eyetest.runs.importing import AnswerFile, parse_field_map
+from eyetest.wording import listed
+
+about = partial(options.option, panel="What the benchmark says of itself")
+
+
+def import_(
+    source: Annotated[Path, options.argument("SRC", "A file or folder of another tool.")],
+    to: Annotated[Path, options.option("--to", "The benchmark folder to write.", "DIR")],
+    *,
+    file: options.GoldFileOptions,
+    allow_missing_gold: options.GoldOption = False,
+    skip_bad: Annotated[
+        bool, options.option("--skip-bad", "Leave bad items out and list them in DIR/skipped.jsonl.")
+    ] = False,
+    overwrite: options.OverwriteOption = False,
+    name: Annotated[str, about("", "Its name. (default: the file's)")] = "",
+    version: Annotated[str, about("", "Its version.")] = "1",
+    licence: Annotated[str, about("", "Under what licence.")] = "",
+    origin: Annotated[str, about("--source", "Where it is from.")] = "",
+    canary: Annotated[str, about("", "Its canary string.")] = "",
+) -> None:
+    """Bring a benchmark into a folder: items in Parquet, every picture once, a manifest.
+
+    The format is recognised: VLMEvalKit TSV, Hugging Face Parquet (also MMMU's and MMStar's layouts), JSON Lines, a
+    folder saved by datasets. The folder appears when it is complete; a bad item stops the import with one line.
+    """
+    how = Import(
+        read=file.read_all(gold_required=not allow_missing_gold),
+        name=name,
+        version=version,
+        licence=licence,
+        source=origin,
+        canary=canary,
+        skip_bad=skip_bad,
+        overwrite=overwrite,
+    )
+    with progress_bar(f"importing {source.name}") as progress:
+        benchmark, skipped = import_benchmark(source, to, how, progress)
+    manifest = benchmark.manifest
+    out.print(
+        Text.assemble((safe(manifest.name), "bold"), f": {counted(manifest.counts)} → {safe(str(to))}"),
+        soft_wrap=True,
+    )
+    if skipped:
+        note(f"{len(skipped):,} bad items left out, listed in {to / 'skipped.jsonl'}; the first: {skipped[0].where}")
+
+
+def counted(counts: ItemCounts) -> str:
+    """``1,000 items (540 choice, 460 text), 967 pictures``."""
+    kinds = [f"{n:,} {kind}" for n, kind in ((counts.choice_items, "choice"), (counts.text_items, "text")) if n]
+    return f"{counts.items:,} items ({', '.join(kinds)}), {counts.images:,} pictures"
+
+
+def export(
+    bench: options.BenchArgument,
+    format_name: Annotated[str, options.option("--format", f"One of {', '.join(FORMATS)}.", "NAME")],
+    to: Annotated[Path, options.option("--to", "The file or folder to write.", "DST")],
+    overwrite: options.OverwriteOption = False,
+    fields: options.MapOption = None,
+    images: options.ImagesOption = None,
+    answers: options.AnswersOption = None,
+    drop: options.DropOption = None,
+    allow_missing_gold: options.GoldOption = False,
+) -> None:
+    """Write a benchmark as another tool's file, from which the same items can be read again.
+
+    A folder that can be uploaded as it is (lmms-eval, datasets) gets the benchmark's card along.
+    """
+    FORMATS[format_name]
+    read = read_options(None, fields or (), images, answers, drop or (), gold_required=not allow_missing_gold)
+    benchmark = open_bench(bench, read, TERMINAL)
+    beside = partial(_card, bench, benchmark, format_name)
+    for message in export_benchmark(benchmark, format_name, to, overwrite=overwrite, beside=beside):
+        note(message)
+    out.print(f"{len(benchmark):,} items as {format_name} → {safe(str(to))}", soft_wrap=True)
+
+
+def _card(bench: Path, benchmark: Benchmark, format_name: str, folder: Path) -> None:
+    """The benchmark's card, beside an export that is a folder."""
+    from eyetest.jobs.card import write_beside  # noqa: PLC0415 (slow to load, and most exports are files)
+
+    write_beside(bench, benchmark, format_name, folder)
+
+
+def import_answers_(
+    file: Annotated[Path, argument("FILE", "Answers in .parquet, .jsonl, .json, .csv, .tsv or .xlsx.")],
+    to: Annotated[Path, option("--to", "The run folder to add them to.", "RUN")],
+    bench: Annotated[
+        Path | None, option("--bench", "The benchmark they are about; its items are checked.", "BENCH")
+    ] = None,
+    model: Annotated[str | None, option("--model", "Who answered, if no column says.", "NAME")] = None,
+    fields: Annotated[
+        Words,
+        reading(
+            "--map",
+            "Which column holds what: item=item_id,text=raw_output. Joined: model=name+setting.",
+            "FIELD=COLUMN,…",
+        ),
+    ] = None,
+    values: Annotated[
+        Words,
+        reading(
+            "--map-values",
+            "What values mean: sight=condition:text>blind,image>image. Nothing after > leaves rows out.",
+            "FIELD=[COLUMN:]VALUE>OURS,…",
+        ),
+    ] = None,
+    constants: Annotated[Words, reading("--set", "The same for all rows: sight=blind.", "FIELD=VALUE,…")] = None,
+    where: Annotated[Words, reading("--where", "Only such rows.", "COLUMN=VALUE")] = None,
+    matrix: Annotated[str, reading("--matrix", "A table of 0/1; its rows are: item or model.", "ROWS")] = "",
+    header: Annotated[
+        str | None,
+        reading("--header", "What a matrix's column names say: '(?P<sight><no_\\w+>)?(?P<item>.+)'.", "REGEX"),
+    ] = None,
+    number_trials: Annotated[bool, reading("--number-trials", "Repeated answers are further trials.")] = False,
+    overwrite: Annotated[
+        bool, option("--overwrite", "Replace answers that the run has already, where they differ.")
+    ] = False,
+) -> None:
+    """Bring answers of other tools in: VLMEvalKit predictions, lmms-eval samples, any table, or a matrix of verdicts.
+
+    Texts are kept as they are, to be read and scored like any other. A score that somebody else gave (given) is kept
+    and marked as such. The file is checked to its end before the run is touched, and what the run has stays.
+    """
+    mapping = parse_field_map(fields or (), values or (), constants or (), where or ())
+    source = AnswerFile(path=file, fields=mapping, matrix=matrix, header=header, number_trials=number_trials)
+    brought = import_answers(source, to, bench, model=model, overwrite=overwrite, observer=TERMINAL)
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in brought.outcomes.most_common())
+    given = f", {brought.given:,} scored by others" if brought.given else ""
+    verdicts = f", {brought.verdicts:,} of them verdicts only" if brought.verdicts else ""
+    out.print(
+        safe(f"{brought.answers:,} answers of {len(brought.models):,} models ({kinds}{given}{verdicts}) → {to}"),
+        soft_wrap=True,
+    )
+    if brought.notices:
+        some = listed([short(text) for text, _ in brought.notices.most_common()])
+        note(f"{brought.notices.total():,} texts only say that a call failed, and count as failed, not wrong: {some}")
+    if brought.there:
+        note(f"{brought.there:,} of them were there already")
+    if brought.replaced:
+        note(f"{brought.replaced:,} of them replaced what was there")
+    if brought.left_out:
+        note(f"{brought.left_out:,} rows were left out by --where or --map-values")
+    if brought.unknown:
+        names = ", ".join(short(name) for name in list(brought.unknown)[:3])
+        note(f"{brought.unknown.total():,} answers to items that are not in the benchmark were left out: {names} …")
+
+
+def export_answers_(
+    run: RunArgument,
+    to: Annotated[Path, option("--to", "The table: .parquet, .jsonl or .csv.", "FILE")],
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Write a run's answers as one table: item, model, how it was asked, what was said, what became of it.
+
+    The table can be brought into another run with import-answers, or replayed as it is.
+    """
+    Run(run)
+    written, missing = write_answers(run, to, overwrite=overwrite)
+    out.print(safe(f"{written:,} answers → {to}"), soft_wrap=True)
+    if missing:
+        note(f"{missing:,} planned calls have no answer yet and are not in the table")

@@ -27,7 +27,7 @@ LONGEST_MESSAGE = 2_000
 """In characters. A file may give its columns, tags or items names of any length, and of several lines."""
 Spelling = Callable[[str, object, bool], str]
 """How a door writes a parameter: its name, a value for it or None, and whether it stands at a message's head."""
-_KEYWORDS = {"own": "settings", "spec": "models"}
+_KEYWORDS = {"own": "settings", "spec": "models", "max_cost": "money"}
 _MAPPINGS = ("columns", "constants", "fields", "panels", "said", "spec", "values")
 _WRAPPED = re.compile(r"\(os error (\d+)\)")
 

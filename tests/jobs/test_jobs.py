@@ -1,0 +1,79 @@
+"""What holds for every job: it prints nothing, tells its observer, and lets the door spell its parameters."""
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import eyetest.jobs
+from eyetest.cli.main import as_option
+from eyetest.errors import InputError, in_python, spelled
+from eyetest.jobs.measure import settings
+from eyetest.jobs.opening import Observer, model_entries, open_bench, read_options
+from eyetest.jobs.run import conditions, refuse_unpriced
+from eyetest.records import ModelEntry
+from eyetest.running import Limits
+
+MODULES = sorted(Path(eyetest.jobs.__path__[0]).glob("*.py"))
+DOORS = ("typer", "rich", "click", "eyetest.cli", "eyetest.api")
+QUIZ = '{"id": "1", "question": "Which?", "options": ["a", "b"], "answer": "A"}\n'
+
+
+class Hearing(Observer):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.shares: list[tuple[str, float]] = []
+
+    @contextmanager
+    def steps(self, title: str) -> Iterator[Callable[[str, float], None]]:
+        self.shares.append((title, 0.0))
+        yield lambda what, share: self.shares.append((what, share))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_no_job_prints_or_knows_a_door(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert not (node.module or "").startswith(DOORS)
+        if isinstance(node, ast.Import):
+            assert not any(name.name.startswith(DOORS) for name in node.names)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id != "print"
+
+
+def test_the_observer_hears_of_a_file_that_is_read_and_not_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "quiz.jsonl").write_text(QUIZ)
+    hearing = Hearing()
+    bench = open_bench(tmp_path / "quiz.jsonl", None, hearing)
+    assert len(bench) == 1
+    assert {what for what, _ in hearing.shares} == {"reading quiz.jsonl"}
+    again = Hearing()
+    assert open_bench(bench, None, again) is bench
+    assert len(open_bench(bench.path, None, again)) == 1
+    assert again.shares == []
+
+
+@pytest.mark.parametrize(
+    ("call", "in_terminal", "in_notebook"),
+    [
+        (lambda: read_options(answers="lettre"), '--answers: no style "lettre"', 'answers: no style "lettre"'),
+        (lambda: conditions(sight="sidewys"), "--sight: no such thing", "sight: no such thing"),
+        (lambda: settings((), 0.3, 0, 2000), "--level: from 0.5", "level: from 0.5"),
+        (
+            lambda: refuse_unpriced(Limits(money=1), {"m": ModelEntry(spec="scripted:")}),
+            "--max-cost needs prices: give models a price in --models",
+            "money= needs prices: give models a price in models=",
+        ),
+        (lambda: model_entries(["scripted:", "scripted:"]), "--model NAME=SPEC", 'models={"NAME": "SPEC"}'),
+    ],
+)
+def test_each_door_spells_parameters_its_own_way(
+    call: Callable[[], object], in_terminal: str, in_notebook: str
+) -> None:
+    for spelling, expected in ((as_option, in_terminal), (in_python, in_notebook)):
+        with spelled(spelling), pytest.raises(InputError) as refused:
+            call()
+        assert expected in str(refused.value)

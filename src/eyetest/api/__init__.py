@@ -11,14 +11,12 @@ if TYPE_CHECKING:
     from eyetest import world
     from eyetest.api import measure
     from eyetest.api.audit import Audited, audit
-    from eyetest.api.compare import Compared, compare
-    from eyetest.api.import_answers import import_answers
     from eyetest.api.open_ import open, open_run  # noqa: A004
     from eyetest.api.refine import RefinedFolder as Refined
     from eyetest.api.refine import refine
     from eyetest.api.report import card, chart, charts, report
-    from eyetest.api.results import results, score
-    from eyetest.api.run import run
+    from eyetest.api.results import Compared, compare, results, score
+    from eyetest.api.run import import_answers, run
     from eyetest.api.views import MeasureTable as Measured
     from eyetest.benchmarks import Benchmark, ReadOptions, export_benchmark, import_benchmark
     from eyetest.errors import EyetestError
@@ -71,11 +69,9 @@ __all__ = [
 _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest": ("world",),
     "eyetest.api": ("measure",),
-    "eyetest.api.run": ("run",),
+    "eyetest.api.run": ("import_answers", "run"),
     "eyetest.api.audit": ("Audited", "audit"),
-    "eyetest.api.import_answers": ("import_answers",),
-    "eyetest.api.compare": ("Compared", "compare"),
-    "eyetest.api.results": ("results", "score"),
+    "eyetest.api.results": ("Compared", "compare", "results", "score"),
     "eyetest.api.open_": ("open", "open_run"),
     "eyetest.api.refine": ("RefinedFolder", "refine"),
     "eyetest.api.report": ("card", "chart", "charts", "report"),

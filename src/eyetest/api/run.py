@@ -1,22 +1,26 @@
-"""A benchmark is put to models: one call that waits until every answer is on disk."""
+"""A run: a benchmark is put to models, waiting until every answer is on disk, or answers come from elsewhere."""
 
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
+import polars as pl
 
+from eyetest.jobs import import_answers as importing
 from eyetest.jobs import run as job
-from eyetest.jobs.opening import Bench, Models, Observer, Place, model_entries, open_bench, several
+from eyetest.jobs.opening import Bench, Models, Observer, Place, model_entries, several
 from eyetest.records import Condition
 from eyetest.running import Asking, Limits, Progress
 from eyetest.running.progress import every, line
 from eyetest.running.session import INTERRUPTED
 from eyetest.runs import Run
+from eyetest.runs.importing import AnswerFile, FieldMap
 from eyetest.store.handwritten import convert
-from eyetest.wording import counted
+from eyetest.wording import counted, listed
 
 _AS_WRITTEN = Condition()
 _SECONDS_BETWEEN_LOOKS = 2.0
@@ -66,7 +70,7 @@ def run(
         retry_failed=retry_failed,
         stop=stop,
     )
-    session = job.prepare(open_bench(bench), model_entries(models), asking)
+    session = job.prepare(bench, model_entries(models), asking)
     warn_of(job.carry_out(session, Path(to), NOTEBOOK))
     return Run(Path(to))
 
@@ -117,3 +121,41 @@ def _conditions(conditions: Sequence[Condition], sights: str | Sequence[str] | N
     if named is not None:
         ways = [way | {"sight": sight} for way in ways for sight in named]
     return tuple(dict.fromkeys(convert(way, Condition, "conditions") for way in ways))
+
+
+_FILE = "table.parquet"
+
+
+def import_answers(
+    answers: Place | pl.DataFrame,
+    bench: Bench | None = None,
+    *,
+    to: Place,
+    columns: Mapping[str, str] | None = None,
+    constants: Mapping[str, str] | None = None,
+    overwrite: bool = False,
+) -> Run:
+    """Bring answers in: another tool's file, or a Polars table with a row an answer.
+
+    The columns are ``item``, ``model``, ``text``, and where they vary ``sight``, ``ask``, ``order``, ``trial`` … (see
+    docs/answers.md); ``columns`` says which of yours is which, ``constants`` what is the same for all rows.
+
+    >>> said = pl.DataFrame({"item": ["q00", "q01"], "said": ["A", "I think it is B."]})
+    >>> mine = et.import_answers(
+    ...     said, "world/benchmark", columns={"text": "said"}, constants={"model": "mine"}, to="brought"
+    ... )
+    >>> et.score(mine)["choice"].to_list()
+    ['A', 'B']
+    """
+    named = {field: tuple(column.split("+")) for field, column in (columns or {}).items()}
+    fields = FieldMap(columns=named, constants=dict(constants or {}))
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / _FILE
+        if isinstance(answers, pl.DataFrame):
+            answers.write_parquet(file)
+        source = AnswerFile(path=file if isinstance(answers, pl.DataFrame) else Path(answers), fields=fields)
+        brought = importing.import_answers(source, Path(to), bench, overwrite=overwrite, observer=NOTEBOOK)
+    if brought.unknown:
+        about = f"{counted(brought.unknown.total(), 'answer')} to items that the benchmark does not have"
+        warnings.warn(f"{about} left out: {listed(brought.unknown)}", stacklevel=2)
+    return Run(Path(to))

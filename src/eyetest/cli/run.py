@@ -14,7 +14,6 @@ from eyetest.cli.options import ConditionOptions, Words, option
 from eyetest.cli.terminal import fail, note, out, program, safe
 from eyetest.errors import InputError
 from eyetest.jobs import run as job
-from eyetest.jobs.opening import open_bench
 from eyetest.models import Surroundings, parse_models
 from eyetest.records import ModelEntry
 from eyetest.running import Asking, Limits, Progress
@@ -115,13 +114,11 @@ def run(
         stop=stop,
     )
     entries = _with_key(parse_models(model or [], models), key_env)
-    job.refuse_unpriced(asking.limits, entries)
-    session = job.prepare(open_bench(bench, file.read_all(), TERMINAL), entries, asking)
+    session = job.prepare(bench, entries, asking, file.read_all(), TERMINAL)
     if to is None or dry_run:
         out.print(estimate_table(session.estimate(to)))
         return
-    progress = job.carry_out(session, to, TERMINAL)
-    _report(progress, to)
+    _report(job.carry_out(session, to, TERMINAL), to)
 
 
 def _with_key(entries: dict[str, ModelEntry], key_env: str | None) -> dict[str, ModelEntry]:

@@ -5,9 +5,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
-from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks import ReadOptions
 from eyetest.errors import InputError, heading, nearest, param, short
-from eyetest.jobs.opening import SILENT, Observer
+from eyetest.jobs.opening import SILENT, Bench, Observer, open_bench
 from eyetest.records import REVERSED, Condition, ModelEntry, order_word
 from eyetest.records.condition import Ask, Marks, Method, Shots, Sight
 from eyetest.running import Asking, Estimate, Limits, Progress, Session
@@ -18,10 +18,16 @@ _MAX_DIGITS = 18
 """Longer numbers do not fit the columns that hold templates and orders."""
 
 
-def prepare(benchmark: Benchmark, entries: Mapping[str, ModelEntry], asking: Asking) -> Session:
+def prepare(
+    bench: Bench,
+    entries: Mapping[str, ModelEntry],
+    asking: Asking,
+    read: ReadOptions | None = None,
+    observer: Observer = SILENT,
+) -> Session:
     """A session that can be looked at before it is carried out."""
     refuse_unpriced(asking.limits, entries)
-    return Session(benchmark, dict(entries), asking, hit=is_hit)
+    return Session(open_bench(bench, read, observer), dict(entries), asking, hit=is_hit)
 
 
 def carry_out(session: Session, to: Path, observer: Observer = SILENT) -> Progress:

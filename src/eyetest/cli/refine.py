@@ -164,18 +164,18 @@ def recipe(
     if action == "show":
         echo(safe(text, None))
     elif action == "check":
-        found = load_recipe(name)
-        panels = listed((f"{panel} of {one.size}" for panel, one in found.panels.items()), 8)
-        stages = " → ".join(stage.title for stage in found.stages)
-        out.print(safe(f"{name}: {counted(len(found.stages), 'stage')} ({stages}); panels: {panels or 'none'}"))
+        chosen = load_recipe(name)
+        panels = listed((f"{panel} of {one.size}" for panel, one in chosen.panels.items()), 8)
+        stages = " → ".join(stage.title for stage in chosen.stages)
+        out.print(safe(f"{name}: {counted(len(chosen.stages), 'stage')} ({stages}); panels: {panels or 'none'}"))
     else:
         load_recipe(name)
-        place = to or Path(f"my-{Path(name).stem}.yaml")
-        if place.exists():
-            raise InputError(f"{place} is there already; choose another name with --to")
-        with replacing_file(place, overwrite=False) as file:
+        copy = to or Path(f"my-{Path(name).stem}.yaml")
+        if copy.exists():
+            raise InputError(f"{copy} is there already; choose another name with --to")
+        with replacing_file(copy, overwrite=False) as file:
             file.write_text(text, encoding="utf-8")
-        out.print(safe(f"{place}: change it, then {typed(program(), 'recipe', 'check', place)}"), soft_wrap=True)
+        out.print(safe(f"{copy}: change it, then {typed(program(), 'recipe', 'check', copy)}"), soft_wrap=True)
 
 
 def _list() -> None:

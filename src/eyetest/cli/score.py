@@ -161,14 +161,14 @@ def read(
     if not 2 <= len(options) <= MAX_CHOICES:
         raise InputError(f"{len(options)} options; a choice has from 2 to {MAX_CHOICES}")
     names = list(RULE_SETS) if rules == "all" else [rules]
-    found = {name: read_choice(text, options, name, marks=style) for name in names}
+    readings = {name: read_choice(text, options, name, marks=style) for name in names}
     if as_json:
-        print_json(found if rules == "all" else found[rules])
+        print_json(readings if rules == "all" else readings[rules])
         return
-    for name, reading in found.items():
+    for name, reading in readings.items():
         out.print(_line(name, reading, options, style), soft_wrap=True)
-    only = next(iter(found.values()))
-    if only.span and len(found) == 1:
+    only = next(iter(readings.values()))
+    if only.span and len(readings) == 1:
         out.print(marked(text, only.span), soft_wrap=True)
 
 

@@ -87,16 +87,16 @@ def summary(benchmark: Benchmark, limit: int) -> RenderableType:
 
 
 def _tag_table(benchmark: Benchmark) -> Table:
-    found: dict[str, Counter[str]] = {}
+    tags: dict[str, Counter[str]] = {}
     for item in benchmark:
         for name, value in item.tags.items():
-            found.setdefault(name, Counter())[_as_text(value)[:40]] += 1
+            tags.setdefault(name, Counter())[_as_text(value)[:40]] += 1
     table = Table("tag", "values", "most frequent", box=None, header_style="dim", pad_edge=False)
-    for name, values in list(found.items())[:_TAGS_SHOWN]:
+    for name, values in list(tags.items())[:_TAGS_SHOWN]:
         frequent = ", ".join(f"{safe(value)} {count:,}" for value, count in values.most_common(_VALUES_SHOWN))
         table.add_row(Text(safe(name)), f"{len(values):,}", Text(frequent, overflow="ellipsis", no_wrap=True))
-    if len(found) > _TAGS_SHOWN:
-        table.caption = f"and {len(found) - _TAGS_SHOWN} more"
+    if len(tags) > _TAGS_SHOWN:
+        table.caption = f"and {len(tags) - _TAGS_SHOWN} more"
     return table
 
 
@@ -213,9 +213,9 @@ def meaning(item: Item, condition: Condition) -> Text:
     if condition.method == "likelihood":
         rows = [(c.correct, str(i), f"{letter(i - 1)}  {c.text}") for i, c in enumerate(item.choices, 1)]
     else:
-        for place, position in enumerate(shown_order(item, condition)):
+        for index, position in enumerate(shown_order(item, condition)):
             choice = item.choices[position]
-            rows.append((choice.correct, mark(condition.marks, place), f"{letter(position)}  {choice.text}"))
+            rows.append((choice.correct, mark(condition.marks, index), f"{letter(position)}  {choice.text}"))
     lines = Text()
     for correct, sign, meaning in rows:
         lines.append("✔ " if correct else "  ", "bold green")

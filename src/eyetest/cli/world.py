@@ -74,14 +74,14 @@ def world(
 
 
 def _as_json(graded: Grade | None, told_apart: dict[str, IntervalEstimate]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    told: dict[str, Any] = {}
     if graded:
-        found["overall"] = _plain(graded.overall)
-        found["flaws"] = [_plain(one) for one in graded.flaws]
-        found["stages"] = [_plain(one) for one in graded.stages]
+        told["overall"] = _plain(graded.overall)
+        told["flaws"] = [_plain(one) for one in graded.flaws]
+        told["stages"] = [_plain(one) for one in graded.stages]
     if told_apart:
-        found["auroc"] = {flaw: one._asdict() for flaw, one in told_apart.items()}
-    return found
+        told["auroc"] = {flaw: one._asdict() for flaw, one in told_apart.items()}
+    return told
 
 
 def _plain(one: Found) -> dict[str, Any]:
@@ -95,13 +95,13 @@ def _report(graded: Grade) -> None:
         _show(stage, [one for one in graded.stages if one.stage == stage])
 
 
-def _show(title: str, found: list[Found]) -> None:
+def _show(title: str, flaws: list[Found]) -> None:
     rows = [
         (
             *(one.flaw, f"{one.planted:,}", f"{one.reached:,}", f"{one.found:,}", _share(one.recall)),
             *(f"{one.flagged:,}", f"{one.right:,}", _share(one.precision)),
         )
-        for one in found
+        for one in flaws
     ]
     names = ("planted", "reached", "found", "recall", "flagged", "right", "precision")
     show_table(["flaw"], names, rows, safe(title))

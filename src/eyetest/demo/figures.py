@@ -6,56 +6,48 @@ from altair.typing import ChartType
 
 from eyetest.demo.story import WorldStory
 from eyetest.pages import palette
-from eyetest.pages.plots import POINTS, across, dashed, dumbbells, intervals, layered, rows, step, values
+from eyetest.pages.plots import POINTS, across, bounded, dashed, dumbbells, intervals, layered, rows, step, values
 
 _WIDTH, _HALF, _HIGH = 620, 290, 270
 _FOUND = {"found": palette.SIGHTED, "missed": palette.VERDICTS["drop"]}
 _TRUE = "#b0457f"
 """What is known, in a colour of its own beside what was measured."""
-_MEASURED, _LEAKED = "measured leakage", "truly leaked"
 _NEAR_X, _NEAR_Y = 0.2, 0.06
 """How near dots get into the way of names, as shares of the axes."""
-_SHARE = ("share", "share_low", "share_high")
 
 
 def planted(story: WorldStory) -> ChartType:
     """A bar for each kind of flaw, split into what the whole refinement found and what it missed."""
-    table = pl.DataFrame(
-        [
-            {"flaw": one.flaw, "what": what, "items": number, "turn": turn}
-            for one in story.graded.flaws
-            for turn, (what, number) in enumerate((("found", one.found), ("missed", one.planted - one.found)))
-        ]
-    )
-    y = rows([one.flaw for one in story.graded.flaws], "flaw")
-    counts = alt.Axis(format="d", tickCount=6)
-    x = alt.X("items", type="quantitative", title="items", axis=counts)
-    colour = alt.Color("what", type="nominal").scale(domain=list(_FOUND), range=list(_FOUND.values()))
-    bars = alt.Chart(values(table)).mark_bar(size=13).encode(y=y, x=x, color=colour, order="turn:O")
-    known = [
-        {"flaw": one.flaw, "at": one.planted, "said": f"{one.found} of {one.planted}"} for one in story.graded.flaws
+    flaws, counts = story.graded.flaws, alt.Axis(format="d", tickCount=6)
+    table = [
+        {"flaw": one.flaw, "what": what, "items": number, "turn": turn}
+        for one in flaws
+        for turn, (what, number) in enumerate((("found", one.found), ("missed", one.planted - one.found)))
     ]
+    y = rows([one.flaw for one in flaws], "flaw")
+    x = alt.X("items:Q", title="items", axis=counts)
+    colour = alt.Color("what:N").scale(domain=list(_FOUND), range=list(_FOUND.values()))
+    bars = alt.Chart(values(table)).mark_bar(size=13).encode(y=y, x=x, color=colour, order="turn:O")
+    known = [{"flaw": one.flaw, "at": one.planted, "said": f"{one.found} of {one.planted}"} for one in flaws]
     words = alt.Chart(values(known)).mark_text(align="left", dx=5, color=palette.SOFT)
-    said = words.encode(y=y, x=alt.X("at", type="quantitative", axis=counts), text="said:N")
+    said = words.encode(y=y, x=alt.X("at:Q", axis=counts), text="said:N")
     return layered(bars, said).properties(width=_WIDTH, height=step(len(known)))
 
 
 def leakage(story: WorldStory) -> ChartType:
     """Measured leakage with its interval, and the share that truly leaked, for each vision model."""
     table = story.birds.sort("told", "unclipped", descending=True)
-    bounds = ("unclipped", "unclipped_low", "unclipped_high")
-    marks = {_MEASURED: bounds, _LEAKED: ("told", "told", "told")}
+    marks = {"measured leakage": bounded("unclipped"), "truly leaked": ["told"] * 3}
     long = [
-        {"model": row["model"], "what": what, **dict(zip(_SHARE, (row[name] for name in names), strict=True))}
+        {"model": row["model"], "what": what} | dict(zip(bounded("share"), map(row.get, names), strict=True))
         for row in table.iter_rows(named=True)
         for what, names in marks.items()
     ]
-    colour = alt.Color("what", type="nominal").scale(domain=list(marks), range=[palette.SIGHTED, _TRUE])
-    shape = alt.Shape("what", type="nominal").scale(domain=list(marks), range=["circle", "diamond"])
+    colour = alt.Color("what:N").scale(domain=list(marks), range=[palette.SIGHTED, _TRUE])
+    shape = alt.Shape("what:N").scale(domain=list(marks), range=["circle", "diamond"])
     y = rows(table.get_column("model").to_list(), "model")
-    dots = intervals(
-        alt.Chart(values(long)), "share", across("share of items", ticks=6), y=y, color=colour, shape=shape
-    )
+    x = across("share of items", ticks=6)
+    dots = intervals(alt.Chart(values(long)), "share", x, y=y, color=colour, shape=shape)
     return layered(dashed(), dots).properties(width=_WIDTH, height=step(len(table)))
 
 
@@ -82,7 +74,7 @@ def gains(story: WorldStory) -> ChartType:
 
 
 def _scatter(table: pl.DataFrame, x_span: list[float], y_span: list[float]) -> alt.LayerChart:
-    shown = _placed(table.select("model", "gain", "gain_low", "gain_high", "skill"), x_span, y_span)
+    shown = _placed(table.select("model", *bounded("gain"), "skill"), x_span, y_span)
     x = alt.X("skill", type="quantitative", title="true skill", axis=alt.Axis(format=".0%", tickCount=5))
     x = x.scale(domain=x_span, nice=False)
     side = alt.Axis(format=POINTS, tickCount=5, labelColor=palette.SOFT, title="gain", grid=True)
@@ -118,12 +110,9 @@ def ranking(story: WorldStory) -> ChartType:
     """Kendall's τ with true skill: of the spoilt benchmark, of random subsets, of the refined one."""
     ranks = story.rankings
     known = {"spoilt, all items": ranks.spoilt, "random, as few items": ranks.random, "refined": ranks.refined}
-    table = [
-        {"which": name, "tau": one.value, "tau_low": one.low, "tau_high": one.high} for name, one in known.items()
-    ]
-    colour = alt.Color("which", type="nominal", legend=None).scale(
-        domain=list(known), range=[palette.BLIND, palette.SOFT, palette.SIGHTED]
-    )
+    table = [{"which": name} | dict(zip(bounded("tau"), one, strict=False)) for name, one in known.items()]
+    colours = [palette.BLIND, palette.SOFT, palette.SIGHTED]
+    colour = alt.Color("which:N", legend=None).scale(domain=list(known), range=colours)
     x = across("Kendall's τ with true skill", form=".1f", ticks=6)
     dots = intervals(alt.Chart(values(table)), "tau", x, y=rows(list(known), "which"), color=colour)
     return dots.properties(width=_WIDTH, height=step(len(table)))

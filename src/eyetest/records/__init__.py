@@ -3,16 +3,22 @@
 from eyetest.records.condition import BLIND_SIGHTS, Condition
 from eyetest.records.finding import NO_PICTURES, Finding, Severity
 from eyetest.records.item import (
+    FOLDER_VERSION,
     IMAGE_FORMATS,
     MAX_CHOICES,
     PLACEHOLDER,
+    READABLE_VERSIONS,
     Choice,
     ImageFormat,
     ImageRef,
     Item,
+    ItemCounts,
     Lineage,
+    Manifest,
     OptionProvenance,
+    Origin,
     Problem,
+    Revision,
     Spelling,
     Turn,
     check,
@@ -22,7 +28,6 @@ from eyetest.records.item import (
     sorting_tags,
     tag_word,
 )
-from eyetest.records.manifest import FOLDER_VERSION, READABLE_VERSIONS, ItemCounts, Manifest, Origin, Revision
 from eyetest.records.marking import identity, mark, shown_order
 from eyetest.records.order import REVERSED, order_shown, order_word, positions_shown, read_order
 from eyetest.records.recipe import Panel, Recipe, Review, Select, Stage

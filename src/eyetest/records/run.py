@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from eyetest.records.manifest import Manifest
+from eyetest.records.item import Manifest
 from eyetest.records.settings import ModelEntry
 
 RUN_VERSION = 2

@@ -33,7 +33,7 @@ SOUND = {
     "b.tsv": TSV.encode(),
     "b.jsonl": "".join(json.dumps(row) + "\n" for row in ROWS).encode(),
     "b.json": json.dumps(ROWS, ensure_ascii=False).encode(),
-    "b.csv": TSV.replace(",", ";").replace("\t", ",").replace(" \"cat\"", " cat").encode(),
+    "b.csv": TSV.replace(",", ";").replace("\t", ",").replace(' "cat"', " cat").encode(),
 }
 
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from eyetest.benchmarks.rows.gold import ANSWER_STYLES, AnswerStyle, choose_style, find_gold, is_missing
+from eyetest.benchmarks.rows.layout import ANSWER_STYLES, AnswerStyle, choose_style, find_gold, is_missing
 from eyetest.errors import InputError
 
 ANIMALS = ("cat", "dog", "bird", "fish")

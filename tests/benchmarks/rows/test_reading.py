@@ -6,7 +6,7 @@ import pytest
 
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ItemReader, ReadOptions, reading
-from eyetest.benchmarks.rows.gold import AnswerStyle
+from eyetest.benchmarks.rows.layout import AnswerStyle
 from eyetest.benchmarks.rows.reading import plan
 from eyetest.errors import InputError, ItemError
 from eyetest.records import Choice, Lineage, Turn

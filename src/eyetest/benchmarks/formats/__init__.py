@@ -18,8 +18,11 @@ class Format(Protocol):
     is_folder: bool
     """Whether an export is a folder; else it is a single file."""
 
-    def recognises(self, path: Path) -> bool:
-        """Whether a path looks like this format, judged by names and first bytes."""
+    endings: tuple[str, ...]
+    """Of the names of files that are read without being told; none where only folders are."""
+
+    def recognises(self, folder: Path) -> bool:
+        """Whether a folder looks like this format, by what lies in it."""
 
     def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
         """Start reading. An item is made row by row, so that one bad row can be told from a bad file."""
@@ -33,7 +36,13 @@ FORMATS: Registry[Format] = Registry("format", __name__, "FORMAT")
 
 def is_readable(path: Path) -> bool:
     """Whether a file or folder looks like one of the formats."""
-    return any(format_.recognises(path) for format_ in FORMATS.values())
+    return any(_fits(format_, path) for format_ in FORMATS.values())
+
+
+def _fits(format_: Format, path: Path) -> bool:
+    return (
+        format_.recognises(path) if path.is_dir() else path.is_file() and path.name.lower().endswith(format_.endings)
+    )
 
 
 def recognise(path: Path) -> Format:
@@ -43,7 +52,7 @@ def recognise(path: Path) -> Format:
     if path.is_file() and path.stat().st_size == 0:
         raise InputError(f"{path} is empty")
     for format_ in FORMATS.values():
-        if format_.recognises(path):
+        if _fits(format_, path):
             return format_
     raise InputError(
         f"{path} is no benchmark that eyetest recognises; "

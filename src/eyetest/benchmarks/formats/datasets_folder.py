@@ -36,10 +36,11 @@ class DatasetsFolder:
     name = "datasets"
     summary = "a folder saved by Hugging Face datasets (save_to_disk), one split or several"
     is_folder = True
+    endings = ()
 
-    def recognises(self, path: Path) -> bool:
+    def recognises(self, folder: Path) -> bool:
         """A folder with the files that ``save_to_disk`` leaves."""
-        return (path / _STATE).is_file() or (path / _SPLITS).is_file()
+        return (folder / _STATE).is_file() or (folder / _SPLITS).is_file()
 
     def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
         """Start reading."""

@@ -15,7 +15,7 @@ from eyetest.records import Item
 from eyetest.store.regular_files import inside
 from eyetest.tabular.files import TableFile
 from eyetest.tabular.sheets import GUARDED, SheetWriter, inert
-from eyetest.tabular.table import Row, Rows, kind_of
+from eyetest.tabular.table import Row, Rows
 
 
 class Jsonl:
@@ -25,11 +25,11 @@ class Jsonl:
     summary = "JSON Lines: one object an item, image paths, base64 or data URLs"
     is_folder = True
     _usual_name = "items.jsonl"
-    _kinds: tuple[str, ...] = (".jsonl", ".json")
+    endings: tuple[str, ...] = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 
-    def recognises(self, path: Path) -> bool:
-        """A file of this kind, or a folder with one of the name that an export has."""
-        return (path / self._usual_name).is_file() or (path.is_file() and kind_of(path) in self._kinds)
+    def recognises(self, folder: Path) -> bool:
+        """A folder with a file of the name that an export has."""
+        return (folder / self._usual_name).is_file()
 
     def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
         """Start reading."""
@@ -61,7 +61,7 @@ class Sheet(Jsonl):
     name = "csv"
     summary = "CSV or Excel: one row an item, image paths, options in columns A, B, C … or in one cell"
     _usual_name = "items.csv"
-    _kinds = (".csv", ".xlsx")
+    endings = (".csv", ".csv.gz", ".xlsx")
 
     def _table(self, path: Path) -> Rows:
         return SheetTable(path)

@@ -37,9 +37,9 @@ class LmmsEval(Parquet):
         summary = "a task folder for lmms-eval: Parquet, task YAML and utils.py, loaded with --include_path"
         super().__init__("lmms-eval", summary, "plain")
 
-    def recognises(self, path: Path) -> bool:
+    def recognises(self, folder: Path) -> bool:
         """A folder with a task file of ours; other Parquet folders are left to ``parquet``."""
-        return (path / _TASK).is_file()
+        return (folder / _TASK).is_file()
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write the task folder."""

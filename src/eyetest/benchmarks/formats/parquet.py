@@ -29,12 +29,11 @@ class Parquet:
 
     def __init__(self, name: str, summary: str, shape: Shape) -> None:
         self.name, self.summary, self._shape = name, summary, shape
+        self.endings: tuple[str, ...] = (".parquet",) if name == "parquet" else ()
 
-    def recognises(self, path: Path) -> bool:
-        """A .parquet file, or a folder that holds some."""
-        if self._shape != "plain":
-            return False
-        return path.suffix.lower() == ".parquet" if path.is_file() else bool(_parquet_files(path))
+    def recognises(self, folder: Path) -> bool:
+        """A folder that holds Parquet files."""
+        return self._shape == "plain" and bool(_parquet_files(folder))
 
     def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
         """Start reading; all shards must have the same columns."""

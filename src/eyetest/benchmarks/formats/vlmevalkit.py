@@ -201,10 +201,11 @@ class Vlmevalkit:
     name = "vlmevalkit"
     summary = "VLMEvalKit TSV: base64 images, options in columns A, B, C …"
     is_folder = False
+    endings = (".tsv",)
 
-    def recognises(self, path: Path) -> bool:
-        """A .tsv file."""
-        return path.is_file() and path.suffix.lower() == ".tsv"
+    def recognises(self, folder: Path) -> bool:
+        """It is a file, never a folder."""
+        return False
 
     def read(self, path: Path, options: ReadOptions, store: ImageStore) -> TsvReader:
         """Start reading."""

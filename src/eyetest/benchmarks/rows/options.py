@@ -22,8 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
-from eyetest.benchmarks.rows.gold import find_gold, is_missing
-from eyetest.benchmarks.rows.layout import ItemLayout
+from eyetest.benchmarks.rows.layout import ItemLayout, find_gold, is_missing
 from eyetest.errors import ItemError, short
 from eyetest.records import MAX_CHOICES, letter
 from eyetest.tabular.literals import looks_like_list, parse_list

@@ -13,8 +13,16 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks.images import ImageStore
-from eyetest.benchmarks.rows.gold import ANSWER_STYLES, choose_style, find_gold, is_missing
-from eyetest.benchmarks.rows.layout import ItemLayout, ReadOptions, find_columns, is_picture_column
+from eyetest.benchmarks.rows.layout import (
+    ANSWER_STYLES,
+    ItemLayout,
+    ReadOptions,
+    choose_style,
+    find_columns,
+    find_gold,
+    is_missing,
+    is_picture_column,
+)
 from eyetest.benchmarks.rows.options import (
     Offered,
     as_text,

@@ -1,38 +1,30 @@
 """Which items show the same picture: byte for byte, or re-encoded, resized or slightly cropped.
 
-Charts from one template look alike, so likeness at a glance proves nothing; it only says where to look. Three steps,
-each dearer and stricter than the one before:
-
-1. *Neighbours.* Blurred thumbnails are correlated, all with all, and each picture keeps those most like it. The blur
-   forgives the shift that a crop makes; a gradient hash does not (on ChartQA, with up to 5 % cropped a side, it put
-   another chart before the right one in a quarter of all cases, blurred thumbnails in one of twenty-five, and the
-   right one was always among the first six).
-2. *Overlay of thumbnails.* To first order, stretching, shifting and brightening a thumbnail moves it within a plane
-   of six directions. What of the other thumbnail lies outside that plane cannot be explained by a crop; pairs with
-   little left over go on.
-3. *Overlay of pictures* (`pictures.likeness`). Both are opened, aligned, and compared in small windows, in colour;
-   the worst windows decide. Look-alike charts agree on axes, grid and background but never everywhere: a title, a
-   label or the end of a bar gives them away, and one such place is enough. A copy has none.
+Charts from one template look alike, so likeness at a glance proves nothing; it only says where to look
+(`lookalikes`). Promising pairs are then opened, aligned, and compared in small windows, in colour; the worst windows
+decide (`pictures.likeness`). Look-alike charts agree on axes, grid and background but never everywhere: a title, a
+label or the end of a bar gives them away, and one such place is enough. A copy has none.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 from PIL import Image as Pillow
 
 from eyetest.benchmarks import ImageStore
 from eyetest.measures.stats.intervals import DisjointSets
 from eyetest.probes.duplicate_items import repeats_on_copies
+from eyetest.probes.lookalikes import promising_pairs
 from eyetest.probes.pictures import (
     CLOSE_SIDE,
+    LOOK_SIDE,
     UNREADABLE,
-    Floats,
     PictureFacts,
-    blurred,
     distinct_pictures,
+    grey_thumbnail,
     in_parallel,
     lay_over,
     likeness,
@@ -43,7 +35,6 @@ from eyetest.probes.subject import Subject, no_pictures
 from eyetest.records import Finding, ImageRef, Severity
 
 _NAME = "duplicate-images"
-_BLOCK = 256
 _ROUND = 64
 _MOST_NAMED = 3
 
@@ -86,9 +77,9 @@ class _Gallery:
         self.other = _shown_by(subject.against) if subject.against else {}
         self.order = {item.id: number for number, item in enumerate(subject.items)}
         self.splits = {item.id: str(item.tags["split"]) for item in subject.items if item.tags.get("split")}
-        self._places: dict[str, tuple[ImageStore, ImageRef]] = {}
+        self._stored: dict[str, tuple[ImageStore, ImageRef]] = {}
         for side in self._sides():
-            self._places |= {sha: (side.benchmark.images, ref) for sha, ref in distinct_pictures(side).items()}
+            self._stored |= {sha: (side.benchmark.images, ref) for sha, ref in distinct_pictures(side).items()}
 
     @cached_property
     def facts(self) -> dict[str, PictureFacts]:
@@ -103,17 +94,17 @@ class _Gallery:
 
     def likeness(self, one: str, other: str) -> float | None:
         """How alike two pictures are where they are least alike; none where their thumbnails or files rule it out."""
-        place = lay_over(_thumbnail(self.facts[one]), _thumbnail(self.facts[other]))
-        if place is None:
-            return None
         try:
-            return likeness(self._open(one), self._open(other), place)
+            placement = lay_over(*(grey_thumbnail(self._open(picture, LOOK_SIDE)) for picture in (one, other)))
+            if placement is None:
+                return None
+            return likeness(self._open(one, CLOSE_SIDE), self._open(other, CLOSE_SIDE), placement)
         except UNREADABLE:
             return None
 
-    def _open(self, picture: str) -> Pillow.Image:
-        store, image = self._places[picture]
-        return open_small(store.read(image), CLOSE_SIDE)
+    def _open(self, picture: str, side: int) -> Pillow.Image:
+        store, image = self._stored[picture]
+        return open_small(store.read(image), side)
 
     def items(self, pictures: Iterable[str]) -> tuple[str, ...]:
         """The benchmark's own items that show any of these pictures, in order."""
@@ -153,9 +144,14 @@ def find_copies(gallery: _Gallery) -> Copies:
             sets.join(twin, sha256)
             scores[frozenset((twin, sha256))] = 1.0
     names = list(by_pixels.values())
-    promising = _promising(np.stack([_thumbnail(comparable[name]) for name in names]), gallery) if names else []
+    promising = promising_pairs(
+        [thumbnail for name in names if (thumbnail := comparable[name].thumbnail) is not None],
+        limits.neighbours,
+        limits.overlay_rest,
+        lambda share: gallery.subject.progress("finding pictures that look alike", share),
+    )
     compared = 0
-    chosen = promising[: limits.most_pairs]
+    chosen = promising[: limits.most_pairs].tolist()
     for start in range(0, len(chosen), _ROUND):
         pairs = [(names[i], names[j]) for i, j in chosen[start : start + _ROUND]]
         pairs = [pair for pair in pairs if sets.root(pair[0]) != sets.root(pair[1])]
@@ -169,72 +165,12 @@ def find_copies(gallery: _Gallery) -> Copies:
     return Copies(sets.groups(comparable), scores, compared, len(promising) - len(chosen))
 
 
-def _thumbnail(facts: PictureFacts) -> npt.NDArray[np.uint8]:
-    assert facts.thumbnail is not None
-    return facts.thumbnail
-
-
-def _promising(thumbnails: npt.NDArray[np.uint8], gallery: _Gallery) -> list[tuple[int, int]]:
-    """Pairs of pictures that may be copies, the likeliest first."""
-    thumbnails = thumbnails.reshape(len(thumbnails), 32, 2, 32, 2).mean(axis=(2, 4)).astype(np.uint8)
-    limits = gallery.subject.thresholds.images
-    sketches = np.concatenate([_sketches(thumbnails[at : at + _BLOCK]) for at in range(0, len(thumbnails), _BLOCK)])
-    rests: dict[tuple[int, int], float] = {}
-    for start in range(0, len(thumbnails), _BLOCK):
-        near = _nearest(sketches, start, limits.neighbours)
-        rest = _unexplained(thumbnails, start, near)
-        for row, column in np.argwhere(rest <= limits.overlay_rest):
-            one, other = start + int(row), int(near[row, column])
-            if one != other:
-                pair = (min(one, other), max(one, other))
-                rests[pair] = min(rests.get(pair, 1.0), float(rest[row, column]))
-        gallery.subject.progress("finding pictures that look alike", start / len(thumbnails))
-    return sorted(rests, key=lambda pair: (rests[pair], pair))
-
-
-def _sketches(thumbnails: npt.NDArray[np.uint8]) -> Floats:
-    """Blurred thumbnails, halved, each a row of mean 0 and length 1."""
-    soft = blurred(thumbnails.astype(np.float32), 1.0)
-    count, side = soft.shape[:2]
-    rows = soft.reshape(count, side // 2, 2, side // 2, 2).mean(axis=(2, 4)).reshape(count, -1)
-    rows -= rows.mean(axis=1, keepdims=True)
-    return np.asarray(rows / (np.linalg.norm(rows, axis=1, keepdims=True) + 1e-6), np.float32)
-
-
-def _nearest(sketches: Floats, start: int, count: int) -> npt.NDArray[np.intp]:
-    """For each picture of a block, the pictures most like it, itself perhaps among them."""
-    alike = sketches[start : start + _BLOCK] @ sketches.T
-    count = min(count + 1, len(sketches))
-    return np.argpartition(-alike, count - 1, axis=1)[:, :count]
-
-
-def _unexplained(thumbnails: npt.NDArray[np.uint8], start: int, near: npt.NDArray[np.intp]) -> Floats:
-    """Share of each neighbour's thumbnail that no stretch, shift or change of light of the block's own explains."""
-    soft = blurred(thumbnails[start : start + _BLOCK].astype(np.float32), 1.5)
-    down, across = np.gradient(soft, axis=(1, 2))
-    grid = np.linspace(-1, 1, soft.shape[1], dtype=np.float32)
-    ways = np.stack([np.ones_like(soft), soft, across, across * grid, down, down * grid[:, None]], axis=3)
-    plane = np.linalg.qr(_inside(ways).reshape(len(soft), -1, 6))[0]
-    used, place = np.unique(near, return_inverse=True)
-    others = _inside(blurred(thumbnails[used].astype(np.float32), 1.5))
-    others = others.reshape(len(used), -1)
-    seen = others - others.mean(axis=1, keepdims=True)
-    energy = (seen * seen).sum(axis=1)
-    place = place.reshape(near.shape)
-    rest = [energy[row] - ((seen[row] @ ways) ** 2).sum(axis=1) for row, ways in zip(place, plane, strict=True)]
-    return np.asarray(np.maximum(np.stack(rest), 0) / (energy[place] + 1), np.float32)
-
-
-def _inside(fields: Floats) -> Floats:
-    """Without the outermost pixels, which a crop brings in from nowhere."""
-    return fields[:, 2:-2, 2:-2]
-
-
 def _identical(gallery: _Gallery) -> Iterator[Finding]:
     groups = [tuple(items) for items in gallery.own.values() if len(items) > 1]
     if not groups:
         return
     items = _in_order(gallery, groups)
+    evidence = {item: f"same picture as {_named(group, item, len(group) - 1)}" for group in groups for item in group}
     yield Finding(
         probe=_NAME,
         kind="identical-images",
@@ -244,7 +180,7 @@ def _identical(gallery: _Gallery) -> Iterator[Finding]:
         "resample pictures rather than items, and never let one picture lie on both sides of a split.",
         items=items,
         groups=tuple(groups),
-        evidence={item: f"same picture as {_named(group, item)}" for group in groups for item in group},
+        evidence=evidence,
         verdict="keep",
         numbers={"pictures": len(gallery.own), "groups": len(groups), "items": len(items)},
     )
@@ -254,14 +190,19 @@ def _near_identical(gallery: _Gallery, copies: Copies) -> Finding:
     found = [[picture for picture in group if picture in gallery.own] for group in copies.groups]
     found = [group for group in found if len(group) > 1 and len(gallery.items(group)) > 1]
     groups = [gallery.items(group) for group in found]
+    best: dict[str, float] = {}
+    for pair, score in copies.scores.items():
+        best |= {picture: max(score, best.get(picture, 0.0)) for picture in pair}
     evidence: dict[str, str] = {}
-    for group in found:
+    for group, items in zip(found, groups, strict=True):
+        shown = Counter(item for picture in group for item in gallery.own[picture])
         for picture in group:
-            partners = gallery.items(other for other in group if other != picture)
-            best = max((score for pair, score in copies.scores.items() if picture in pair), default=1.0)
+            alone = {item for item in gallery.own[picture] if shown[item] == 1}
+            first = list(islice((item for item in items if item not in alone), _MOST_NAMED + 1))
             for item in gallery.own[picture]:
-                if named := _named(partners, item):
-                    evidence[item] = f"a copy of the picture of {named}; worst spot agrees to {best:.2f}"
+                if others := len(items) - len(alone) - (item not in alone):
+                    said = f"worst spot agrees to {best.get(picture, 1.0):.2f}"
+                    evidence[item] = f"a copy of the picture of {_named(first, item, others)}; {said}"
     items = tuple(item for item in _in_order(gallery, groups) if item in evidence)
     title = f"{len(groups):,} pictures come back re-encoded, resized or cropped ({len(items):,} items)"
     return Finding(
@@ -303,11 +244,11 @@ def _across_splits(gallery: _Gallery, copies: Copies) -> Iterator[Finding]:
         if len({gallery.splits[item] for item in group}) < 2:
             continue
         groups.append(group)
-        for item in group:
-            partners = [other for other in group if gallery.splits[other] != gallery.splits[item]]
-            evidence[item] = (
-                f"{gallery.splits[item]}; also in {gallery.splits[partners[0]]}: {_named(partners, item)}"
-            )
+        told: dict[str, str] = {}
+        for split in {gallery.splits[item] for item in group}:
+            partners = [item for item in group if gallery.splits[item] != split]
+            told[split] = f"{split}; also in {gallery.splits[partners[0]]}: {_named(partners, '', len(partners))}"
+        evidence |= {item: told[gallery.splits[item]] for item in group}
     items = _in_order(gallery, groups)
     yield Finding(
         probe=_NAME,
@@ -333,7 +274,7 @@ def _in_other(gallery: _Gallery, copies: Copies, name: str) -> Finding:
         ours = gallery.items(family)
         if ours and theirs:
             groups.append(ours)
-            evidence |= {item: f"in {name}: {_named(theirs, '')}" for item in ours}
+            evidence |= {item: f"in {name}: {_named(theirs, '', len(theirs))}" for item in ours}
     items = _in_order(gallery, groups)
     severity: Severity = "bad" if groups else "sound"
     return Finding(
@@ -356,8 +297,7 @@ def _in_order(gallery: _Gallery, groups: Sequence[Sequence[str]]) -> tuple[str, 
     return tuple(sorted({item for group in groups for item in group}, key=gallery.order.__getitem__))
 
 
-def _named(items: Iterable[str], but: str) -> str:
-    """A few items by name, the one spoken of left out."""
-    others = [item for item in items if item != but]
-    more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
-    return ", ".join(others[:_MOST_NAMED]) + more
+def _named(items: Iterable[str], but: str, count: int) -> str:
+    """The first of some items by name, the one spoken of left out; ``count`` is how many they are without it."""
+    few = list(islice((item for item in items if item != but), _MOST_NAMED))
+    return ", ".join(few) + (f" and {count - len(few):,} more" if count > len(few) else "")

@@ -5,13 +5,11 @@ So a permutation null costs little more than the observed figure: random golds a
 """
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.ensemble import ExtraTreesRegressor
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from eyetest.probes.features import Floats, Ints, Table
 
@@ -51,12 +49,6 @@ class Trial:
         top = scores >= np.maximum.reduceat(scores, table.starts, axis=0)[table.owner] - near
         ties = np.add.reduceat(top, table.starts, axis=0, dtype=np.int32)
         return np.asarray(np.take_along_axis(top, self.golds, axis=0) / ties)
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """Linear algebra on one core: its threads spin when the machine is busy, and their number changes last digits."""
-    limits: AbstractContextManager[object] = threadpool_limits(1)
-    return limits
 
 
 def ridge(columns: NDArray[np.floating], penalty: float, trial: Trial) -> Scores:

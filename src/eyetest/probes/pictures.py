@@ -24,15 +24,15 @@ from scipy import ndimage
 
 from eyetest.benchmarks.images import MAX_PIXELS, ImageStore
 from eyetest.errors import ImageError
+from eyetest.probes.lookalikes import Floats, blurred, halved
 from eyetest.probes.subject import Subject
 from eyetest.records import IMAGE_FORMATS, ImageRef
 
-Floats = npt.NDArray[np.float32]
 _Given = TypeVar("_Given")
 _Made = TypeVar("_Made")
 
-THUMBNAIL_SIDE = 64
-_LOOK_SIDE = 128
+_THUMBNAIL_SIDE = 64
+LOOK_SIDE = 128
 _CHUNK = 32
 _FORMATS = [name.upper() for name in IMAGE_FORMATS]
 UNREADABLE = (ImageError, OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, IndexError, KeyError,
@@ -40,7 +40,7 @@ UNREADABLE = (ImageError, OSError, SyntaxError, ValueError, EOFError, struct.err
 """What Pillow's readers are known to raise on damaged data."""
 
 
-class Step(NamedTuple):
+class AlignmentStep(NamedTuple):
     """One step of an alignment: at which size, how blurred, and for how many rounds at most."""
 
     side: int
@@ -50,8 +50,8 @@ class Step(NamedTuple):
 
 CLOSE_SIDE = 384
 """Pixels a side for the last comparison: enough for the words of a chart to be legible shapes."""
-_COARSE: tuple[Step, ...] = (Step(32, 1.5, 8), Step(64, 1.2, 5))
-_FINE: tuple[Step, ...] = (Step(128, 1.0, 5), Step(256, 1.0, 3))
+_COARSE: tuple[AlignmentStep, ...] = (AlignmentStep(32, 1.5, 8), AlignmentStep(64, 1.2, 5))
+_FINE: tuple[AlignmentStep, ...] = (AlignmentStep(128, 1.0, 5), AlignmentStep(256, 1.0, 3))
 _MOST_CROPPED = 0.14
 """Five per cent off each side of one picture and five off the other's, with some room."""
 _CROPS = np.linspace(-0.12, 0.12, 13)
@@ -76,7 +76,7 @@ class PictureFacts(NamedTuple):
     pixels: bytes = b""
     """A hash of what is seen: equal for files that differ only in their wrapping."""
     thumbnail: npt.NDArray[np.uint8] | None = None
-    """Grey, 64 × 64."""
+    """Grey, 32 × 32: enough to find pictures that look alike, and little enough to keep for a million of them."""
 
     @property
     def comparable(self) -> bool:
@@ -113,8 +113,8 @@ def distinct_pictures(subject: Subject) -> dict[str, ImageRef]:
 def look_at(store: ImageStore, image: ImageRef) -> PictureFacts:
     """Decode a picture as coarsely as its format allows; whatever is wrong with it becomes its ``problem``."""
     try:
-        picture = open_small(store.read(image), _LOOK_SIDE)
-        shade = picture.convert("L").resize((THUMBNAIL_SIDE, THUMBNAIL_SIDE), Pillow.Resampling.BOX)
+        picture = open_small(store.read(image), LOOK_SIDE)
+        shades = grey_thumbnail(picture)
     except UNREADABLE as error:
         return PictureFacts(problem=" ".join(str(error).split()) or type(error).__name__)
     digest = hashlib.blake2b(picture.tobytes(), digest_size=16, person=b"%dx%d" % (image.width, image.height))
@@ -122,8 +122,14 @@ def look_at(store: ImageStore, image: ImageRef) -> PictureFacts:
     return PictureFacts(
         spread=max(high - low for low, high in extremes),
         pixels=digest.digest(),
-        thumbnail=np.array(shade, dtype=np.uint8),
+        thumbnail=halved(shades[None])[0].astype(np.uint8),
     )
+
+
+def grey_thumbnail(picture: Pillow.Image) -> npt.NDArray[np.uint8]:
+    """64 × 64 shades of grey."""
+    shade = picture.convert("L").resize((_THUMBNAIL_SIDE, _THUMBNAIL_SIDE), Pillow.Resampling.BOX)
+    return np.array(shade, dtype=np.uint8)
 
 
 def open_small(data: bytes, side: int) -> Pillow.Image:
@@ -246,7 +252,7 @@ def likeness(first: Pillow.Image, second: Pillow.Image, place: Placement = START
     """
     greys = first.convert("L"), second.convert("L")
     agreement = np.zeros((1, 1), np.float32)
-    for side, step in ((_LOOK_SIDE, _FINE[0]), (CLOSE_SIDE, _FINE[1])):
+    for side, step in ((LOOK_SIDE, _FINE[0]), (CLOSE_SIDE, _FINE[1])):
         place = _align(*greys, place, (step,))
         boxes = _overlap(place, first.size, second.size)
         if boxes is None:
@@ -258,7 +264,7 @@ def likeness(first: Pillow.Image, second: Pillow.Image, place: Placement = START
     return float(np.clip(np.quantile(agreement, _WORST_SHARE), 0, 1))
 
 
-def _align(first: Pillow.Image, second: Pillow.Image, place: Placement, steps: Sequence[Step]) -> Placement:
+def _align(first: Pillow.Image, second: Pillow.Image, place: Placement, steps: Sequence[AlignmentStep]) -> Placement:
     """Least squares over stretch and shift each way, and over brightness and contrast, from coarse to fine."""
     for side, blur, rounds in steps:
         if side > 64 and side > min(*first.size, *second.size):
@@ -347,9 +353,3 @@ def _agreement(one: Floats, other: Floats) -> Floats:
 
 def _shrunk(grey: Pillow.Image, side: int) -> Floats:
     return np.asarray(grey.resize((side, side), Pillow.Resampling.BOX), dtype=np.float32)
-
-
-def blurred(field: Floats, blur: float) -> Floats:
-    """A field, or each of a stack of them, without its fine detail."""
-    radii = (0.0,) * (field.ndim - 2) + (blur, blur)
-    return np.asarray(ndimage.gaussian_filter(field, radii, mode="nearest"), np.float32)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.extmath import randomized_svd
 
-from eyetest.measures.stats.intervals import DisjointSets
+from eyetest.measures.stats.intervals import DisjointSets, one_thread
 from eyetest.probes.features import (
     Floats,
     Ints,
@@ -27,7 +27,7 @@ from eyetest.probes.features import (
     question_columns,
     surface_columns,
 )
-from eyetest.probes.learners import Fit, Scores, Trial, one_thread, random_trees, ridge
+from eyetest.probes.learners import Fit, Scores, Trial, random_trees, ridge
 from eyetest.probes.subject import Subject
 from eyetest.records import Finding, Item
 from eyetest.wording import percent

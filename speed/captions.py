@@ -15,8 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from eyetest.scoring.metrics.bleu import bleu_scores
-from eyetest.scoring.metrics.cider import cider
+from eyetest.scoring.metrics.captions import bleu_scores, cider
 
 _PEER = """
 import json, sys, time

@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float32]
 def sampled(low: float = 0.0, high: float = 1.0) -> Floats:
     """What reads a coarse field between two ends of it, at the side of a thumbnail."""
     at = np.linspace(low, high, _SIDE) * (_COARSE - 1)
-    return np.maximum(0, 1 - np.abs(at[:, None] - np.arange(_COARSE))).astype(np.float32)
+    return np.asarray(np.maximum(0, 1 - np.abs(at[:, None] - np.arange(_COARSE))), np.float32)
 
 
 def thumbnail(field: Floats, rng: np.random.Generator, across: Floats, down: Floats) -> Thumbnail:

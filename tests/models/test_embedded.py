@@ -22,7 +22,7 @@ from eyetest.models.embedded.network import Network
 from eyetest.models.embedded.speaking import Generation, answer
 from eyetest.models.embedded.tokens import END, STYLES, Tokens
 from eyetest.prompts import build
-from eyetest.prompts.describing import description_prompt
+from eyetest.prompts.building import description_prompt
 from eyetest.records import Choice, Condition, Item, Manifest, Message, ModelEntry, Prompt, Response, Words
 from eyetest.scoring.scorer import Said, Scorer
 from eyetest.world import load_rates, new_world, read_truth

@@ -1,5 +1,6 @@
 """Many pictures are found by hashes: what comparing all with all finds, with work that grows as their number does."""
 
+import runpy
 from collections.abc import Callable
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 
 from eyetest.probes import lookalikes
 from eyetest.probes.lookalikes import Floats, Ints, Thumbnail, promising_pairs
-from speed.lookalikes import made_up
+from tests.conftest import ROOT
+
+made_up = runpy.run_path(str(ROOT / "speed/lookalikes.py"))["made_up"]
 
 
 def pairs(thumbnails: list[Thumbnail]) -> set[tuple[int, int]]:

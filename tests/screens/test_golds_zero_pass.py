@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from eyetest.prompts.describing import description_prompt
+from eyetest.prompts.building import description_prompt
 from eyetest.records import Choice, ImageRef, Item, Picture, Prompt, Response
 from eyetest.screens.golds import judge_prompt
 from tests.screens.said import KINDS, Table, evidence, item, judged, stage, told, words

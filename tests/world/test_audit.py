@@ -10,7 +10,7 @@ from eyetest.probes import Subject
 from eyetest.probes.audit import Audit, run_audit
 from eyetest.probes.words import quantity
 from eyetest.world import Rates, calibrations, grade, new_world, read_truth
-from eyetest.world.grading import Found
+from eyetest.world.grading import FlawGrade
 from tests.world.conftest import World, make
 
 
@@ -18,7 +18,7 @@ def told(audit: Audit) -> list[str]:
     return [finding.title for finding in audit.alarms]
 
 
-def graded(world: World, audit: Audit) -> dict[str, Found]:
+def graded(world: World, audit: Audit) -> dict[str, FlawGrade]:
     """By kind of flaw. What the audit says of a whole trait it says of no single item: those hits are added."""
     verdicts = audit.verdicts(list(world.items))
     return {one.flaw: one for one in grade(list(world.truths.values()), verdicts).flaws}

@@ -10,9 +10,9 @@ import pytest
 from eyetest.benchmarks import Benchmark
 from eyetest.records import letter, problems
 from eyetest.world import FLAWS, load_rates, new_world
-from eyetest.world.axes import AXES, CORES
 from eyetest.world.facts import facts
 from eyetest.world.phrasings import phrasings
+from eyetest.world.posing import AXES, CORES
 from eyetest.world.scenes import KINDS
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from eyetest.models.embedded.tokens import STYLES
 from eyetest.prompts import build
-from eyetest.prompts.describing import description_prompt
+from eyetest.prompts.building import description_prompt
 from eyetest.records import Choice, Condition, ImageRef, Item, Message, Prompt, Words, mark
 from eyetest.records.condition import Marks
 from eyetest.world.drafting import Draft, draft
 from eyetest.world.facts import Fact, fact_kinds, facts
-from eyetest.world.flaws import Planned
+from eyetest.world.flaws import PlannedFlaw
 from eyetest.world.phrasings import phrasings
 from eyetest.world.posing import Kind
 from eyetest.world.scenes import KINDS
@@ -142,7 +142,7 @@ class Reading:
         return example(pose(made, rng.randrange(len(made.options)), rng), _blind(rng), rng)
 
     def _told(self, rng: Random) -> Example:
-        made = draft(rng.choice(list(KINDS.values())), Planned("answer-in-question"), rng.randrange(10), rng)
+        made = draft(rng.choice(list(KINDS.values())), PlannedFlaw("answer-in-question"), rng.randrange(10), rng)
         return example(pose(made, made.gold, rng, "The text says it."), _blind(rng), rng)
 
     def _leaked(self, rng: Random) -> Example:

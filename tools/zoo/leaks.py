@@ -8,9 +8,8 @@ import numpy as np
 
 from eyetest.models.embedded.tokens import Tokens
 from eyetest.world.casting import cast
-from eyetest.world.drafting import Draft
+from eyetest.world.drafting import Draft, render
 from eyetest.world.flaws import load_rates
-from eyetest.world.rendering import render
 from tools.zoo.examples import leaked_example
 from tools.zoo.lines import SHORT, Array, Line, Lines, line
 from tools.zoo.plan import WorldPlan

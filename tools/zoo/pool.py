@@ -11,12 +11,10 @@ import msgspec
 import numpy as np
 
 from eyetest.models.embedded.tokens import STYLES, Tokens
-from eyetest.world.asking import ask, circumstance, extra
-from eyetest.world.drafting import Draft, draft
+from eyetest.world.drafting import Draft, draft, render
 from eyetest.world.facts import fact_kinds
-from eyetest.world.flaws import Planned
-from eyetest.world.phrasings import phrasings
-from eyetest.world.rendering import render
+from eyetest.world.flaws import PlannedFlaw
+from eyetest.world.phrasings import ask, circumstance, extra, phrasings
 from eyetest.world.scenes import KINDS
 from tools.zoo.examples import Asked, described, looked, pose
 from tools.zoo.lines import SHORT, Array, line, short_line
@@ -86,9 +84,9 @@ class Pool:
         if lot > 1 - _FACT:
             kind = rng.choice(list(fact_kinds().values()))
         elif lot > 1 - _FACT - _TOLD:
-            planned = Planned("answer-in-question")
+            planned = PlannedFlaw("answer-in-question")
         elif lot > 1 - _FACT - _TOLD - _WRITTEN:
-            planned = Planned("trivially-easy")
+            planned = PlannedFlaw("trivially-easy")
         made = draft(kind, planned, rng.randrange(len(phrasings()[kind.name])), rng)
         sight = "grey" if grey else "image"
         asked = [short_line(_asked(one, rng, grey=grey), sight, tokens, rng) for one in (made, _again(made, rng))]

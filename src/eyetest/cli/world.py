@@ -15,11 +15,9 @@ from eyetest.models.embedded import cards, models_file
 from eyetest.store.replacing import refuse_to_lose, replacing_file
 from eyetest.wording import counted
 from eyetest.world.building import new_world
-from eyetest.world.calibration import calibrations, read_scores
-from eyetest.world.flaws import load_rates
-from eyetest.world.grading import Found, Grade, grade, read_verdicts
-from eyetest.world.rendering import SIZE
-from eyetest.world.truth import read_truth
+from eyetest.world.drafting import SIZE
+from eyetest.world.flaws import load_rates, read_truth
+from eyetest.world.grading import FlawGrade, Grade, calibrations, grade, read_scores, read_verdicts
 
 _ACTIONS = ("new", "grade")
 new, grading = partial(option, panel="A new world"), partial(option, panel="Grading")
@@ -84,7 +82,7 @@ def _as_json(graded: Grade | None, told_apart: dict[str, IntervalEstimate]) -> d
     return told
 
 
-def _plain(one: Found) -> dict[str, Any]:
+def _plain(one: FlawGrade) -> dict[str, Any]:
     return one._asdict() | {"recall": one.recall._asdict(), "precision": one.precision._asdict()}
 
 
@@ -95,7 +93,7 @@ def _report(graded: Grade) -> None:
         _show(stage, [one for one in graded.stages if one.stage == stage])
 
 
-def _show(title: str, flaws: list[Found]) -> None:
+def _show(title: str, flaws: list[FlawGrade]) -> None:
     rows = [
         (
             *(one.flaw, f"{one.planted:,}", f"{one.reached:,}", f"{one.found:,}", _share(one.recall)),

@@ -8,7 +8,7 @@ import msgspec
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, param
 from eyetest.jobs.opening import SILENT, Observer
-from eyetest.prompts.describing import description_prompt
+from eyetest.prompts.building import description_prompt
 from eyetest.recipes.refining import BENCHMARK, RUN
 from eyetest.records import Lineage, ModelEntry
 from eyetest.running import Limits, Progress

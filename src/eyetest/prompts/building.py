@@ -5,12 +5,94 @@ out under a sight is left out of otherwise unchanged words, so that a difference
 """
 
 from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import Literal
 
-from eyetest.prompts.examples import example_messages, option_lines
 from eyetest.prompts.placeholders import Placer, label, label_within, names_picture, remove
 from eyetest.prompts.sights import VIEWS, CannotApply, View, refuse
-from eyetest.prompts.wording import TaskKind, instruction, shot_words, sight_words
-from eyetest.records import Condition, GreyPicture, Item, Message, Part, Picture, Prompt, Words, shown_order
+from eyetest.prompts.wording import Example, TaskKind, instruction, shot_words, sight_words
+from eyetest.records import (
+    MAX_CHOICES,
+    Condition,
+    GreyPicture,
+    Item,
+    Message,
+    Part,
+    Picture,
+    Prompt,
+    Words,
+    mark,
+    shown_order,
+)
+from eyetest.records.condition import Ask, Marks
+
+_MARKS: dict[Marks, tuple[str, ...]] = {
+    style: tuple(mark(style, place) for place in range(MAX_CHOICES)) for style in ("upper", "lower", "digit")
+}
+
+
+def option_lines(options: Sequence[str], marks: Marks) -> list[str]:
+    """One option a line, each behind its mark."""
+    shown = zip(_MARKS[marks][: len(options)], options, strict=True)
+    return [f"{mark}. {option}" if option else f"{mark}." for mark, option in shown]
+
+
+def example_messages(kind: TaskKind, condition: Condition, options: int) -> tuple[Message, ...]:
+    """The examples that go before an item with so many options."""
+    if condition.shots == "none":
+        return ()
+    return _exchanges(condition.shots, kind, condition.ask, condition.template, condition.marks, options)
+
+
+@cache
+def _exchanges(
+    shots: Literal["format", "two"], kind: TaskKind, ask: Ask, template: int, marks: Marks, options: int
+) -> tuple[Message, ...]:
+    told = instruction(kind, ask, template, marks, 0)
+    messages: list[Message] = []
+    for example in _chosen(shots, kind, options):
+        asked = "\n".join((example.question, *option_lines(example.options, marks)))
+        messages.append(Message("user", (Words(f"{asked}\n\n{told}"),)))
+        messages.append(Message("assistant", (Words(_answer(example, asked, ask, marks)),)))
+    return tuple(messages)
+
+
+def _chosen(shots: Literal["format", "two"], kind: TaskKind, options: int) -> tuple[Example, ...]:
+    """For choice items the examples with the most options that are not more than the item's own.
+
+    An example that answers D would invite an answer that an item with two options does not have.
+    """
+    examples = shot_words().format if shots == "format" else shot_words().two
+    if kind != "choice":
+        return examples.caption if kind == "caption" else examples.text
+    sizes = {len(example.options) for example in examples.choice}
+    size = max((size for size in sizes if size <= options), default=min(sizes))
+    return tuple(example for example in examples.choice if len(example.options) == size)
+
+
+def _answer(example: Example, asked: str, ask: Ask, marks: Marks) -> str:
+    answer = _MARKS[marks][example.options.index(example.answer)] if example.options else example.answer
+    if ask == "direct":
+        return f"{shot_words().opening}{answer}{shot_words().closing}" if example.options else answer
+    before = example.reason if ask == "cot" else asked
+    return f"{before}\nAnswer: {answer}"
+
+
+_ONE = (
+    "Describe this picture for somebody who cannot see it and will be asked about it. Say everything that could "
+    "matter: what is shown and where, how many of each, colours, shapes, sizes and relations; copy all text, "
+    "numbers, labels and axes exactly. Do not guess at what is not there."
+)
+_MANY = " There are {n} pictures; describe each one in turn, under its number."
+
+
+def description_prompt(item: Item) -> Prompt:
+    """Ask for a description of all pictures of an item."""
+    pictures = tuple(Picture(image) for image in item.images)
+    more = _MANY.replace("{n}", str(len(pictures))) if len(pictures) > 1 else ""
+    return Prompt((Message("user", (*pictures, Words(_ONE + more))),))
+
 
 _CAPTION_TASKS = ("caption", "captioning")
 

@@ -18,8 +18,8 @@ from eyetest.running.questions import Questions
 from eyetest.running.session import Watch
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
-from eyetest.scoring.answer_part import answer_part
 from eyetest.scoring.rules.judge import judge_prompt, judged
+from eyetest.scoring.scorer import answer_part
 from eyetest.store.checksums import add_checksum
 from eyetest.store.replacing import replacing_file
 

@@ -1,14 +1,40 @@
 """What one answer is worth: it is read by a rule set, or measured by a text metric, and says by which."""
 
 import math
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
 from eyetest.records import GIVEN, Condition, Item, ReadingKind, Response, identity, letter, shown_order
-from eyetest.scoring.answer_part import answer_part
+from eyetest.records.condition import Ask
 from eyetest.scoring.metrics import METRICS, Context, ItemMetric
 from eyetest.scoring.rules import RULE_SETS, Reading, Reply, RuleSet
+
+_THINKING_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_THINKING_BEGINS = re.compile(r"\s{0,20}<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_ANSWER_LINE = re.compile(r"^[\s*_#>]{0,12}answer[\s*_]{0,4}[:：][\s*_]{0,4}", re.IGNORECASE | re.MULTILINE)
+_READ = 20_000
+"""Only the end of a long answer is looked through for its last line."""
+
+
+def answer_part(text: str, ask: Ask) -> str:
+    """What a metric compares. A thinking block that never ends is no answer.
+
+    Where the model was asked to reason first and end in a line ``Answer: X``, only what stands there counts; if it
+    did not do so, all of it does.
+    """
+    ends = list(_THINKING_ENDS.finditer(text))
+    if ends:
+        text = text[ends[-1].end() :].lstrip()
+    elif _THINKING_BEGINS.match(text):
+        return ""
+    if ask == "direct":
+        return text
+    lines = list(_ANSWER_LINE.finditer(text, max(0, len(text) - _READ)))
+    return text[lines[-1].end() :].strip().strip("*_ ") if lines else text
+
 
 ACCURACY = "accuracy"
 _LIKELIHOOD = "likelihood"
@@ -145,3 +171,25 @@ def _weighed(item: Item, candidates: Sequence[float]) -> Scored:
     if weights.count(weights[best]) > 1:
         return Scored("ambiguous", None, _LIKELIHOOD, ACCURACY, 0.0, None, "equal likelihoods")
     return Scored("chosen", letter(best), _LIKELIHOOD, ACCURACY, float(best in item.gold))
+
+
+LEAST = 0.5
+"""From which score on an answer that is worth something between 0 and 1 counts as right."""
+_DECLINING = ("i can't", "i cannot", "i'm sorry", "i am sorry", "i'm unable", "i am unable", "as an ai", "cannot see")
+
+
+def is_hit(item: Item, condition: Condition, response: Response) -> bool | None:
+    """Whether a response is right. None where there is no answer to judge: the call failed, or nothing is known."""
+    score = _scorer().score(item, condition, Said.by(response)).score
+    return None if score is None else score >= LEAST
+
+
+@lru_cache(maxsize=1)
+def _scorer() -> Scorer:
+    return Scorer()
+
+
+def looks_refused(text: str) -> bool:
+    """Whether a reply seems to decline; a quick look for a display, not a reading."""
+    head = text[:200].lower()
+    return any(words in head for words in _DECLINING)

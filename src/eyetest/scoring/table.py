@@ -11,9 +11,8 @@ import polars.selectors as cs
 
 from eyetest.records import Asked, Condition, Item, Score, columns
 from eyetest.records.request import read_candidates
-from eyetest.scoring.answer_part import answer_part
 from eyetest.scoring.metrics import METRICS, CorpusMetric, CorpusScore, ItemMetric, corpus_metric
-from eyetest.scoring.scorer import Said, Scored, Scorer
+from eyetest.scoring.scorer import Said, Scored, Scorer, answer_part
 
 _CONDITION = Condition.__struct_fields__
 _LIKE = ("item", "ask", "order", "marks", "outcome", "text", "candidates", "given")

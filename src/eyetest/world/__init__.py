@@ -1,15 +1,13 @@
 """Drawn scenes about which everything is known."""
 
 from eyetest.world.building import new_world
-from eyetest.world.calibration import auroc, calibrations
-from eyetest.world.flaws import FLAWS, Rates, load_rates
-from eyetest.world.grading import Found, Grade, grade, read_verdicts
+from eyetest.world.flaws import FLAWS, Rates, Truth, load_rates, read_truth
+from eyetest.world.grading import FlawGrade, Grade, auroc, calibrations, grade, read_verdicts
 from eyetest.world.ranking import Rankings, rankings
-from eyetest.world.truth import Truth, read_truth
 
 __all__ = [
     "FLAWS",
-    "Found",
+    "FlawGrade",
     "Grade",
     "Rankings",
     "Rates",

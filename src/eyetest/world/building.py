@@ -15,15 +15,13 @@ from eyetest.records import Choice, Item, Lineage, Manifest, letter
 from eyetest.store.replacing import refuse_to_lose, replacing_file
 from eyetest.tabular.record_files import write_records
 from eyetest.version import __version__
-from eyetest.world.asking import shuffled
-from eyetest.world.axes import CORE_OF
 from eyetest.world.canvas import png
 from eyetest.world.casting import Cast, cast
-from eyetest.world.drafting import Draft
+from eyetest.world.drafting import SIZE, Draft, encoded_again, render
 from eyetest.world.facts import facts
-from eyetest.world.flaws import Rates
-from eyetest.world.rendering import SIZE, encoded_again, render
-from eyetest.world.truth import TRUTH, Truth
+from eyetest.world.flaws import TRUTH, Rates, Truth
+from eyetest.world.phrasings import shuffled
+from eyetest.world.posing import CORE_OF
 
 BENCHMARK, FACTS, LEAKS, ABOUT = "benchmark", "facts.jsonl", "leaks.jsonl", "world.json"
 WORLD_VERSION = 1

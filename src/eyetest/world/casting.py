@@ -6,13 +6,11 @@ from random import Random
 import msgspec
 
 from eyetest.errors import InputError
-from eyetest.world.asking import shuffled
-from eyetest.world.axes import AXES
 from eyetest.world.drafting import Draft, draft, rephrased
 from eyetest.world.facts import fact_kinds
-from eyetest.world.flaws import Planned, Rates, plan
-from eyetest.world.phrasings import phrasings
-from eyetest.world.posing import Kind
+from eyetest.world.flaws import PlannedFlaw, Rates, plan
+from eyetest.world.phrasings import phrasings, shuffled
+from eyetest.world.posing import AXES, Kind
 from eyetest.world.scenes import KINDS
 
 _COPIES = ("exact-duplicate", "near-duplicate")
@@ -62,10 +60,10 @@ def _kinds(count: int, rng: Random) -> list[Kind]:
     return shuffled(rng, found)
 
 
-def _spread(kinds: list[Kind], planned: list[Planned | None], rng: Random) -> list[Planned | None]:
+def _spread(kinds: list[Kind], planned: list[PlannedFlaw | None], rng: Random) -> list[PlannedFlaw | None]:
     """Who gets which flaw, at random among those that can have it; those that are hard to please choose first."""
     free = shuffled(rng, list(range(len(kinds))))
-    found: list[Planned | None] = [None] * len(kinds)
+    found: list[PlannedFlaw | None] = [None] * len(kinds)
     wishes = sorted((one for one in planned if one), key=lambda one: _PLEASED.get(one.flaw, 9))
     for one in wishes:
         fits = _FITS.get(one.flaw)
@@ -83,7 +81,7 @@ _FITS = {"two-right-options": lambda kind: kind.several, "answerable-from-facts"
 _PLEASED = {flaw: place for place, flaw in enumerate(_FITS)}
 
 
-def _kind_for(kind: Kind, planned: Planned | None, rng: Random) -> Kind:
+def _kind_for(kind: Kind, planned: PlannedFlaw | None, rng: Random) -> Kind:
     """The kind itself, unless its flaw needs another one."""
     flaw = planned.flaw if planned else ""
     if flaw == "answerable-from-facts":
@@ -94,7 +92,7 @@ def _kind_for(kind: Kind, planned: Planned | None, rng: Random) -> Kind:
     return kind
 
 
-def _drafts(kinds: list[Kind], flaws: list[Planned | None], seed: int) -> list[Draft]:
+def _drafts(kinds: list[Kind], flaws: list[PlannedFlaw | None], seed: int) -> list[Draft]:
     """Every item from a seed of its own, all ways to ask in turn; no question is asked twice."""
     seen: set[str] = set()
     ways: dict[str, list[int]] = defaultdict(list)

@@ -1,13 +1,16 @@
-"""Items before they are written: each posed, worded and, where a flaw was planned for it, spoilt in that one way."""
+"""Items before they are written: each posed, worded, spoilt where a flaw was planned for it, and drawn."""
 
+import io
 from collections.abc import Mapping
 from random import Random
 
 import msgspec
+from PIL import Image as Pillow
 
-from eyetest.world.asking import Circumstance, ask, circumstance, extra, other_phrasing
+from eyetest.world.canvas import INK, PAPERS, Canvas
 from eyetest.world.facts import fact_kinds
-from eyetest.world.flaws import Planned
+from eyetest.world.flaws import PlannedFlaw
+from eyetest.world.phrasings import Circumstance, ask, circumstance, extra, other_phrasing
 from eyetest.world.posing import Kind, Knobs, Posed, Scene
 from eyetest.world.scenes import KINDS
 
@@ -44,7 +47,7 @@ def kind_of(name: str) -> Kind:
     return fact_kinds()[name] if name in fact_kinds() else KINDS[name]
 
 
-def draft(kind: Kind, planned: Planned | None, phrasing: int, rng: Random) -> Draft:
+def draft(kind: Kind, planned: PlannedFlaw | None, phrasing: int, rng: Random) -> Draft:
     """One item with the flaw that was planned for it."""
     flaw = planned.flaw if planned else ""
     knobs = Knobs(rng.randint(0, _HARDEST), 2 if flaw == "two-right-options" else 1)
@@ -117,3 +120,30 @@ _CHANGES = {
     "impossible": _show_other,
     "gold-longest": _lengthen,
 }
+
+
+SIZE = 128
+_BANNER = 20
+
+
+def render(draft: Draft, size: int) -> Pillow.Image:
+    """The picture of an item."""
+    scene = draft.scene
+    canvas = Canvas(size, PAPERS[scene["paper"]])
+    canvas.speckle(Random(scene["specks"]))
+    kind_of(draft.shown).draw(canvas, scene)
+    if "banner" in scene:
+        canvas.box((0, 100 - _BANNER), (100, 100), "#ffffff", INK, 1)
+        canvas.fitted((50, 100 - _BANNER / 2), scene["banner"], 15, 92)
+    return canvas.picture()
+
+
+def encoded_again(picture: Pillow.Image, rng: Random) -> bytes:
+    """The same picture after somebody copied it: cut by a pixel or two a side, resized, as a JPEG."""
+    least = max(1, round(picture.width / 100))
+    left, top, right, bottom = (rng.randint(0, least) for _ in range(4))
+    cut = picture.crop((left, top, picture.width - right, picture.height - bottom))
+    side = round(picture.width * rng.choice((0.92, 1.0, 1.1, 1.25)))
+    data = io.BytesIO()
+    cut.resize((side, side), Pillow.Resampling.LANCZOS).save(data, "JPEG", quality=rng.randint(80, 92))
+    return data.getvalue()

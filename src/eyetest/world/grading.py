@@ -4,20 +4,25 @@ A stage looks for some flaws and not for others: a blind screen cannot see that 
 it. So the precision for a kind of flaw is that of the stages that look for it: of all items that they flagged, the
 share that has a flaw of those they look for. Its recall asks only whether the item was flagged, by such a stage or by
 any. Taking part of the items for a quota (``select``) flags nothing.
+
+Scores of items are graded by how well they tell flawed ones from the rest: the area under the ROC curve.
 """
 
+import csv
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
+from scipy import special, stats
 
 from eyetest.errors import InputError, short
-from eyetest.measures.stats.intervals import IntervalEstimate, wilson
+from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, wilson
 from eyetest.records import Verdict
 from eyetest.tabular.record_files import read_parquet
-from eyetest.world.flaws import FLAWS
-from eyetest.world.truth import Truth
+from eyetest.world.flaws import FLAWS, Truth
 
 FLAGGED = ("drop", "review", "fix")
 _COPIES = frozenset({"exact-duplicate", "near-duplicate"})
@@ -43,7 +48,7 @@ _SELECTED = ("taken", "not needed for its quota")
 """What a selection says: it fills quotas, and finds nothing."""
 
 
-class Found(NamedTuple):
+class FlawGrade(NamedTuple):
     """One kind of flaw, and how much of it was found. ``stage`` is empty for all stages together."""
 
     flaw: str
@@ -63,9 +68,9 @@ class Found(NamedTuple):
 class Grade(NamedTuple):
     """All kinds of flaws over all stages, each stage by itself, and whether what was flagged is flawed at all."""
 
-    overall: Found
-    flaws: tuple[Found, ...]
-    stages: tuple[Found, ...]
+    overall: FlawGrade
+    flaws: tuple[FlawGrade, ...]
+    stages: tuple[FlawGrade, ...]
 
 
 def grade(truths: Sequence[Truth], verdicts: Iterable[Verdict]) -> Grade:
@@ -117,7 +122,7 @@ class _Known:
             flaws[twin] |= _COPIES & flaws[item]
         self.flaws = {item: frozenset(own) for item, own in flaws.items()}
 
-    def found(self, flaw: str, flagged: Mapping[str, set[str]], seen: set[str] | None = None) -> Found:
+    def found(self, flaw: str, flagged: Mapping[str, set[str]], seen: set[str] | None = None) -> FlawGrade:
         """One kind of flaw; ``seen`` are the items that stages got to see, if not all."""
         reached = [item for item in self.planted[flaw] if seen is None or item in seen]
         hits = self._hits(reached, flagged)
@@ -129,7 +134,7 @@ class _Known:
         )
         return _told(flaw, len(self.planted[flaw]), (hits, len(reached)), (right, len(raised)))
 
-    def overall(self, flagged: Mapping[str, set[str]]) -> Found:
+    def overall(self, flagged: Mapping[str, set[str]]) -> FlawGrade:
         """Any flaw, flagged by anybody."""
         raised = set().union(*flagged.values())
         right = sum(bool(self.flaws[item]) for item in raised)
@@ -141,8 +146,8 @@ class _Known:
         return sum(item in raised or self.twins.get(item) in raised for item in items)
 
 
-def _told(flaw: str, planted: int, hits: tuple[int, int], right: tuple[int, int]) -> Found:
-    return Found(flaw, "", planted, hits[1], hits[0], wilson(*hits), right[1], right[0], wilson(*right))
+def _told(flaw: str, planted: int, hits: tuple[int, int], right: tuple[int, int]) -> FlawGrade:
+    return FlawGrade(flaw, "", planted, hits[1], hits[0], wilson(*hits), right[1], right[0], wilson(*right))
 
 
 def read_verdicts(path: Path) -> list[Verdict]:
@@ -157,3 +162,63 @@ def read_verdicts(path: Path) -> list[Verdict]:
         return msgspec.convert(rows, list[Verdict])
     except msgspec.ValidationError as error:
         raise InputError(f"{file} is not a table of verdicts: {error}") from None
+
+
+def auroc(flawed: Sequence[float], others: Sequence[float], level: float = 0.95) -> IntervalEstimate:
+    """How often a flawed item has a higher score than another one, ties counting half.
+
+    The interval is DeLong's, on the scale of logits. Where all flawed items score higher it has no spread, and its
+    inner end is what one misplaced item would give.
+    """
+    m, n = len(flawed), len(others)
+    if not m or not n:
+        return NOTHING
+    ranks = stats.rankdata(np.concatenate([flawed, others]))
+    above = (ranks[:m] - stats.rankdata(flawed)) / n
+    below = 1 - (ranks[m:] - stats.rankdata(others)) / m
+    value = float(above.mean())
+    spread = float(np.var(above, ddof=1) / m if m > 1 else 0.25) + float(np.var(below, ddof=1) / n if n > 1 else 0.25)
+    inner = min(max(value, 0.5 / max(m, n)), 1 - 0.5 / max(m, n))
+    error = max(math.sqrt(spread), 0.5 / max(m, n))
+    half = float(stats.norm.ppf((1 + level) / 2)) * error / (inner * (1 - inner))
+    low, high = (float(special.expit(special.logit(inner) + side * half)) for side in (-1, 1))
+    return IntervalEstimate(value, min(low, value), max(high, value), m + n)
+
+
+def calibrations(truths: Sequence[Truth], scores: Mapping[str, float]) -> dict[str, IntervalEstimate]:
+    """By kind of flaw, how well the scores tell its items from all others; items without a score are left out."""
+    known = {truth.item for truth in truths}
+    if unknown := next((item for item in scores if item not in known), None):
+        raise InputError(f"a score for {short(unknown)}, which is no item of this world")
+    found = {}
+    for flaw in FLAWS:
+        flawed = [scores[truth.item] for truth in truths if flaw in truth.flaws and truth.item in scores]
+        others = [scores[truth.item] for truth in truths if flaw not in truth.flaws and truth.item in scores]
+        if flawed:
+            found[flaw] = auroc(flawed, others)
+    return found
+
+
+def read_scores(path: Path) -> dict[str, float]:
+    """A CSV with the columns item and score; the higher the score, the more suspicious. Empty scores are left out."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    if rows and not {"item", "score"} <= rows[0].keys():
+        raise InputError(f"{path}: found the columns {', '.join(map(str, rows[0]))}; item and score are needed")
+    found = {}
+    for number, row in enumerate(rows, 2):
+        text = (row["score"] or "").strip()
+        try:
+            value = float(text) if text else None
+        except ValueError:
+            value = math.nan
+        if value is not None:
+            if math.isnan(value):
+                raise InputError(f"{path}, line {number}: score: found {short(text)}, expected a number")
+            found[row["item"]] = value
+    if not found:
+        raise InputError(f"{path}: no scores")
+    return found

@@ -11,6 +11,22 @@ from typing import Any, NamedTuple, TypeVar
 
 from eyetest.world.canvas import Canvas
 
+CORES: dict[str, tuple[str, ...]] = {
+    "coarse perception": ("scene and topic", "style & quality", "emotion"),
+    "fine-grained perception": ("recognition", "counting", "localization"),
+    "instance reasoning": ("single-instance", "cross-instance attribute", "cross-instance relation"),
+    "logical reasoning": ("diagram", "common", "code & sequence"),
+    "science & technology": (
+        "biology & chemistry & physics",
+        "geography & earth science & agriculture",
+        "electronics & energy & mechanical",
+    ),
+    "math": ("geometry", "statistical", "numeric commonsense and calculation"),
+}
+CORE_OF = {axis: core for core, axes in CORES.items() for axis in axes}
+AXES = tuple(CORE_OF)
+
+
 Scene = dict[str, Any]
 """Everything that a picture shows, as JSON: it is drawn from this and nothing else."""
 Value = TypeVar("Value")

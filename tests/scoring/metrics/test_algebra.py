@@ -10,8 +10,7 @@ import pytest
 from eyetest.scoring.metrics.support import algebra
 from eyetest.scoring.metrics.support.algebra import WORKER, is_modest, same
 from eyetest.scoring.metrics.support.formula_tokens import tokenise, undressed
-from eyetest.scoring.metrics.support.formula_values import agree
-from eyetest.scoring.metrics.support.formulas import Tree, parse
+from eyetest.scoring.metrics.support.formulas import Tree, agree, parse
 
 
 def tree(text: str) -> Tree:

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.scoring.metrics import CorpusScore, corpus_metric
-from eyetest.scoring.metrics.bleu import bleu_scores
-from eyetest.scoring.metrics.support.captions import CaptionMetric
+from eyetest.scoring.metrics.captions import CaptionMetric, bleu_scores
 
 ANSWERS = [
     "a cat sits on the red mat",

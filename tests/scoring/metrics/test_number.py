@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eyetest.scoring.metrics import Context, item_metric
 from eyetest.scoring.metrics.number import final_number, read_number, read_numbers
-from eyetest.scoring.metrics.support.number_words import digits_for_words
+from eyetest.scoring.metrics.support.numbers import digits_for_words
 
 
 def number(answer: str, gold: str, **tags: Any) -> float | None:

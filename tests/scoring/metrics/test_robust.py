@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyetest.scoring.metrics import METRICS, Context, CorpusMetric, ItemMetric
-from eyetest.scoring.metrics.support.edits import ALIGNED_AT_ONCE
+from eyetest.scoring.metrics.same_text import ALIGNED_AT_ONCE
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # control characters and lone surrogates too
 MEAN = st.lists(

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from eyetest.errors import EyetestError, MissingExtraError
-from eyetest.scoring.metrics.support.captions import CaptionMetric, Computed
+from eyetest.scoring.metrics.captions import CaptionMetric, Computed
 from eyetest.scoring.metrics.support.ngrams import Tokens
 
 _WORDS = 1_000

@@ -25,11 +25,17 @@ from collections.abc import Sequence
 import msgspec
 
 from eyetest.scoring.metrics.base import BestReference, Context
-from eyetest.scoring.metrics.exact import exact
-from eyetest.scoring.metrics.support.conclusion import stated
-from eyetest.scoring.metrics.support.final_answers import final_answers
-from eyetest.scoring.metrics.support.numbers import READ, Quantity, find_quantities, is_part, plain_text
-from eyetest.scoring.metrics.support.units import unit_name, unit_of
+from eyetest.scoring.metrics.same_text import exact
+from eyetest.scoring.metrics.support.conclusion import final_answers, stated
+from eyetest.scoring.metrics.support.numbers import (
+    READ,
+    Quantity,
+    find_quantities,
+    is_part,
+    plain_text,
+    unit_name,
+    unit_of,
+)
 from eyetest.scoring.metrics.support.whole_answers import read_whole, value_of
 
 _COMES_NEXT = re.compile(

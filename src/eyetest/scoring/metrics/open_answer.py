@@ -22,13 +22,12 @@ among options.
 import re
 
 from eyetest.scoring.metrics.base import BestReference, Context
-from eyetest.scoring.metrics.exact import exact
 from eyetest.scoring.metrics.number import announces_number, matches_number, read_measure, same_number
-from eyetest.scoring.metrics.support.conclusion import first_sentence, last_sentence, stated
-from eyetest.scoring.metrics.support.final_answers import final_answers
+from eyetest.scoring.metrics.same_text import exact
+from eyetest.scoring.metrics.support.conclusion import final_answers, first_sentence, last_sentence, stated
 from eyetest.scoring.metrics.support.formula_tokens import undressed, unworded
+from eyetest.scoring.metrics.support.numbers import same_unit
 from eyetest.scoring.metrics.support.texts import composed, folded, holds_phrase
-from eyetest.scoring.metrics.support.units import same_unit
 from eyetest.scoring.metrics.support.whole_answers import is_formula, read_whole, same_whole
 from eyetest.scoring.metrics.yes_no import read_yes_no
 from eyetest.scoring.rules import RULE_SETS, Reply

@@ -1,13 +1,15 @@
-"""Which flaws a world has, and how many of each."""
+"""Which flaws a world has, how many of each, and what is true of every item."""
 
 from importlib import resources
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 
 from eyetest.curate.quotas import largest_remainder
 from eyetest.errors import InputError, nearest
 from eyetest.store.handwritten import convert, parse_yaml, read_yaml
+from eyetest.tabular.record_files import read_parquet
 
 FLAWS = {
     "answer-in-question": "the question says its answer",
@@ -65,14 +67,14 @@ def load_rates(name: str) -> Rates:
     return found
 
 
-class Planned(msgspec.Struct, frozen=True):
+class PlannedFlaw(msgspec.Struct, frozen=True):
     """A flaw for one item, and for a leak to whom."""
 
     flaw: str
     leaked_to: tuple[str, ...] = ()
 
 
-def plan(rates: Rates, items: int) -> list[Planned | None]:
+def plan(rates: Rates, items: int) -> list[PlannedFlaw | None]:
     """A flaw, or none, for each of so many items: rates met as exactly as whole numbers allow."""
     weights = {flaw: round(rate * _UNIT) for flaw, rate in rates.rates.items()}
     groups = sorted(rates.groups, key=lambda group: (rates.groups[group], group))
@@ -85,13 +87,57 @@ def plan(rates: Rates, items: int) -> list[Planned | None]:
         before = share
     weights[_CLEAN] = _UNIT - sum(weights.values())
     numbers = largest_remainder(weights, items)
-    found: list[Planned | None] = []
+    found: list[PlannedFlaw | None] = []
     for name, number in numbers.items():
         if name == _CLEAN:
             one = None
         elif name in rings:
-            one = Planned("leaked-to-lvlms", rings[name])
+            one = PlannedFlaw("leaked-to-lvlms", rings[name])
         else:
-            one = Planned(name, ("text",) if name == "leaked-to-llms" else ())
+            one = PlannedFlaw(name, ("text",) if name == "leaked-to-llms" else ())
         found += [one] * number
     return found
+
+
+TRUTH = "truth.parquet"
+
+
+class Truth(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One item: which flaws it has, and what would be right. Nothing that refines a benchmark reads it."""
+
+    table_version: ClassVar[int] = 1
+
+    item: str
+    flaws: tuple[str, ...] = ()
+    kind: str
+    axis: str
+    options: int
+    gold: str
+    """The letter that is marked."""
+    gold_before: str
+    """The letter that was marked before the flaw was planted."""
+    right: tuple[str, ...] = ()
+    """The letters that are right by the picture; none where the picture does not show it."""
+    twin: str = ""
+    """The item that this one repeats."""
+    fact: str = ""
+    leaked_to: tuple[str, ...] = ()
+    """``text`` for the language models' corpus, or the names of groups of vision models."""
+    crowd: int = 0
+    """From 0 to 3, how much more than needed there is to see."""
+    phrasing: int = 0
+    shown: str = ""
+    """The kind whose picture is shown."""
+    scene: str = "{}"
+    """Everything the picture shows, as JSON."""
+
+
+def read_truth(world: Path) -> list[Truth]:
+    """The truth table of a world."""
+    path = world / TRUTH
+    if not path.is_file():
+        raise InputError(f"{world} is no world: there is no {TRUTH} in it")
+    try:
+        return msgspec.convert(read_parquet(path).to_pylist(), list[Truth])
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path} is not a truth table of this version: {error}") from None

@@ -15,8 +15,7 @@ from contextlib import suppress
 from functools import lru_cache
 from queue import Empty, Queue
 
-from eyetest.scoring.metrics.support.formula_values import nodes, value_at
-from eyetest.scoring.metrics.support.formulas import Tree
+from eyetest.scoring.metrics.support.formulas import Tree, nodes, value_at
 
 SECONDS = 5.0
 STARTING_SECONDS = 60.0

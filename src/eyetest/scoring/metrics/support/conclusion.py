@@ -1,6 +1,13 @@
-"""Where an answer says what it concludes: the part that is compared with the gold."""
+r"""Where an answer says what it concludes: the part that is compared with the gold, as whole texts.
+
+They are nested forms of one claim: all of a short reply, what it puts into ``\boxed{}`` or states, that without a
+remark behind it, and the formula with which it ends. None of them is a part of a formula.
+"""
 
 import re
+
+from eyetest.scoring.metrics.support.formula_tokens import LONGEST, tokenise, undressed
+from eyetest.scoring.metrics.support.whole_answers import can_be_unit, spelt
 
 _TAGGED = re.compile(r"<answer>([^<]{1,500})|\\f?box(?:ed)? ?\{", re.IGNORECASE)
 _LONGEST_BOX = 300
@@ -44,3 +51,46 @@ def first_sentence(text: str) -> str:
 def last_sentence(text: str) -> str:
     """The text behind its last full stop but the final one."""
     return _SENTENCE_END.split(text.strip())[-1]
+
+
+_SHORT = 200
+_MOST_BOXES = 6
+_MARK = re.compile(r"(?:\\text\s?\{)?\(?[A-J]\)(?:\s?\})?[:.]?\s+(?=\S)")
+_REMARK = re.compile(
+    r"\s?\((?=[^()]{0,200}[a-z]{3})[^()]{1,200}\)[\s.*]*$"
+    r"|,? (?:because|since|as|which|where|when|so that|by|if)\b.*$",
+    re.DOTALL,
+)
+_OUTSIDE = frozenset(("word", "unknown"))
+_JOINING = frozenset(("to", "through", "plus", "minus", "times", "over", "by", "than", "not"))
+"""Words before a formula that make it a part of something else."""
+
+
+def final_answers(answer: str) -> list[str]:
+    """The texts that may be compared with a gold, each as a whole."""
+    boxes = list(dict.fromkeys(tagged_answers(answer)))
+    said = stated(answer)
+    found = [answer.strip()] if len(answer.strip()) <= _SHORT else []
+    if boxes:
+        found += [boxes[-1], ", ".join(boxes)] if 1 < len(boxes) <= _MOST_BOXES else [boxes[-1]]
+    else:
+        found.append(first_sentence(said) if said else last_sentence(answer))
+    for text in list(found):
+        bare = _REMARK.sub("", _MARK.sub("", text.strip(), count=1))
+        found += [bare, last_formula(bare)]
+    return [text for text in dict.fromkeys(found) if text]
+
+
+def last_formula(text: str) -> str:
+    """The formula with which a sentence ends, with the unit behind it: all that follows the last other word."""
+    plain = undressed(text[-LONGEST:]).strip(" .,;:!?\"'“”‘’")
+    tokens = tokenise(plain) or []
+    words = [place for place, token in enumerate(tokens) if token.kind in _OUTSIDE]
+    behind = (place for place in words if place and tokens[place - 1].kind not in _OUTSIDE)
+    end = next((place for place in behind if can_be_unit(spelt(tokens[place:]))), len(tokens))
+    start = next((place for place in range(end - 1, -1, -1) if tokens[place].kind in _OUTSIDE), -1) + 1
+    if start and tokens[start - 1].text.lower() in _JOINING:
+        return ""
+    while start < end and tokens[start].kind in (",", ":", "="):
+        start += 1
+    return plain[tokens[start].start :] if start < end else ""

@@ -63,7 +63,7 @@ _TOKEN = re.compile(
 )
 
 
-class Token(msgspec.Struct, frozen=True):
+class FormulaToken(msgspec.Struct, frozen=True):
     """A sign, and where it stands in the undressed text."""
 
     kind: str
@@ -92,11 +92,11 @@ def unworded(text: str) -> str:
     return _WORDS.sub(r"\1", text)
 
 
-def tokenise(plain: str) -> list[Token] | None:
+def tokenise(plain: str) -> list[FormulaToken] | None:
     """The signs of an undressed text; None where it has one that no formula has, or is far too long."""
     if len(plain) > LONGEST:
         return None
-    tokens: list[Token] = []
+    tokens: list[FormulaToken] = []
     end = 0
     for match in _TOKEN.finditer(plain):
         if match.start() != end:
@@ -109,44 +109,44 @@ def tokenise(plain: str) -> list[Token] | None:
     return tokens if end == len(plain) else None
 
 
-def _tokens(match: re.Match[str], plain: str, glued: bool) -> list[Token]:  # noqa: PLR0911 (one a kind)
+def _tokens(match: re.Match[str], plain: str, glued: bool) -> list[FormulaToken]:  # noqa: PLR0911 (one a kind)
     start, end = match.span()
     if match["number"]:
-        return [Token("number", match["number"].replace(",", ""), start, end, glued)]
+        return [FormulaToken("number", match["number"].replace(",", ""), start, end, glued)]
     if match["worded"]:
         words = match["words"].strip()
         if words in FUNCTIONS:
-            return [Token("function", words, start, end, glued)]
-        return [Token(words if words in _JOINING else "word", words, start, end, glued)]
+            return [FormulaToken("function", words, start, end, glued)]
+        return [FormulaToken(words if words in _JOINING else "word", words, start, end, glued)]
     if command := match["command"]:
-        return [_named(command, start, end, glued) or Token("unknown", command, start, end, glued)]
+        return [_named(command, start, end, glued) or FormulaToken("unknown", command, start, end, glued)]
     if letters := match["letters"]:
         return _letters(letters, start, plain, glued)
     sign = match["sign"]
     if sign in _GREEK:
-        return [Token("symbol", _GREEK[sign], start, end, glued)]
+        return [FormulaToken("symbol", _GREEK[sign], start, end, glued)]
     if sign in _PLAIN:
-        return [Token(sign, sign, start, end, glued)]
-    return [_named(sign, start, end, glued) or Token("unknown", sign, start, end, glued)]
+        return [FormulaToken(sign, sign, start, end, glued)]
+    return [_named(sign, start, end, glued) or FormulaToken("unknown", sign, start, end, glued)]
 
 
-def _named(name: str, start: int, end: int, glued: bool) -> Token | None:
+def _named(name: str, start: int, end: int, glued: bool) -> FormulaToken | None:
     if name in _KINDS:
-        return Token(_KINDS[name], name, start, end, glued)
+        return FormulaToken(_KINDS[name], name, start, end, glued)
     if name in FUNCTIONS:
-        return Token("function", name, start, end, glued)
+        return FormulaToken("function", name, start, end, glued)
     if name in _CONSTANT_NAMES:
-        return Token("constant", name, start, end, glued)
+        return FormulaToken("constant", name, start, end, glued)
     if name in _SYMBOLS:
-        return Token("symbol", _SAME_SYMBOL.get(name, name), start, end, glued)
+        return FormulaToken("symbol", _SAME_SYMBOL.get(name, name), start, end, glued)
     return None
 
 
-def _letters(letters: str, start: int, plain: str, glued: bool) -> list[Token]:
+def _letters(letters: str, start: int, plain: str, glued: bool) -> list[FormulaToken]:
     """A word, or a product of letters: ``mgh``. Three in a row are one only beside another sign of a formula."""
     end = start + len(letters)
     if letters in _JOINING:
-        return [Token(letters, letters, start, end, glued)]
+        return [FormulaToken(letters, letters, start, end, glued)]
     if (name := letters.lower() if letters.lower() in FUNCTIONS else letters) in FUNCTIONS or letters in (
         "pi",
         "sqrt",
@@ -160,9 +160,9 @@ def _letters(letters: str, start: int, plain: str, glued: bool) -> list[Token]:
     )
     in_prose = len(letters) > 1 and not glued and (start > 0 or _PROSE.match(plain, end) is not None)
     if len(letters) > 3 or (len(letters) == 3 and not touched) or in_prose:
-        return [Token("word", letters, start, end, glued)]
+        return [FormulaToken("word", letters, start, end, glued)]
     single = [(letter, start + place) for place, letter in enumerate(letters)]
     return [
-        Token("constant" if letter in _CONSTANT_NAMES else "symbol", letter, at, at + 1, glued or at > start)
+        FormulaToken("constant" if letter in _CONSTANT_NAMES else "symbol", letter, at, at + 1, glued or at > start)
         for letter, at in single
     ]

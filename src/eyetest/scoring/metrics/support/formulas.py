@@ -4,7 +4,12 @@ A formula becomes a tree of tuples, ``("add", a, b)``; nothing is computed and n
 not read as a formula to its last sign is none: a part of an answer is never taken for the answer.
 """
 
-from eyetest.scoring.metrics.support.formula_tokens import CONSTANTS, INVERSES, Token
+import cmath
+import math
+import zlib
+from collections.abc import Callable, Iterator
+
+from eyetest.scoring.metrics.support.formula_tokens import CONSTANTS, INVERSES, FormulaToken
 
 Tree = tuple[object, ...]
 
@@ -24,14 +29,14 @@ class NoFormulaError(Exception):
 class _Parser:
     """Recursive descent. With ``tight``, ``a/2b`` is a/(2b), else (a/2)b; people write either."""
 
-    def __init__(self, tokens: list[Token], tight: bool) -> None:
+    def __init__(self, tokens: list[FormulaToken], tight: bool) -> None:
         self.tokens, self.tight, self.at, self.depth = tokens, tight, 0, 0
 
-    def peek(self, ahead: int = 0) -> Token:
+    def peek(self, ahead: int = 0) -> FormulaToken:
         at = self.at + ahead
-        return self.tokens[at] if at < len(self.tokens) else Token("end", "", 0, 0)
+        return self.tokens[at] if at < len(self.tokens) else FormulaToken("end", "", 0, 0)
 
-    def take(self) -> Token:
+    def take(self) -> FormulaToken:
         token = self.peek()
         if token.kind == "end":
             raise NoFormulaError
@@ -134,7 +139,7 @@ class _Parser:
         if token.kind != "number":
             return self.atom()
         if token.text.isdigit() and len(token.text) > 1:
-            self.tokens[self.at] = Token("number", token.text[1:], token.start + 1, token.end)
+            self.tokens[self.at] = FormulaToken("number", token.text[1:], token.start + 1, token.end)
             return ("number", token.text[0])
         return ("number", self.take().text)
 
@@ -161,7 +166,7 @@ class _Parser:
             return self.call(token.text)
         raise NoFormulaError
 
-    def mixed(self, token: Token) -> Tree:
+    def mixed(self, token: FormulaToken) -> Tree:
         r"""A number, or a mixed one: ``2\frac{1}{3}`` and ``2 1/3``."""
         number: Tree = ("number", token.text)
         if not token.text.isdigit():
@@ -181,7 +186,7 @@ class _Parser:
         kinds = [self.peek(ahead).kind for ahead in range(1, 7)]
         return kinds == ["{", "number", "}", "{", "number", "}"] or kinds[:1] == ["number"]
 
-    def symbol(self, token: Token) -> Tree:
+    def symbol(self, token: FormulaToken) -> Tree:
         name = token.text
         if self.peek().kind == "_":
             self.take()
@@ -199,7 +204,7 @@ class _Parser:
             text += token.text
         return text
 
-    def root(self, token: Token) -> Tree:
+    def root(self, token: FormulaToken) -> Tree:
         degree: Tree = ("number", "2")
         if self.peek().kind == "[":
             self.take()
@@ -235,7 +240,7 @@ class _Parser:
         return tree
 
 
-def parse(tokens: list[Token]) -> tuple[Tree, ...]:
+def parse(tokens: list[FormulaToken]) -> tuple[Tree, ...]:
     """The readings of a formula: one, or two where it depends on how far a slash reaches; none for anything else."""
     if not tokens or len(tokens) > MOST_TOKENS:
         return ()
@@ -249,3 +254,132 @@ def parse(tokens: list[Token]) -> tuple[Tree, ...]:
         if tree not in readings:
             readings.append(tree)
     return tuple(readings)
+
+
+_SCALES = (1.0, 1.0, 0.02, 5.0, 0.0003)
+"""How large symbols are at each place: where one overflows or drowns, another may not."""
+_DIFFER = 1e-9
+_LOST = 1e-6
+_SMALLEST = 1e-150
+_LARGEST_FACTORIAL = 170
+_CALLS: dict[str, Callable[[complex], complex]] = {
+    "sin": cmath.sin, "cos": cmath.cos, "tan": cmath.tan, "arcsin": cmath.asin, "arccos": cmath.acos,
+    "arctan": cmath.atan, "sinh": cmath.sinh, "cosh": cmath.cosh, "tanh": cmath.tanh, "ln": cmath.log,
+    "log": cmath.log10, "lg": cmath.log10,
+    "cot": lambda z: 1 / cmath.tan(z), "sec": lambda z: 1 / cmath.cos(z), "csc": lambda z: 1 / cmath.sin(z),
+}  # fmt: skip
+_CONSTANTS: dict[object, complex] = {"pi": math.pi, "e": math.e, "i": 1j, "infinity": math.inf}
+
+
+class _Point:
+    """A place at which formulas are evaluated: every symbol has a positive value that its name and the place give."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.scale = number, _SCALES[number]
+
+    def value(self, tree: Tree) -> complex:  # noqa: PLR0911 (one line for each kind of node)
+        kind, *parts = tree
+        if kind == "number":
+            return float(str(parts[0]))
+        if kind == "constant":
+            return _CONSTANTS[parts[0]]
+        if kind == "symbol":
+            return self.scale * (0.3 + zlib.crc32(f"{self.number} {parts[0]}".encode()) / 2**31)
+        if kind == "call":
+            return _CALLS[str(parts[0])](self.value(parts[1]))  # type: ignore[arg-type]
+        first, *others = (self.value(part) for part in parts)  # type: ignore[arg-type]
+        if kind == "neg":
+            return -first
+        if kind == "abs":
+            return abs(first)
+        if kind == "factorial":
+            return _factorial(first)
+        found = _OPERATIONS[str(kind)](first, others[0])
+        return _checked(found, first, others[0], str(kind))
+
+
+def _checked(found: complex, first: complex, second: complex, kind: str) -> complex:
+    """Refuse what floats lost: all digits of a difference, or a number too small to be told from nothing."""
+    if kind in ("add", "sub", "pm") and abs(found) < _LOST * max(abs(first), abs(second)):
+        raise ValueError
+    if abs(found) < _SMALLEST and first and kind != "binomial":
+        raise ValueError
+    return found
+
+
+def _factorial(value: complex) -> complex:
+    if value.imag or value.real < 0 or value.real != int(value.real) or value.real > _LARGEST_FACTORIAL:
+        raise ValueError
+    return float(math.factorial(int(value.real)))
+
+
+def _binomial(top: complex, below: complex) -> complex:
+    if max(abs(top), abs(below)) > _LARGEST_FACTORIAL:
+        raise ValueError
+    return float(math.comb(int(top.real), int(below.real)))
+
+
+_OPERATIONS: dict[str, Callable[[complex, complex], complex]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "pm": lambda a, b: a + b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "pow": lambda a, b: complex(a) ** b,
+    "binomial": _binomial,
+}
+
+
+def value_at(tree: Tree, number: int = 0) -> complex | None:
+    """The value at a place; None where floats cannot say."""
+    try:
+        found = _Point(number).value(tree)
+    except (ArithmeticError, ValueError, KeyError, TypeError):
+        return None
+    return None if cmath.isnan(found) else found
+
+
+def nodes(tree: Tree) -> Iterator[Tree]:
+    """The tree and all trees in it."""
+    yield tree
+    for part in tree[1:]:
+        if isinstance(part, tuple):
+            yield from nodes(part)
+
+
+def symbols(tree: Tree) -> set[object]:
+    """The names of what varies."""
+    return {node[1] for node in nodes(tree) if node[0] == "symbol"}
+
+
+def constant(tree: Tree) -> float | None:
+    """The real number that a formula is; None where it has symbols or is no real number."""
+    found = None if symbols(tree) else value_at(tree)
+    if found is None or abs(found.imag) > _DIFFER * max(1.0, abs(found)) or math.isinf(found.real):
+        return None
+    return found.real
+
+
+def agree(one: Tree, other: Tree) -> bool | None:
+    """Whether two formulas have the same values at a few places; None where no place could be evaluated."""
+    compared = 0
+    for number in range(len(_SCALES) if symbols(one) | symbols(other) else 1):
+        first, second = value_at(one, number), value_at(other, number)
+        if first is None or second is None:
+            continue
+        compared += 1
+        if first != second and not abs(first - second) <= _DIFFER * max(abs(first), abs(second)):
+            return False
+    return True if compared else None
+
+
+def proportional(one: Tree, other: Tree) -> bool:
+    """Whether one formula is a constant multiple of the other, so that both are zero at the same places."""
+    if symbols(one) != symbols(other) or not symbols(one):
+        return False
+    ratios = []
+    for number in range(len(_SCALES)):
+        first, second = value_at(one, number), value_at(other, number)
+        if first and second:
+            ratios.append(first / second)
+    return len(ratios) > 1 and all(abs(ratio - ratios[0]) <= 1e3 * _DIFFER * abs(ratios[0]) for ratio in ratios)

@@ -44,7 +44,7 @@ class Corpus:
             items=len(answers),
         )
 
-    def orders(self) -> Iterator["Counts"]:
+    def orders(self) -> Iterator["NgramCounts"]:
         """The n-grams of each order, from single words up."""
         starts = np.arange(len(self.words), dtype=np.int64)
         sentence = np.repeat(np.arange(len(self.lengths), dtype=np.int64), self.lengths)
@@ -58,7 +58,7 @@ class Corpus:
                 gram = np.unique(pairs, return_inverse=True)[1].reshape(-1)
             yield self._counted(sentence, gram)
 
-    def _counted(self, sentence: Ints, gram: Ints) -> "Counts":
+    def _counted(self, sentence: Ints, gram: Ints) -> "NgramCounts":
         kinds = int(gram.max(initial=-1)) + 1
         keys, counts = np.unique(sentence * kinds + gram, return_counts=True)
         sentences, grams = np.divmod(keys, max(kinds, 1))
@@ -67,7 +67,7 @@ class Corpus:
         matched = np.searchsorted(keys[:split], keys[split:])
         matched[matched == split] = 0
         hit = keys[:split][matched] == keys[split:] if split else np.zeros(len(keys) - split, bool)
-        return Counts(
+        return NgramCounts(
             sentence=sentences,
             gram=grams,
             count=counts,
@@ -80,7 +80,7 @@ class Corpus:
 
 
 @dataclass
-class Counts:
+class NgramCounts:
     """How often each n-gram of one order stands in each sentence; entries of answers come first."""
 
     sentence: Ints

@@ -11,9 +11,167 @@ import re
 
 import msgspec
 
-from eyetest.scoring.metrics.support.number_words import SCALES, digits_for_words
 from eyetest.scoring.metrics.support.texts import composed
-from eyetest.scoring.metrics.support.units import LETTERS, unit_name, unit_of
+
+_NAMES = {
+    "mm": "mm millimeter millimeters millimetre millimetres",
+    "cm": "cm centimeter centimeters centimetre centimetres",
+    "m": "m meter meters metre metres",
+    "km": "km kilometer kilometers kilometre kilometres",
+    "inch": "inch inches",
+    "ft": "ft foot feet",
+    "yard": "yd yard yards",
+    "mile": "mi mile miles",
+    "mg": "mg milligram milligrams",
+    "g": "g gram grams gm",
+    "kg": "kg kilogram kilograms",
+    "lb": "lb lbs pound pounds",
+    "ml": "ml milliliter milliliters millilitre millilitres",
+    "l": "l liter liters litre litres",
+    "s": "s sec secs second seconds",
+    "min": "min mins minute minutes",
+    "h": "h hr hrs hour hours",
+    "day": "day days",
+    "week": "week weeks",
+    "month": "month months",
+    "year": "yr yrs year years",
+    "degree": "° degree degrees deg",
+    "newton": "newton newtons",
+    "volt": "volt volts",
+    "ampere": "ampere amperes amp amps",
+    "watt": "watt watts",
+    "joule": "joule joules",
+    "pascal": "pascal pascals",
+    "ohm": "ohm ohms ω",
+    "psi": "psi",
+    "ksi": "ksi",
+    "hp": "hp horsepower",
+    "kip": "kip kips",
+    "btu": "btu",
+}
+_SIGNS = {
+    "N": "newton", "kN": "kilonewton", "MN": "meganewton", "V": "volt", "mV": "millivolt", "kV": "kilovolt",
+    "A": "ampere", "mA": "milliampere", "W": "watt", "mW": "milliwatt", "kW": "kilowatt", "MW": "megawatt",
+    "J": "joule", "kJ": "kilojoule", "MJ": "megajoule", "Pa": "pascal", "kPa": "kilopascal", "MPa": "megapascal",
+    "GPa": "gigapascal", "Hz": "hertz", "kHz": "kilohertz", "MHz": "megahertz", "Ω": "ohm", "kΩ": "kilohm",
+    "K": "kelvin", "C": "celsius", "F": "farad",
+}  # fmt: skip
+"""Signs in which a capital says something else: mW is not MW."""
+_UNIT_OF = {spelling: unit for unit, spellings in _NAMES.items() for spelling in spellings.split()}
+LETTERS = frozenset(sign for sign in (*_UNIT_OF, *_SIGNS) if len(sign) == 1)
+GENERIC = frozenset(("unit", "units", "square unit", "square units", "sq units", "cubic units", "units^2", "units^3"))
+_FORM = re.compile(
+    r"(?:(?P<power>square|sq\.?|cubic|cu\.?) )?(?P<name>[^\W\d_]{1,14}|°)"
+    r"(?: ?\^? ?\{?(?P<raised>-?[23])\}?| (?P<after>squared|cubed))?"
+)
+_BETWEEN = re.compile(r" ?(?P<over>/|\bper\b|a(?= )) ?| ?[·⋅*×-] ?| ")
+_POWERS = {"square": "2", "squared": "2", "cubic": "3", "cubed": "3", "sq": "2", "cu": "3"}
+
+
+def unit_name(text: str) -> str:
+    """One name for all spellings of a unit that we know."""
+    return _SIGNS.get(text.strip()) or _UNIT_OF.get(text.strip().lower(), "")
+
+
+def unit_of(text: str) -> str:
+    """The unit that a text is, with its powers and what it is divided by; empty where it is none that we know."""
+    text = text.strip(" .,{}()")
+    found, at, sign = [], 0, ""
+    while match := _FORM.match(text, at):
+        name = unit_name(match["name"])
+        if not name:
+            return ""
+        word = (match["power"] or match["after"] or "").rstrip(".")
+        found.append(f"{sign}{name}{_POWERS.get(word) or match['raised'] or ''}")
+        at = match.end()
+        if at == len(text):
+            return "".join(found[:1] + sorted(found[1:]))
+        between = _BETWEEN.match(text, at)
+        if between is None:
+            return ""
+        sign, at = "/" if between["over"] else "·", between.end()
+    return ""
+
+
+def same_unit(one: str, other: str) -> bool:
+    """Whether two units may stand for one another: one is missing or says only *units*, or both are the same."""
+    first, second = _canonical(one), _canonical(other)
+    return not first or not second or first == second or "unit" in (first, second)
+
+
+def _canonical(text: str) -> str:
+    known = unit_of(text)
+    if known:
+        return known
+    plain = text.strip(" .").lower()
+    return "unit" if plain in GENERIC else plain.rstrip("s")
+
+
+_SMALL_NAMES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+)
+_TENS_NAMES = "twenty thirty forty fifty sixty seventy eighty ninety"
+_PART_NAMES = "third fourth fifth sixth seventh eighth ninth tenth"
+_SMALL = {name: value for value, name in enumerate(_SMALL_NAMES.split())}
+_TENS = {name: 10 * value for value, name in enumerate(_TENS_NAMES.split(), start=2)}
+_PARTS = {name: value for value, name in enumerate(_PART_NAMES.split(), start=3)}
+SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_PARTS.update(quarter=4, half=2, hundredth=100, thousandth=1000)
+_PARTS |= {f"{part}s": size for part, size in _PARTS.items()} | {"halves": 2}
+
+_COUNTING = "|".join(sorted([*_SMALL, *_TENS, *SCALES], key=len, reverse=True))
+_RUN = rf"(?:{'|'.join([*_SMALL, *_TENS])})\b(?:(?: and |[ -])(?:{_COUNTING})\b)*+"
+_NAMED = "|".join(sorted(_PARTS, key=len, reverse=True))
+_PATTERN = re.compile(
+    rf"\b(?:(?P<whole>{_RUN}) and (?:a|one)[ -](?P<rest>half|third|quarter)\b"
+    rf"|(?P<top>{_RUN}|a)[ -](?P<part>{_NAMED})\b|(?P<run>{_RUN})\b|(?P<half>half)\b)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[a-z]+", re.IGNORECASE)
+
+
+def _values(run: str) -> list[int]:
+    """The numbers that a run of number words says, one after another: ``one two`` is two numbers."""
+    found: list[int] = []
+    total = current = 0
+    started, room = False, 0
+    for word in _WORD.findall(run.lower()):
+        if word == "and":
+            continue
+        if word in SCALES:
+            current = max(current, 1) * SCALES[word]
+            if word != "hundred":
+                total, current = total + current, 0
+            started, room = True, 100
+            continue
+        value = _SMALL.get(word, _TENS.get(word, 0))
+        if started and value >= room:
+            found.append(total + current)
+            total = current = 0
+        current += value
+        started, room = True, 10 if word in _TENS else 0
+    return [*found, total + current] if started else found
+
+
+def _digits(match: re.Match[str]) -> str:
+    if match["whole"]:
+        return f"{' '.join(map(str, _values(match['whole'])))} 1/{_PARTS[match['rest'].lower()]}"
+    if match["part"]:
+        tops = [1] if match["top"].lower() == "a" else _values(match["top"])
+        return f"{' '.join(map(str, tops))}/{_PARTS[match['part'].lower()]}"
+    return " ".join(map(str, _values(match["run"]))) if match["run"] else "1/2"
+
+
+def digits_for_words(text: str, lone_one: bool = True) -> str:
+    """The same text with numbers in digits. Ordinals (``the third``) stay, but for parts (``one third``).
+
+    ``the left one`` says no number: without ``lone_one`` a bare ``one`` stays a word.
+    """
+    return _PATTERN.sub(
+        lambda match: match[0] if not lone_one and match[0].lower() == "one" else _digits(match), text
+    )
+
 
 READ = 20_000
 """Only the last so many characters of an answer are searched for numbers: what it concludes stands at its end."""

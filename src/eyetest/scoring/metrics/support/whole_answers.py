@@ -8,11 +8,10 @@ another one.
 import msgspec
 
 from eyetest.scoring.metrics.support import algebra
-from eyetest.scoring.metrics.support.formula_tokens import Token, tokenise, undressed
-from eyetest.scoring.metrics.support.formula_values import agree, constant, nodes, proportional, symbols
-from eyetest.scoring.metrics.support.formulas import Tree, parse
+from eyetest.scoring.metrics.support.formula_tokens import FormulaToken, tokenise, undressed
+from eyetest.scoring.metrics.support.formulas import Tree, agree, constant, nodes, parse, proportional, symbols
+from eyetest.scoring.metrics.support.numbers import LETTERS, same_unit, unit_of
 from eyetest.scoring.metrics.support.texts import folded
-from eyetest.scoring.metrics.support.units import LETTERS, same_unit, unit_of
 
 _OPENING = {"(": ")", "[": "]", "{": "}", "\\{": "\\}"}
 _SEPARATORS = frozenset((",", ";", "and", "or"))
@@ -23,14 +22,14 @@ _LOWER = {"<": "(", "≤": "["}
 _UPPER = {"<": ")", "≤": "]"}
 _UNION = frozenset("∪")
 _PAIRED = ("ratio", "range")
-_Tokens = list[Token]
+_Tokens = list[FormulaToken]
 
 
 class Whole(msgspec.Struct, frozen=True):
     """A text as an answer: what it says, sign by sign."""
 
     text: str
-    tokens: tuple[Token, ...]
+    tokens: tuple[FormulaToken, ...]
 
 
 def read_whole(text: str) -> Whole | None:
@@ -146,7 +145,7 @@ def _as_interval(tokens: _Tokens) -> _Tokens:
         first, second, low, high = _TURNED[second], _TURNED[first], high, low
     if [token.kind for token in middle] != ["symbol"] or first not in _LOWER or second not in _UPPER:
         return tokens
-    signs = [Token(kind, kind, 0, 0) for kind in (_LOWER[first], ",", _UPPER[second])]
+    signs = [FormulaToken(kind, kind, 0, 0) for kind in (_LOWER[first], ",", _UPPER[second])]
     return [signs[0], *low, signs[1], *high, signs[2]]
 
 

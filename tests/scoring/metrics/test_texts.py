@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.scoring.metrics import Context, corpus_metric, item_metric
-from eyetest.scoring.metrics.support import edits
+from eyetest.scoring.metrics import Context, corpus_metric, item_metric, same_text
 from eyetest.scoring.metrics.support.texts import composed, folded
 
 NOTHING = Context()
@@ -49,12 +48,12 @@ def test_ocr(answer: str, reference: str, expected: float) -> None:
 
 def test_edit_distance_of_enormous_texts_is_an_upper_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = "kitten sitting on the sofa", "sitting kitten on a sofa!!"
-    exact = edits.edit_distance(one, other)
-    monkeypatch.setattr(edits, "ALIGNED_AT_ONCE", 5)
-    assert exact <= edits.edit_distance(one, other) <= len(one)
-    assert edits.edit_distance(one, one) == 0
-    assert edits.edit_distance(one, other, most=3) == 4
-    assert edits.edit_distance(one, "x", most=3) == 4
+    exact = same_text.edit_distance(one, other)
+    monkeypatch.setattr(same_text, "ALIGNED_AT_ONCE", 5)
+    assert exact <= same_text.edit_distance(one, other) <= len(one)
+    assert same_text.edit_distance(one, one) == 0
+    assert same_text.edit_distance(one, other, most=3) == 4
+    assert same_text.edit_distance(one, "x", most=3) == 4
 
 
 @pytest.mark.parametrize(

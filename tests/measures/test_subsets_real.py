@@ -1,7 +1,6 @@
 """On answers of real models: which part of a benchmark still tells them apart, and which items are broken."""
 
 from pathlib import Path
-from time import process_time
 from typing import NamedTuple
 
 import numpy as np
@@ -73,11 +72,10 @@ def test_dropping_easy_items_of_mmmu_separates_fewer_models_than_chance_and_info
     assert 0.5 < found.kept < 0.65
 
 
-def test_all_of_ai2d_is_fitted_in_seconds(ai2d: Floats) -> None:
-    before = process_time()
+def test_all_of_ai2d_is_fitted_in_few_rounds(ai2d: Floats) -> None:
     fitted = fit(ai2d)
-    assert process_time() - before < 20
     assert fitted.converged
+    assert fitted.rounds < 60
     able, spread = abilities(fitted.panel)
     assert np.corrcoef(able, ai2d.mean(axis=0))[0, 1] > 0.93
     assert np.median(spread) < 0.1

@@ -14,8 +14,9 @@ from eyetest.measures.stats.luck import as_odd, at_least, uneven
 from eyetest.probes.audit import hold, run_audit
 from eyetest.probes.baselines import baseline
 from eyetest.probes.looks import TRAITS
-from eyetest.probes.words import contains_phrase, normalise, quantity, words
+from eyetest.probes.words import normalise, quantity, words
 from eyetest.records import Choice, Finding, Item
+from eyetest.scoring.metrics.support.texts import holds_phrase
 from tests.conftest import png
 from tests.probes.generated import STORE, clean, picture, subject
 
@@ -205,8 +206,8 @@ def test_words() -> None:
         None,
         None,
     ]
-    assert contains_phrase(words("The big red bus."), words("Red bus"))
-    assert not contains_phrase(words("The bigred bus"), words("red bus"))
+    assert holds_phrase(words("The big red bus."), words("Red bus"))
+    assert not holds_phrase(words("The bigred bus"), words("red bus"))
 
 
 def test_no_picture_is_said_before_anything_else() -> None:

@@ -1,7 +1,6 @@
 import json
 import subprocess
 import sys
-import time
 import warnings
 
 import pytest
@@ -125,11 +124,10 @@ def test_long_texts_that_are_no_flat_list_are_refused(end: str) -> None:
     assert parse_list(f"['{'A' * 1_100_000}'{end}") is None
 
 
-def test_blanks_in_a_long_list_take_linear_time() -> None:
+def test_blanks_in_a_long_list_are_passed_over() -> None:
+    """How the work grows with them is measured in ``speed/hostile.py``."""
     text = "['" + "A" * 1_000_000 + "'" + " " * 30_000 + "x]"
-    start = time.perf_counter()
     assert parse_list(text) is None
-    assert time.perf_counter() - start < 0.3
 
 
 def test_latex_in_a_list_raises_no_warning() -> None:

@@ -15,8 +15,7 @@ import numpy as np
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.formats.support.vlmevalkit_cells import OPTIONS_UNIT
 from eyetest.probes.duplicate_items import comparable, item_key
-from eyetest.probes.malformed import empty_options, lost_options, repeated_options
-from eyetest.probes.option_order import can_reorder
+from eyetest.probes.option_order import can_reorder, empty_options, lost_options, repeated_options
 from eyetest.probes.subject import Subject, by_option_count
 from eyetest.records import Choice, Item, Lineage, letter
 

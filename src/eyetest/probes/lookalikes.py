@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from eyetest.measures.stats.threads import one_thread
+from eyetest.measures.stats.intervals import one_thread
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.intp]

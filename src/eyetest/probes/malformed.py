@@ -5,34 +5,11 @@ from collections.abc import Iterator
 
 from eyetest.benchmarks.rows.layout import KNOWN_COLUMNS, is_picture_file
 from eyetest.errors import param, short
+from eyetest.probes.option_order import empty_options, lost_options, repeated_options
 from eyetest.probes.pictures import picture_facts
 from eyetest.probes.subject import Subject, names_pictures
-from eyetest.probes.words import normalise
 from eyetest.records import NO_PICTURES, Finding, Item, Severity, VerdictKind, letter
 from eyetest.wording import counted, listed
-
-_NOT_A_VALUE = {"nan", "null", "<na>", "#n/a"}
-
-
-def lost_options(item: Item) -> list[int]:
-    """Positions of options that are what some program wrote for a missing value."""
-    return [i for i, choice in enumerate(item.choices) if choice.text.strip().casefold() in _NOT_A_VALUE]
-
-
-def empty_options(item: Item) -> list[int]:
-    """Positions of options without text."""
-    return [i for i, choice in enumerate(item.choices) if not choice.text.strip()]
-
-
-def repeated_options(item: Item) -> list[int]:
-    """Positions of options that repeat another; where one of the equals is gold, the others are the repeats."""
-    kept: dict[str, int] = {}
-    repeats = []
-    for i, choice in sorted(enumerate(item.choices), key=lambda pair: not pair[1].correct):
-        if choice.text.strip() and kept.setdefault(normalise(choice.text) or choice.text, i) != i:
-            repeats.append(i)
-    return sorted(repeats)
-
 
 _MAYBE_A_VALUE = {"none", "na", "n/a"}
 

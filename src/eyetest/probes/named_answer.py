@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from eyetest.measures.stats.luck import as_odd
 from eyetest.probes.subject import Subject, no_choices
-from eyetest.probes.words import contains_phrase, quantity, words
+from eyetest.probes.words import quantity, words
 from eyetest.records import Finding, Item
+from eyetest.scoring.metrics.support.texts import holds_phrase
 from eyetest.wording import percent
 
 
@@ -57,7 +58,7 @@ def only_named_option(item: Item, shortest: int) -> int | None:
     text = words(f"{item.question} {item.hint}")
     named = [
         i for i, choice in enumerate(item.choices) if _is_telling(choice.text, shortest)
-        and contains_phrase(text, words(choice.text))
+        and holds_phrase(text, words(choice.text))
     ]  # fmt: skip
     return named[0] if len(named) == 1 else None
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from eyetest.benchmarks.rows.options import bring_marks
 from eyetest.probes.subject import Subject, untested
+from eyetest.probes.words import normalise
 from eyetest.records import Finding, Item, letter
 from eyetest.wording import counted
 
@@ -36,6 +37,10 @@ _TIED_TO_ORDER = re.compile(
 )
 _NAMES_LETTERS = re.compile(r"\b[A-J]\)?\s*(?:and|or|nor|&|,|/|\+)\s*\(?[A-J]\b|\b(?:only|both|not) \(?[A-J]\b")
 _NAMES_OPTIONS = re.compile(r"\b(?:[Oo]ption|[Cc]hoice|[Aa]nswer|[Ss]tatement)s?\s*\(?[A-J]\b|\([A-J]\)")
+
+
+_NOT_A_VALUE = {"nan", "null", "<na>", "#n/a"}
+"""What programs write for a missing value."""
 
 
 class OptionOrder:
@@ -101,6 +106,26 @@ def other_letters(item: Item) -> list[int]:
     found = [_LETTER.fullmatch(choice.text) for choice in item.choices]
     said = [match[1].upper() if match else "" for match in found]
     return [i for i, text in enumerate(said) if text in marks and text != letter(i)]
+
+
+def lost_options(item: Item) -> list[int]:
+    """Positions of options that are what some program wrote for a missing value."""
+    return [i for i, choice in enumerate(item.choices) if choice.text.strip().casefold() in _NOT_A_VALUE]
+
+
+def empty_options(item: Item) -> list[int]:
+    """Positions of options without text."""
+    return [i for i, choice in enumerate(item.choices) if not choice.text.strip()]
+
+
+def repeated_options(item: Item) -> list[int]:
+    """Positions of options that repeat another; where one of the equals is gold, the others are the repeats."""
+    kept: dict[str, int] = {}
+    repeats = []
+    for i, choice in sorted(enumerate(item.choices), key=lambda pair: not pair[1].correct):
+        if choice.text.strip() and kept.setdefault(normalise(choice.text) or choice.text, i) != i:
+            repeats.append(i)
+    return sorted(repeats)
 
 
 def can_reorder(item: Item) -> bool:

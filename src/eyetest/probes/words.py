@@ -1,9 +1,9 @@
 """Texts made comparable, and numbers found in them."""
 
 import re
-import unicodedata
 
-_SPACES = re.compile(r"\s+")
+from eyetest.scoring.metrics.support.texts import composed
+
 _EDGES = " \t\n.,;:!?\"'`“”‘’"
 _NUMBER = re.compile(r"[-+−]?\s*(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?")
 _UNIT = r"(?:\s?(?:%|°[CF]?|[A-Za-zµμ/²³^]{1,6}\.?))?"
@@ -14,14 +14,14 @@ _WORD = re.compile(r"\w+")
 def normalise(text: str) -> str:
     """One spelling for texts that a reader takes for the same: case, spaces, outer punctuation, Unicode forms.
 
-    Signs and points inside stay, since −5 is not 5 and 1.5 is not 15.
+    Signs and points inside stay, since −5 is not 5 and 1.5 is not 15; so does an outer star, since A* is not A.
     """
-    return _SPACES.sub(" ", unicodedata.normalize("NFKC", text)).strip(_EDGES).casefold()
+    return composed(text).strip(_EDGES).casefold()
 
 
 def words(text: str) -> list[str]:
     """The words of a text, in lower case."""
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return _WORD.findall(composed(text).casefold())
 
 
 def quantity(text: str) -> float | None:
@@ -51,11 +51,3 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
     """The share of what two sets have together that they have in common."""
     union = len(one | other)
     return len(one & other) / union if union else 0.0
-
-
-def contains_phrase(text_words: list[str], phrase_words: list[str]) -> bool:
-    """Whether a phrase stands in a text, word for word."""
-    length = len(phrase_words)
-    return bool(length) and any(
-        text_words[i : i + length] == phrase_words for i in range(len(text_words) - length + 1)
-    )

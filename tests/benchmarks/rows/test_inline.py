@@ -1,5 +1,3 @@
-import time
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -115,11 +113,10 @@ def test_a_sentence_that_ends_in_options_stays_whole(question: str) -> None:
     assert split_options(f"{question}\nA. x\nB. y") == (question, ("x", "y"))
 
 
-def test_blanks_in_a_question_take_linear_time() -> None:
+def test_blanks_in_a_question_are_kept() -> None:
+    """How the work grows with them is measured in ``speed/hostile.py``."""
     question = " " * 12_000 + "?"
-    start = time.perf_counter()
     assert split_options(f"{question}\nA. x\nB. y") == (question, ("x", "y"))
-    assert time.perf_counter() - start < 0.3
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from PIL import Image as Pillow
 
@@ -32,7 +32,7 @@ from eyetest.probes.pictures import (
     picture_facts,
 )
 from eyetest.probes.subject import Subject, no_pictures
-from eyetest.records import Finding, ImageRef, Severity
+from eyetest.records import Finding, ImageRef
 
 _NAME = "duplicate-images"
 _ROUND = 64
@@ -165,25 +165,38 @@ def find_copies(gallery: _Gallery) -> Copies:
     return Copies(sets.groups(comparable), scores, compared, len(promising) - len(chosen))
 
 
+class _Seen(NamedTuple):
+    """Items that show the same pictures, and how a finding says so; ``none`` is its title where there are no such."""
+
+    kind: str
+    groups: Sequence[Sequence[str]]
+    evidence: dict[str, str]
+    what: str
+    none: str = ""
+
+    def finding(self, gallery: _Gallery, **rest: Any) -> Finding:
+        """The finding: a suspicion with figures, unless ``rest`` says otherwise."""
+        items = tuple(sorted(self.evidence, key=gallery.order.__getitem__))
+        title = f"{len(self.groups):,} pictures {self.what} ({len(items):,} items)" if self.groups else self.none
+        fields = {"severity": "suspect" if self.groups else "sound", "numbers": {"groups": len(self.groups)}} | rest
+        groups = tuple(map(tuple, self.groups))
+        return Finding(
+            probe=_NAME, kind=self.kind, title=title, items=items, groups=groups, evidence=self.evidence, **fields
+        )
+
+
 def _identical(gallery: _Gallery) -> Iterator[Finding]:
     groups = [tuple(items) for items in gallery.own.values() if len(items) > 1]
     if not groups:
         return
-    items = _in_order(gallery, groups)
     evidence = {item: f"same picture as {_named(group, item, len(group) - 1)}" for group in groups for item in group}
-    yield Finding(
-        probe=_NAME,
-        kind="identical-images",
-        severity="note",
-        title=f"{len(groups):,} pictures are shown by more than one item ({len(items):,} items)",
-        detail="Equal bytes. Several questions on one picture are normal; they are not independent of each other, so "
-        "resample pictures rather than items, and never let one picture lie on both sides of a split.",
-        items=items,
-        groups=tuple(groups),
-        evidence=evidence,
-        verdict="keep",
-        numbers={"pictures": len(gallery.own), "groups": len(groups), "items": len(items)},
+    numbers = {"pictures": len(gallery.own), "groups": len(groups), "items": len(evidence)}
+    detail = (
+        "Equal bytes. Several questions on one picture are normal; they are not independent of each other, so "
+        "resample pictures rather than items, and never let one picture lie on both sides of a split."
     )
+    seen = _Seen("identical-images", groups, evidence, "are shown by more than one item")
+    yield seen.finding(gallery, severity="note", verdict="keep", detail=detail, numbers=numbers)
 
 
 def _near_identical(gallery: _Gallery, copies: Copies) -> Finding:
@@ -203,20 +216,14 @@ def _near_identical(gallery: _Gallery, copies: Copies) -> Finding:
                 if others := len(items) - len(alone) - (item not in alone):
                     said = f"worst spot agrees to {best.get(picture, 1.0):.2f}"
                     evidence[item] = f"a copy of the picture of {_named(first, item, others)}; {said}"
-    items = tuple(item for item in _in_order(gallery, groups) if item in evidence)
-    title = f"{len(groups):,} pictures come back re-encoded, resized or cropped ({len(items):,} items)"
-    return Finding(
-        probe=_NAME,
-        kind="near-identical-images",
-        severity="suspect" if groups else "sound",
-        title=title if groups else f"None of the {len(gallery.own):,} pictures is a copy of another",
-        detail="Pictures that look alike were laid over each other and compared in small windows; only pairs that "
-        "agree everywhere are listed. A change smaller than a letter can be missed." + _told_cap(copies),
-        items=items,
-        groups=tuple(groups),
-        evidence=evidence,
-        numbers={"groups": len(groups), "pairs_compared": copies.compared, "pairs_left_out": copies.left_out},
+    detail = (
+        "Pictures that look alike were laid over each other and compared in small windows; only pairs that agree "
+        "everywhere are listed. A change smaller than a letter can be missed."
     )
+    none = f"None of the {len(gallery.own):,} pictures is a copy of another"
+    numbers = {"groups": len(groups), "pairs_compared": copies.compared, "pairs_left_out": copies.left_out}
+    seen = _Seen("near-identical-images", groups, evidence, "come back re-encoded, resized or cropped", none)
+    return seen.finding(gallery, detail=detail + _told_cap(copies), numbers=numbers)
 
 
 def _told_cap(copies: Copies) -> str:
@@ -249,21 +256,13 @@ def _across_splits(gallery: _Gallery, copies: Copies) -> Iterator[Finding]:
             partners = [item for item in group if gallery.splits[item] != split]
             told[split] = f"{split}; also in {gallery.splits[partners[0]]}: {_named(partners, '', len(partners))}"
         evidence |= {item: told[gallery.splits[item]] for item in group}
-    items = _in_order(gallery, groups)
-    yield Finding(
-        probe=_NAME,
-        kind="images-across-splits",
-        severity="suspect" if groups else "sound",
-        title=f"{len(groups):,} pictures lie in more than one split ({len(items):,} items)"
-        if groups
-        else "No picture lies in more than one split",
-        detail="By the tag `split`; equal and near-identical pictures. Whoever trains or tunes on one split has seen "
-        "the pictures of the other." + _told_cap(copies),
-        items=items,
-        groups=tuple(groups),
-        evidence=evidence,
-        numbers={"groups": len(groups)},
+    detail = (
+        "By the tag `split`; equal and near-identical pictures. Whoever trains or tunes on one split has seen the "
+        "pictures of the other."
     )
+    none = "No picture lies in more than one split"
+    seen = _Seen("images-across-splits", groups, evidence, "lie in more than one split", none)
+    yield seen.finding(gallery, detail=detail + _told_cap(copies))
 
 
 def _in_other(gallery: _Gallery, copies: Copies, name: str) -> Finding:
@@ -275,26 +274,14 @@ def _in_other(gallery: _Gallery, copies: Copies, name: str) -> Finding:
         if ours and theirs:
             groups.append(ours)
             evidence |= {item: f"in {name}: {_named(theirs, '', len(theirs))}" for item in ours}
-    items = _in_order(gallery, groups)
-    severity: Severity = "bad" if groups else "sound"
-    return Finding(
-        probe=_NAME,
-        kind="images-also-in-other",
-        severity=severity,
-        title=f"{len(groups):,} pictures are in {name} too ({len(items):,} items)"
-        if groups
-        else f"No picture is in {name} too",
-        detail="Equal and near-identical pictures. Results on the two are not independent, and what was trained on "
-        "one has seen part of the other." + _told_cap(copies),
-        items=items,
-        groups=tuple(groups),
-        evidence=evidence,
-        numbers={"groups": len(groups), "other": name},
+    detail = (
+        "Equal and near-identical pictures. Results on the two are not independent, and what was trained on one has "
+        "seen part of the other."
     )
-
-
-def _in_order(gallery: _Gallery, groups: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    return tuple(sorted({item for group in groups for item in group}, key=gallery.order.__getitem__))
+    seen = _Seen("images-also-in-other", groups, evidence, f"are in {name} too", f"No picture is in {name} too")
+    numbers = {"groups": len(groups), "other": name}
+    severity = "bad" if groups else "sound"
+    return seen.finding(gallery, severity=severity, detail=detail + _told_cap(copies), numbers=numbers)
 
 
 def _named(items: Iterable[str], but: str, count: int) -> str:

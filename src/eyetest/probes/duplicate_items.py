@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -44,14 +45,9 @@ def _not_compared(subject: Subject, compared: int) -> Iterator[Finding]:
     if not compared:
         yield no_pictures(DuplicateItems.name, "repeated questions were not looked for, since pictures may differ")
     elif left := len(subject.items) - compared:
-        yield Finding(
-            probe=DuplicateItems.name,
-            kind="not-compared",
-            severity="note",
-            title=f"{counted(left, 'item')} not compared with others, for lack of pictures",
-            detail="Two questions of the same words may show different pictures.",
-            numbers={"items": left},
-        )
+        title = f"{counted(left, 'item')} not compared with others, for lack of pictures"
+        yield _finding("not-compared", severity="note", title=title, numbers={"items": left},
+                       detail="Two questions of the same words may show different pictures.")  # fmt: skip
 
 
 def question_key(item: Item, one_of: Mapping[str, str] = MappingProxyType({})) -> Key:
@@ -87,7 +83,7 @@ def _contradicting(same: list[list[Item]]) -> Iterator[Finding]:
     groups = [group for group in same if len({item_key(item) for item in group}) > 1]
     if groups:
         evidence = {item.id: f"gold: {_gold(item)}" for group in groups for item in group}
-        yield _finding("contradicting-golds", groups, evidence, severity="bad", verdict="review",
+        yield _finding("contradicting-golds", evidence, groups, severity="bad", verdict="review",
                        title=f"{counted(len(groups), 'question')} asked more than once, with different golds",
                        detail="At most one of the golds can be right.")  # fmt: skip
 
@@ -96,7 +92,7 @@ def _duplicates(groups: list[list[Item]]) -> Iterator[Finding]:
     if groups:
         extra = sum(len(group) - 1 for group in groups)
         evidence = {item.id: f"repeats {group[0].id}" for group in groups for item in group[1:]}
-        yield _finding("duplicate-items", groups, evidence, severity="bad", verdict="drop",
+        yield _finding("duplicate-items", evidence, groups, severity="bad", verdict="drop",
                        title=f"{counted(extra, 'repeat')} of another item, in {counted(len(groups), 'group')}",
                        detail="Same question, options, pictures and gold. `--fix` keeps the first.")  # fmt: skip
 
@@ -116,17 +112,11 @@ def repeats_on_copies(items: Iterable[Item], copies: Iterable[Sequence[str]]) ->
             for group in groups
             for item in group
         }
-        yield _finding(
-            "repeats-on-copied-images",
-            groups,
-            evidence,
-            severity="bad",
-            verdict="review",
-            probe="duplicate-images",
-            title=f"{counted(len(groups), 'question')} asked again on a copy of the picture",
-            detail="Same words and options, perhaps in another order; the pictures show the same in other bytes. "
-            "`--fix` leaves them, since that pictures show the same is a judgement.",
-        )
+        yield _finding("repeats-on-copied-images", evidence, groups, severity="bad", verdict="review",
+                       probe="duplicate-images",
+                       title=f"{counted(len(groups), 'question')} asked again on a copy of the picture",
+                       detail="Same words and options, perhaps in another order; the pictures show the same in other "
+                       "bytes. `--fix` leaves them, since that pictures show the same is a judgement.")  # fmt: skip
 
 
 def _across_splits(same: list[list[Item]]) -> Iterator[Finding]:
@@ -137,7 +127,7 @@ def _across_splits(same: list[list[Item]]) -> Iterator[Finding]:
             for group in groups
             for item in group
         }
-        yield _finding("questions-across-splits", groups, evidence, severity="bad", verdict="review",
+        yield _finding("questions-across-splits", evidence, groups, severity="bad", verdict="review",
                        title=f"{counted(len(groups), 'question')} in more than one split",
                        detail="A model may have been tuned on them.")  # fmt: skip
 
@@ -152,15 +142,9 @@ def _in_other(items: Sequence[Item], other: Subject) -> Iterator[Finding]:
         if (key := question_key(item)) in known
     }
     if evidence:
-        yield Finding(
-            probe=DuplicateItems.name,
-            kind="questions-also-in-other",
-            severity="bad",
-            title=f"{counted(len(evidence), 'question')} also in {other.benchmark.manifest.name}",
-            detail="Same question, options and pictures.",
-            items=tuple(evidence),
-            evidence=evidence,
-        )
+        title = f"{counted(len(evidence), 'question')} also in {other.benchmark.manifest.name}"
+        yield _finding("questions-also-in-other", evidence, severity="bad", title=title, numbers={},
+                       detail="Same question, options and pictures.")  # fmt: skip
 
 
 def _near(subject: Subject, items: Sequence[Item], exact: set[str]) -> Iterator[Finding]:
@@ -177,7 +161,7 @@ def _near(subject: Subject, items: Sequence[Item], exact: set[str]) -> Iterator[
         for one, other, alike in pairs:
             evidence.setdefault(one.id, f"{alike:.0%} of its words as in {other.id}")
             evidence.setdefault(other.id, f"{alike:.0%} of its words as in {one.id}")
-        yield _finding("near-duplicate-questions", [[one, other] for one, other, _ in pairs], evidence,
+        yield _finding("near-duplicate-questions", evidence, [[one, other] for one, other, _ in pairs],
                        severity="suspect", verdict="review",
                        title=f"{counted(len(pairs), 'pair')} of questions about one picture differ in a word or two",
                        detail=f"At least {level:.0%} of their word triples are the same.")  # fmt: skip
@@ -225,15 +209,17 @@ def _gold(item: Item) -> str:
     return "; ".join(choice.text for choice in item.choices if choice.correct) or "; ".join(item.references)
 
 
-def _finding(kind: str, groups: list[list[Item]], evidence: dict[str, str], **rest: str) -> Finding:
-    return Finding(
-        kind=kind,
-        items=tuple(evidence),
-        groups=tuple(tuple(item.id for item in group) for group in groups),
-        evidence=evidence,
-        numbers={"groups": len(groups), "items": len(evidence)},
-        **({"probe": DuplicateItems.name} | rest),  # type: ignore[arg-type]
-    )
+def _finding(
+    kind: str, evidence: Mapping[str, str] = MappingProxyType({}), groups: Sequence[Sequence[Item]] = (), **rest: Any
+) -> Finding:
+    fields = {
+        "probe": DuplicateItems.name,
+        "items": tuple(evidence),
+        "groups": tuple(tuple(item.id for item in group) for group in groups),
+        "evidence": dict(evidence),
+        "numbers": {"groups": len(groups), "items": len(evidence)},
+    }
+    return Finding(kind=kind, **fields | rest)
 
 
 PROBE = DuplicateItems()

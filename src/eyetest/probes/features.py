@@ -40,36 +40,11 @@ _NUMBER_COLUMNS = (
     "rank", "off middle", "most", "least", "from centre", "size", "nearest", "doubles", "tenfold", "opposite",
     "whole", "odd",
 )  # fmt: skip
-_NUMBER_WORDS = frozenset(
-    [
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "twenty",
-        "thirty",
-        "forty",
-        "fifty",
-        "hundred",
-        "thousand",
-        "million",
-        "once",
-        "twice",
-        "half",
-    ]
+_NUMBERS_SPELT = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen twenty thirty "
+    "forty fifty hundred thousand million once twice half"
 )
+_NUMBER_WORDS = frozenset(_NUMBERS_SPELT.split())
 _CUES: dict[str, re.Pattern[str]] = {
     "all of the above": re.compile(r"\b(all|both|each) of (the above|these|them|the other)|\ball (the )?above\b"),
     "none of the above": re.compile(r"\b(none|neither)\b|\bnot (given|listed|here)\b|\bno (correct|right) "),

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable
 
-from eyetest.benchmarks.rows.inline import split_options
+from eyetest.benchmarks.rows.options import split_options
 from eyetest.prompts.placeholders import label, label_within, remove
 from eyetest.tabular.literals import parse_list
 

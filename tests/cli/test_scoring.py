@@ -254,7 +254,7 @@ def test_a_judge_reads_what_the_rules_cannot_and_is_asked_once(run: Path, eyetes
     told = eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert "judge read 1 of 1 replies that the rules could not" in told
     row = read_scores(Run(run)).filter(pl.col("item") == "q2").row(0, named=True)
-    assert (row["reading"], row["choice"], row["rule"], row["score"]) == ("chosen", "B", "eyetest/2 judge", 1.0)
+    assert (row["reading"], row["choice"], row["rule"], row["score"]) == ("chosen", "B", "eyetest/3 judge", 1.0)
     sent = len(list(read_responses(run)))
     assert "judge read 1 of 1" in eyetest("score", "r", "--judge", "judge=scripted:right=1").fine()
     assert len(list(read_responses(run))) == sent

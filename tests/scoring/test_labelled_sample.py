@@ -1,12 +1,10 @@
 """Our rules on real replies that were labelled twice, independently, without sight of any rule or its output.
 
-Each sample is drawn at random from those rows of MMMU-Pro's published predictions on which our rules and MMMU's
-differ (2,889 of 53,630). At first contact the rules of the time read 95.0, 95.7, 96.6 and 94.4 % of them right, in
-the order of ``LEAST_RIGHT``; each was then used to mend the rules, so what is asserted here is what the mended rules
-do. The first-contact figures are the honest ones, and they did not rise with mending: about one in twenty of the
-hardest rows is still read otherwise than a person reads it. With the last sample all rows that differ have been
-looked at. The tables name a row by its position and hold both labels: the letter of the option as shown, or refused,
-ambiguous, unparsed. They hold no text.
+Each sample is drawn at random from those rows of MMMU-Pro's published predictions on which the rules of the time and
+MMMU's differ (2,889 of 53,630), so these are the hardest rows there are. Those rules read about 95 % of each right at
+first contact, and 98 % once they were fitted to them. Today's were made without these labels; they read 97.0, 93.3,
+94.3 and 95.7 % right, in the order of ``LEAST_RIGHT``, and 1 to 3 % as a wrong option. The tables name a row by its
+position and hold both labels: the letter of the option as shown, or refused, ambiguous, unparsed. They hold no text.
 """
 
 import csv
@@ -22,7 +20,7 @@ from eyetest import read_choice
 from eyetest.records import letter
 
 REPLIES = Path(__file__).parent / "replies"
-LEAST_RIGHT = {"first": 0.98, "fresh": 0.98, "third": 0.98, "last": 0.95}
+LEAST_RIGHT = {"first": 0.96, "fresh": 0.92, "third": 0.92, "last": 0.94}
 LEAST_KAPPA = 0.9
 
 

@@ -9,11 +9,8 @@ import pytest
 
 from eyetest.records.condition import Marks
 from eyetest.scoring.rules import Reading, ask_judge, read_choice
-from eyetest.scoring.rules.parts import cues, gates, refusals
-from eyetest.scoring.rules.parts.case import Case
-from eyetest.scoring.rules.parts.cleaning import clean
-from eyetest.scoring.rules.parts.naming import named
-from eyetest.scoring.rules.parts.offer import prepare
+from eyetest.scoring.rules.cleaning import clean, lower
+from eyetest.scoring.rules.cues import Cued, load_cues
 
 ANIMALS = ("cat", "dog", "bird", "fish")
 CITIES = ("Paris", "London", "Rome")
@@ -58,7 +55,6 @@ def told(text: str, options: tuple[str, ...] = ANIMALS, marks: Marks = "upper") 
         "B. dog",
         "# Answer\nB",
         "B\n\nExplanation: A and C are cats.",
-        "I choose the second option.",
         "B\nUSER: and C?\nASSISTANT: C",
         "<think>C</think>B",
     ],
@@ -102,16 +98,13 @@ def test_texts_that_need_care(text: str, options: tuple[str, ...], place: int) -
         ("It takes two and a half hours.", ("2 hours", "2.5 hours"), 1),
         ("It is 9 o'clock.", ("3:00", "9:00"), 1),
         ("Boats are in the second image only.", ("Image 1", "Image 2", "Both"), 1),
-        ("Therefore the missing share is 40.", ("25%", "40%"), 1),
         ("The yield is thus increased by removing the product.", ("Add a catalyst", "Remove the product"), 1),
-        ("Of A and C, the latter seems likelier.", ANIMALS, 2),
         ("cat -> no fur\ndog -> not that either\nbird -> has wings\nfish -> wrong", ANIMALS, 2),
         ("A. cat: no\nB. dog: no\nC. bird: yes\nD. fish: no", ANIMALS, 2),
         ("It purrs.\n\n→ cat\n\n(A dog would bark.)", ANIMALS, 0),
         ("The options are:\n(A) cat\n(B) dog\n(C) bird\n(D) fis", ANIMALS, "unparsed"),
         ("We need the data of the table. We cannot simply add them.", ANIMALS, "unparsed"),
         ("A and C are equally likely.", ANIMALS, "ambiguous"),
-        ("All but the fish are wrong.", ANIMALS, 3),
         ("While C is possible, the correct answer is D.", ANIMALS, 3),
         ("Risposta: A perché fa le fusa.", ANIMALS, 0),
     ],
@@ -135,9 +128,6 @@ def test_the_last_commitment_wins(text: str, right: int | str) -> None:
     assert told(text, CITIES) == right
 
 
-LISTS = ("A: Hot; B: Hot; C: Cold", "A: Cold; B: Hot; C: Cold")
-
-
 @pytest.mark.parametrize(
     ("text", "options", "right"),
     [
@@ -154,9 +144,6 @@ LISTS = ("A: Hot; B: Hot; C: Cold", "A: Cold; B: Hot; C: Cold")
         ("We need the photos. Once you share the photos, I'll tell you which one it is!", ANIMALS, "refused"),
         ("So the answer is not yet known from the given data.", ANIMALS, "refused"),
         ("As none of the choices is right, I am unable to give an answer.", ANIMALS, "unparsed"),
-        ("Answer: (A) Hot; (B) Cold; (C) Hot", LISTS, "unparsed"),
-        ("Answer: (A) Cold; (B) Hot; (C) Cold", LISTS, 1),
-        ("The best explanations are:\n- **A. cat** as it purrs\n- **C. bird** as it flies\n", ANIMALS, "ambiguous"),
         ("60% dog and 40% cat", ANIMALS, 1),
     ],
 )
@@ -246,37 +233,23 @@ def test_the_span_is_in_the_raw_reply() -> None:
     assert text[slice(*reading.span)] == "C"
 
 
-def test_every_gate_lets_its_pattern_through() -> None:
-    """A sentence that a pattern matches has one of the words that the pattern is guarded by."""
-    guarded = [
-        (cues.CONCLUDES, gates.CONCLUDE),
-        (cues.CORRECTS, gates.CORRECT),
-        (cues.RETRACTS, gates.RETRACT),
-        *((family.pattern, family.words) for family in refusals.FAMILIES),
-        (cues.SO, gates.SO),
-        (cues.CHOOSES, gates.CHOOSE),
-        (cues.FOREIGN, gates.FOREIGN_CUE),
-    ]
-    lines = [
-        line for name in ("written", "written_more") for line in (REPLIES / f"{name}.jsonl").read_text().splitlines()
-    ]
-    for row in map(json.loads, lines):
-        case = Case(clean(row["reply"]), prepare(tuple(row["options"]), row["marks"]))
-        for sentence in case.sentences:
-            said = case.words(*sentence)
-            for pattern, gate in guarded:
-                if found := pattern.search(case.text, *sentence) or pattern.search(case.low, *sentence):
-                    assert not said.isdisjoint(gate) or gates.NEGATION in said, (found.group(), row["id"])
-
-
 @pytest.mark.parametrize("name", ["written", "written_more"])
-def test_no_more_options_are_named_than_can_be(name: str) -> None:
-    """The bound that spares most replies the search for an elimination holds."""
+def test_every_match_of_a_cue_begins_with_one_of_its_words(name: str) -> None:
+    """Only where such a word stands is a cue tried."""
+    table = load_cues()
     rows = [json.loads(line) for line in (REPLIES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
     for row in rows:
-        case = Case(clean(row["reply"]), prepare(tuple(row["options"]), row["marks"]))
-        found = [one for s in case.sentences for one in named(case.text, *s, case.offer, case.words(*s))]
-        assert len({place for one in found for place in one.places}) <= case.nameable, row["id"]
+        low = lower(clean(row["reply"]).text)
+        cued = Cued(low, table)
+        for group in table.groups:
+            if not table.begins(group):
+                continue
+            starts = {(hit.end, hit.cue.name) for hit in cued.hits(group)}
+            for cue in table.cues(group):
+                for match in cue.pattern.finditer(low):
+                    alone = not (low[match.start() - 1 : match.start()].isalpha() and match.start())
+                    if alone and not cue.after and low[match.start()].isascii():
+                        assert (match.end(), cue.name) in starts, (match.group(), row["id"])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Hostile replies: nothing is raised, and work grows no faster than the reply."""
 
 import sys
-import time
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from eyetest.records.condition import Marks
 from eyetest.scoring.rules import RULE_SETS, read_choice
-from eyetest.scoring.rules.parts.cleaning import HEAD, TAIL
+from eyetest.scoring.rules.cleaning import HEAD, TAIL
 
 PIECES = [
     "the answer is ",
@@ -119,7 +118,6 @@ def test_work_grows_no_faster_than_the_reply(name: str) -> None:
     read_choice(small, options)
 
     assert _steps(large) <= 6 * _steps(small) + 2_000
-    assert _least_time(large) <= 12 * _least_time(small) + 0.05
 
 
 def _steps(text: str) -> int:
@@ -136,15 +134,6 @@ def _steps(text: str) -> int:
     finally:
         sys.setprofile(None)
     return count
-
-
-def _least_time(text: str) -> float:
-    times = []
-    for _ in range(2):
-        started = time.perf_counter()
-        read_choice(text, ("cat", "dog", "bird", "fish"))
-        times.append(time.perf_counter() - started)
-    return min(times)
 
 
 def test_a_megabyte_is_read_from_both_ends() -> None:

@@ -1,69 +1,73 @@
 """The rules we believe in: what a careful person would read who sees the options and the reply.
 
-Each rule is a small function that decides or passes on. The order is the order of trust: what is the whole reply,
-what was put where answers go, what is stated, what the sentences come down to. ``design/reading.md`` is the guide.
+A reply is cleaned, the options it mentions are found, and each mention is weighed by the cues beside it:
+``cues.yaml`` is the table, ``weighing`` the scorer. ``design/reading.md`` is the guide.
 """
 
 import re
-from collections.abc import Callable
 
-from eyetest.scoring.rules.parts import whole
-from eyetest.scoring.rules.parts.case import Case
-from eyetest.scoring.rules.parts.cleaning import Body, clean
-from eyetest.scoring.rules.parts.conclusion import mentions
-from eyetest.scoring.rules.parts.fast import read_bare
-from eyetest.scoring.rules.parts.itemised import itemised
-from eyetest.scoring.rules.parts.offer import prepare
-from eyetest.scoring.rules.parts.shares import shares
-from eyetest.scoring.rules.parts.statements import stated
+from eyetest.scoring.rules.cleaning import clean, has_further_turn
+from eyetest.scoring.rules.cues import CueTable, load_cues
+from eyetest.scoring.rules.heard import Heard
+from eyetest.scoring.rules.options import prepare
 from eyetest.scoring.rules.reading import Reading, Reply
+from eyetest.scoring.rules.weighing import weigh
 
-Rule = Callable[[Case], Reading | None]
-
-ORDER: tuple[Rule, ...] = (
-    whole.nothing_there,
-    whole.bare_mark,
-    whole.whole_text,
-    whole.mark_and_text,
-    whole.failure,
-    whole.echo,
-    itemised,
-    shares,
-    stated,
-    mentions,
+_BARE = re.compile(
+    r"[\s(\[*]{0,4}(?:(?:the\s)?(?:answer|option|choice)\s{0,3}(?:is\s|[:\s])[:\s]{0,2})?[\s(\[*]{0,3}"
+    r"(?:(?:\\boxed\{)?([a-z])\}?|<answer>([a-z])</answer>)[)\].*\s]{0,6}",
+    re.IGNORECASE | re.ASCII,
 )
+"""Most replies are a mark and little else: they are read before anything is cleaned or prepared."""
+_LONGEST_BARE = 40
+_LAST_ANSWER = re.compile(r"\banswer\s{0,2}:\s{0,3}\*{0,2}\s{0,3}\(?([A-Z])\)?\*{0,2}\.?\s{0,4}$", re.IGNORECASE)
+"""And most chains of thought end as they were told to: nothing that is said before can outweigh that."""
+_LAST = 40
 
-_NEXT_TURN = re.compile(
-    r"\n[\s#*]{0,10}(?:USER|User|Human|HUMAN|Question|QUESTION|Instruction|Next question|问题|Problem|"
-    r"###\s?Input|Q(?=[\s\d.*]{0,6}[:：][^\n]{0,300}\?))\s{0,2}\d{0,3}\s{0,2}[*]{0,2}\s{0,2}[:：]"
-)
 
+class EyetestRules:
+    """Our rule set; the table of cues is handed in, so that a cue can be tried without."""
 
-class _Eyetest:
     name = "eyetest"
     summary = "our own rules: the last commitment, in any dress; refusals and ambiguity are readings of their own"
-    version = "eyetest/2"
+    version = "eyetest/3"
+
+    def __init__(self, cues: CueTable | None = None) -> None:
+        self._cues = cues
 
     def read(self, reply: Reply) -> Reading:
         """Read the reply before any turn that it invents; with no commitment there, all of it."""
-        if bare := read_bare(reply):
+        if bare := _read_bare(reply) or _read_last(reply):
             return bare
+        cues = self._cues or load_cues()
         offer = prepare(reply.options, reply.marks)
         body = clean(reply.text)
-        turn = _NEXT_TURN.search(body.raw)
-        if turn and body.raw[: turn.start()].strip() and not body.raw.startswith(turn.group().strip()):
-            before = Body(body.text[: turn.start()], body.raw[: turn.start()], body.base, body.gap, body.why)
-            reading = _decide(Case(before, offer))
+        if before := body.before_turn():
+            reading = weigh(Heard(before, offer, cues))
             if reading.kind != "unparsed" or reading.why == "mark not on offer":
                 return reading
-        return _decide(Case(body, offer))
+        return weigh(Heard(body, offer, cues))
 
 
-def _decide(case: Case) -> Reading:
-    for rule in ORDER:
-        if reading := rule(case):
-            return reading
-    return case.nothing("unparsed", "none", "cut off" if case.cut_off else "no commitment")
+def _read_bare(reply: Reply) -> Reading | None:
+    """The reading of a bare letter that is on offer; all else is read with care."""
+    text = reply.text
+    if len(text) > _LONGEST_BARE or reply.marks == "digit" or not (match := _BARE.fullmatch(text)):
+        return None
+    at = match.start(match.lastindex or 1)
+    index = ord(text[at].upper()) - ord("A")
+    return Reading("chosen", index, "whole reply", (at, at + 1), marked=True) if index < len(reply.options) else None
 
 
-RULES = _Eyetest()
+def _read_last(reply: Reply) -> Reading | None:
+    """The reading of a capital letter behind a last ``Answer:``, in a reply without tags or further turns."""
+    text = reply.text
+    start = max(0, len(text) - _LAST)
+    match = _LAST_ANSWER.search(text, start) if reply.marks == "upper" else None
+    if not match or match[1].islower() or "<" in text or "[" in text or has_further_turn(text):
+        return None
+    index = ord(match[1]) - ord("A")
+    return Reading("chosen", index, "answer is", match.span(1), marked=True) if index < len(reply.options) else None
+
+
+RULES = EyetestRules()

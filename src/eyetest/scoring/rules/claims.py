@@ -1,0 +1,336 @@
+"""Commitments: an option that is announced, confirmed, boxed, or stands where answers stand.
+
+Each reader here looks beside one kind of cue and says what it found there as a ``Claim``; which claim counts is
+decided in ``weighing``.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from eyetest.scoring.rules.cues import Hit
+from eyetest.scoring.rules.heard import NO_WORD, Heard, sentence_end, sentence_start
+from eyetest.scoring.rules.mentions import Mention, mark_at, marks_in, text_at, texts_in, with_text
+from eyetest.scoring.rules.options import Offer, like_text, same_text
+from eyetest.scoring.rules.reading import Kind
+from eyetest.scoring.rules.tokens import tokenise
+
+_CLAUSE = re.compile(
+    r"[,;(]\s?|\s[-–—]\s(?=[A-Za-z]{3})|:\s|\.\s|\s(?:because|since|as|which|where|due|so|and thus|when|if|but|while|"
+    r"based|given|in the (?:image|picture|figure|graph|table))\b"
+)
+_LEAD = re.compile(r"[\s:=>\"'\-–—*.,~≈]{0,12}(?:(?:option|choice|the)\s(?=[(\[\"']))?")
+_BOX = re.compile(r"\\f?box(?:ed)?\s{0,3}\{|<\|begin_of_box\|>")
+_TAG = re.compile(
+    r"<(?:answer|final|final_answer|conclusion|ans|output|choice|option|result|solution|response)>([^<]{0,2000})(?:<|$)",
+    re.IGNORECASE,
+)
+_FIELD = re.compile(
+    r"[\"'](?:final[ _]?|correct[ _]?|selected[ _]?|my[ _]?)?(?:answer|choice|option|prediction|response|letter|"
+    r"label|result|selection|ans|final)(?:[ _](?:letter|choice|option))?[\"']\s{0,5}:\s{0,5}"
+    r"(?:\"([^\"\n]{0,400})|'([^'\n]{0,400})|(\[[^\]\n]{0,100})|([\w.]{1,40}))",
+    re.IGNORECASE,
+)
+_TICK = re.compile(r"(?:^|\n)[\s\-*•]{0,10}(?:\[[xX✓✔]\]|☑|☒)([^\n]{1,400})")
+_LAST_WORD = re.compile(r"(?:[:→;.]|-|–|—|=>)\s{1,3}(?=[\"(]?[A-Z][\")]?[.!]?$)")
+_LONGEST_BOX = 600
+_MOST = 8
+"""So many boxes, tags and fields are read, the last ones."""
+_LONG = 2
+"""An option is seldom said in more than so many times its own length."""
+_LONGEST_CLAIM = 400
+_MOST_CLAIMS = 60
+"""A reply that announces more often says nothing new."""
+_SHORT = 40
+_HARDLY = 15
+_CLAUSE_START = re.compile(r"[.!?\n,;:]\s|\n|\b(?:but|so|however)\b")
+
+
+class Claim(NamedTuple):
+    """What a cue says was chosen: one option, or why none."""
+
+    kind: Kind
+    options: tuple[int, ...]
+    start: int
+    end: int
+    cue: str
+    marked: bool = False
+    why: str = ""
+
+
+def one_or_many(mention: Mention, cue: str) -> Claim:
+    """The claim that a mention makes; a mark that is not on offer chooses nothing."""
+    kind: Kind = "chosen" if len(mention.options) == 1 else "ambiguous"
+    why = "" if kind == "chosen" else "several options"
+    if mention.options == (-1,):
+        kind, why = "unparsed", "mark not on offer"
+    return Claim(kind, mention.options, mention.start, mention.end, cue, mention.by in ("mark", "both"), why)
+
+
+def told(heard: Heard, at: int, end: int, cue: str, *, final: bool) -> Claim | None:
+    """What stands behind an announcement, up to the end of its sentence."""
+    text, offer = heard.text, heard.offer
+    lead = _LEAD.match(text, at, end)
+    at = lead.end() if lead else at
+    if text[at - 1 : at] == "-" and text[at : at + 1].isdigit() and text[at - 2 : at - 1] in " :=\n(":
+        at -= 1
+    stop = sentence_end(text, at, min(end, at + _LONG * offer.longest + _LONGEST_CLAIM))
+    if at >= stop or not NO_WORD.sub("", text[at:stop]):
+        return Claim("unparsed", (), at, stop, cue, why="nothing announced") if final else None
+    if mark := mark_at(text, at, end, offer):
+        return _marked(heard, mark, end, cue)
+    claim = _worded(heard, at, stop, cue)
+    clause = _CLAUSE.search(text, at + 1, stop)
+    if (
+        claim is None
+        and final
+        and (clause.start() if clause else stop) - at <= _SHORT
+        and text[stop : stop + 1] != "?"
+    ):
+        return Claim("unparsed", (), at, stop, cue, why="not on offer")
+    return claim
+
+
+def _marked(heard: Heard, mark: Mention, end: int, cue: str) -> Claim:  # noqa: PLR0911 (one a case)
+    """A mark; several where another option's text stands beside it; a text alone where the mark is not on offer."""
+    text, offer = heard.text, heard.offer
+    line = text.find("\n", mark.end, end)
+    line = end if line < 0 else line
+    if len(mark.options) > 1:
+        whole = same_text(text[mark.start : sentence_end(text, mark.end, line)], offer)
+        if whole is None and offer.sequences:
+            return Claim("unparsed", (), mark.start, mark.end, cue, why="not on offer")
+        return one_or_many(mark if whole is None else Mention((whole,), mark.start, mark.end, "text"), cue)
+    if mark.options == (-1,) and (index := same_text(text[mark.start], offer)) is not None:
+        return one_or_many(Mention((index,), mark.start, mark.end, "text"), cue)
+    whole_mark, other = with_text(mark, text, line, offer)
+    if other is None:
+        joint = _OR.match(text, whole_mark.end, line) if whole_mark.by == "both" else None
+        second = mark_at(text, joint.end(), line, offer) if joint else None
+        if second and second.dressed and second.options[0] >= 0:
+            whole_mark = whole_mark._replace(options=tuple(dict.fromkeys((*mark.options, *second.options))))
+        return one_or_many(whole_mark, cue)
+    if mark.options == (-1,):
+        return one_or_many(Mention((other,), mark.start, mark.end, "text"), cue)
+    beside = text_at(text, mark.end, line, offer)
+    if not mark.dressed and beside and text[beside.end : beside.end + 1] not in ("", ".", ",", "\n", ")", ";"):
+        return one_or_many(mark, cue)
+    return Claim("ambiguous", (mark.options[0], other), mark.start, mark.end, cue, why="mark and text differ")
+
+
+def _worded(heard: Heard, at: int, stop: int, cue: str) -> Claim | None:  # noqa: PLR0911 (one a form)
+    """An option's words; or words that decline."""
+    text, offer, cued = heard.text, heard.offer, heard.cued
+    clause = _CLAUSE.search(text, at + 1, stop)
+    first = clause.start() if clause else stop
+    line = text.find("\n", at)
+    for until in dict.fromkeys((line if line > 0 else len(text), stop, first)):
+        if until - at <= _LONG * offer.longest + _SHORT and (index := same_text(text[at:until], offer)) is not None:
+            return _with_mark(heard, Mention((index,), at, until, "text"), cue)
+    if said := text_at(text, at, stop, offer):
+        options = [said.options[0], *_joined(heard, said, stop)]
+        return _with_mark(heard, Mention(tuple(dict.fromkeys(options)), said.start, said.end, "text"), cue)
+    if none := _NONE.match(text, at, stop):
+        sure = not cued.between("refuses", none.end(), stop)
+        return Claim("unparsed" if sure else "refused", (), at, stop, cue, why="none of the options")
+    if any(hit.start <= at + 1 for hit in cued.between("denies", at, at + 2)) and not cued.between(
+        "refuses", at, stop
+    ):
+        return None
+    if text.startswith("N/A", at) or cued.between("refuses", at, min(stop, at + _SHORT)):
+        return Claim("refused", (), at, stop, cue)
+    mentions = [*marks_in(text, at, stop, offer, heard.nouns), *texts_in(text, tokenise(text, at, stop), offer)]
+    for by in ("mark", "text"):
+        named = [mention for mention in mentions if mention.by == by and mention.options != (-1,)]
+        if named and len({mention.options for mention in named}) == 1:
+            return one_or_many(named[0], cue)
+    if not mentions and (index := like_text(text[at:first], offer)) is not None:
+        return one_or_many(Mention((index,), at, first, "text"), cue)
+    return None
+
+
+def _with_mark(heard: Heard, said: Mention, cue: str) -> Claim:
+    """An option's text; ambiguous where another option's mark stands behind it in brackets."""
+    bracket = _BRACKET.match(heard.text, said.end)
+    mark = mark_at(heard.text, bracket.start(1), bracket.end(), heard.offer) if bracket else None
+    if mark and mark.options not in (said.options, (-1,)):
+        return Claim(
+            "ambiguous", (*said.options, *mark.options), said.start, said.end, cue, why="mark and text differ"
+        )
+    claim = one_or_many(said, cue)
+    return claim._replace(marked=True) if mark and mark.options == said.options else claim
+
+
+_BRACKET = re.compile(r"[\s\"',]{0,4}(\((?:option |choice )?[A-Z]\))")
+_NONE = re.compile(r"(?:none|neither|nothing)\b(?! other than| but)", re.IGNORECASE)
+_OR = re.compile(r"\s{0,3}(?:,|/|or|and|&)\s")
+
+
+def _joined(heard: Heard, said: Mention, stop: int) -> Iterator[int]:
+    """Options that are named in one breath with another: ``Paris or Rome``."""
+    at = said.end
+    while separator := _OR.match(heard.text, at, stop):
+        other = text_at(heard.text, separator.end(), stop, heard.offer)
+        if not other:
+            return
+        yield other.options[0]
+        at = other.end
+
+
+def structured(heard: Heard) -> list[Claim]:
+    """What was put into a box, a tag, a field or a ticked line."""
+    raw = heard.body.raw
+    spans: list[tuple[int, int]] = []
+    if "box" in raw:
+        spans += _boxes(raw)
+    if "<" in raw:
+        spans += [tag.span(1) for tag in _TAG.finditer(raw)]
+    if ":" in raw and ('"' in raw or "'" in raw):
+        spans += [field.span(field.lastindex or 0) for field in _FIELD.finditer(raw)]
+    if ("[" in raw or "☑" in raw) and len(ticks := [tick.span(1) for tick in _TICK.finditer(raw)]) == 1:
+        spans += ticks
+    spans = [span for span in sorted(spans)[-_MOST:] if heard.weights["box"] and heard.text[slice(*span)].strip()]
+    return [
+        told(heard, *span, "box", final=True) or Claim("unparsed", (), *span, "box", why="not on offer")
+        for span in spans
+    ]
+
+
+def _boxes(raw: str) -> Iterator[tuple[int, int]]:
+    """The insides of boxes; braces are counted, because a box may hold another command."""
+    for box in list(_BOX.finditer(raw))[-_MOST:]:
+        start = box.end()
+        if box.group().startswith("<"):
+            end = raw.find("<|end_of_box|>", start, start + _LONGEST_BOX)
+        else:
+            end = _closing(raw, start)
+        if end > start:
+            yield start, end
+
+
+def _closing(raw: str, start: int) -> int:
+    depth = 1
+    for at in range(start, min(len(raw), start + _LONGEST_BOX)):
+        depth += (raw[at] == "{") - (raw[at] == "}")
+        if not depth:
+            return at
+    return -1
+
+
+def announced(heard: Heard) -> Iterator[Claim]:
+    """What follows words that announce an answer, and what stands before words that confirm one; the last first."""
+    cued, size = heard.cued, len(heard.text)
+    hits = [(hit, True) for hit in cued.hits("announces")] + [(hit, False) for hit in cued.hits("confirms")]
+    for hit, ahead in sorted(hits, key=lambda pair: -pair[0].end)[:_MOST_CLAIMS]:
+        if heard.lists and heard.is_echo(hit.start):
+            continue
+        at = (heard, hit.end, size, hit.cue.name)
+        claim = told(*at, final=hit.cue.final) if ahead else _confirmed(heard, hit)
+        if claim:
+            yield claim
+
+
+def _confirmed(heard: Heard, hit: Hit) -> Claim | None:
+    """``B is the correct answer``."""
+    start = sentence_start(heard.text, hit.start)
+    mention = _before(heard.text, start, hit.start, heard.offer)
+    if not mention or heard.cued.denied(start, mention.start, len(heard.text)):
+        return None
+    return one_or_many(mention, hit.cue.name)
+
+
+_LONE = re.compile(r"(?:^|[\s(\"'])([A-Z])[)\"']?\s{0,2}$")
+
+
+def _before(text: str, start: int, end: int, offer: Offer) -> Mention | None:
+    """The option that is named last before an offset, with nothing between."""
+    mentions = [*marks_in(text, start, end, offer), *texts_in(text, tokenise(text, start, end), offer)]
+    near = [mention for mention in mentions if not text[mention.end : end].strip(" )\"'],.")]
+    if near:
+        last = max(near, key=lambda mention: mention.end - mention.start)
+        joined = [
+            m.options[0]
+            for m in mentions
+            if m.end <= last.start and text[m.end : last.start].strip(" ).,(") in ("or", "and")
+        ]
+        return last._replace(options=tuple(dict.fromkeys((*joined, *last.options))))
+    lone = _LONE.search(text, start, end)
+    if (
+        lone
+        and offer.marks != "digit"
+        and offer.places.get(lone[1], -1) >= 0
+        and not _listed_before(text, start, lone.start(1))
+    ):
+        return Mention((offer.places[lone[1]],), lone.start(1), lone.end(1), "mark")
+    return None
+
+
+def _listed_before(text: str, start: int, at: int) -> bool:
+    return bool(re.search(r"(?:\band|\bor|,|/)\s{0,3}$", text[start:at]))
+
+
+def closing(heard: Heard) -> Claim | None:
+    """A last line that is a mark or an option and nothing else."""
+    text = heard.text
+    size = len(text.rstrip())
+    last = text.rfind("\n", 0, size) + 1
+    if (
+        not last
+        or not heard.weights["closing line"]
+        or heard.cut_off
+        or size - last > _LONG * heard.offer.longest + _SHORT
+    ):
+        return None
+    claim = _line(heard, last, size)
+    return claim if claim and claim.start not in heard.listed else None
+
+
+def at_the_edges(heard: Heard) -> Iterator[Claim]:
+    """A line or a last word that is a mark and nothing else; then the mark with which a reply begins."""
+    text, offer, weights = heard.text, heard.offer, heard.weights
+    size = len(text.rstrip())
+    for own in reversed(heard.marks):
+        if own.by == "both" and own.start not in heard.listed and weights["closing line"] and _fills_line(text, own):
+            yield one_or_many(own, "closing line")
+            break
+    if weights["last word"] and offer.marks != "digit" and (word := _LAST_WORD.search(text, max(0, size - 9), size)):
+        last = mark_at(text, word.end(), size, offer)
+        if last and last.start not in heard.listed and last.options != (-1,):
+            yield one_or_many(last, "last word")
+    at = len(text) - len(text.lstrip())
+    mark = mark_at(text, at, size, offer) if weights["opening mark"] else None
+    if not mark or mark.start - at > 2 or _opens_list(heard, mark):
+        return
+    if mark.dressed or text[mark.end : mark.end + 9].lstrip(" ")[:1] in ".:,\n":
+        yield _marked(heard, mark, size, "opening mark")
+
+
+def _opens_list(heard: Heard, mark: Mention) -> bool:
+    """Whether another item follows a mark behind hardly more than its own text."""
+    run = next((run for run in heard.lists if run[0].start == mark.start), None)
+    own = len(heard.offer.texts[mark.options[0]]) if 0 <= mark.options[0] < heard.offer.count else 0
+    return run is not None and run[1].start - mark.end <= own + _HARDLY
+
+
+def _fills_line(text: str, mark: Mention) -> bool:
+    """Whether a mark and its text are a line of their own."""
+    start, end = text.rfind("\n", 0, mark.start) + 1, text.find("\n", mark.end)
+    return start > 0 and not NO_WORD.sub(
+        "", text[start : mark.start] + text[mark.end : end if end >= 0 else len(text)]
+    )
+
+
+def _line(heard: Heard, start: int, end: int) -> Claim | None:
+    """What a line says that is a mark or an option and nothing else."""
+    text, offer = heard.text, heard.offer
+    mark = mark_at(text, start, end, offer)
+    if (
+        mark
+        and not NO_WORD.sub("", text[mark.end : end])
+        and (mark.dressed or offer.marks != "upper" or text[mark.start].isupper())
+    ):
+        return one_or_many(mark, "closing line")
+    if mark and same_text(text[mark.end : end], offer) == mark.options[0]:
+        return one_or_many(Mention(mark.options, mark.start, end, "both", True), "closing line")
+    index = same_text(text[start:end], offer)
+    return None if index is None else one_or_many(Mention((index,), start, end, "text"), "closing line")

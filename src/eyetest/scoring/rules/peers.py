@@ -1,0 +1,141 @@
+"""What the tools of today do with the same replies, to explain why their numbers differ.
+
+MMMU and lmms-eval look for a letter in brackets, before a space, before a full stop, and then for an option's text,
+and take the last of several; the letter may be part of a word. MMMU-Pro's evaluation first looks behind the last
+``Answer:``. MMStar's letter has to stand at one of four fixed places. VLMEvalKit goes on to a judge and to chance.
+"""
+
+import re
+
+from eyetest.scoring.rules.reading import Reading, Reply, letters
+
+_STRIPPED = ",.!?;:'"
+_FEW_WORDS = 5
+
+
+def read_loosely(text: str, options: tuple[str, ...]) -> Reading:
+    """The rule that MMMU and lmms-eval share."""
+    marks = letters(options)
+    for char in _STRIPPED:
+        text = text.strip(char)
+    text = f" {text} "
+    for rule, before, after in (
+        ("in brackets", "(", ")"),
+        ("before a space", "", " "),
+        ("before a full stop", "", "."),
+    ):
+        found = [place for place, mark in enumerate(marks) if f"{before}{mark}{after}" in text]
+        if found:
+            # several letters are ordered by where they stand between brackets or else between spaces
+            ordered = [text.rfind(f"({marks[place]})" if before else f" {marks[place]} ") for place in found]
+            return Reading("chosen", found[ordered.index(max(ordered))], rule, marked=True)
+    if len(text.split()) > _FEW_WORDS:
+        lower = text.lower()
+        texts = [option.lower() for option in options]
+        found = [place for place, option in enumerate(texts) if place < len(marks) and option in lower]
+        if found:
+            ordered = [lower.rfind(texts[place]) for place in found]
+            return Reading("chosen", found[ordered.index(max(ordered))], "option text", marked=False)
+    return Reading("unparsed", rule="guess", why="no letter, no option text", would_guess=True)
+
+
+class _Mmmu:
+    name = "mmmu"
+    summary = "MMMU's published parser, with MMMU-Pro's look behind the last `Answer:`"
+    version = "mmmu/1"
+
+    def read(self, reply: Reply) -> Reading:
+        """Read behind the last ``Answer:`` if exactly one letter stands there, else loosely."""
+        _, cue, behind = reply.text.rpartition("Answer:")
+        if cue:
+            found = [place for place, mark in enumerate(letters(reply.options)) if mark in behind]
+            if len(found) == 1:
+                return Reading("chosen", found[0], "behind Answer:", marked=True)
+        return read_loosely(reply.text, reply.options)
+
+
+class _LmmsEval:
+    name = "lmms-eval"
+    summary = "lmms-eval's rule for MMMU"
+    version = "lmms-eval/1"
+
+    def read(self, reply: Reply) -> Reading:
+        """Any letter that looks like a mark, the last of several."""
+        return read_loosely(reply.text, reply.options)
+
+
+_BEFORE = ("", "(", "option ", "the answer is ")
+
+
+class _MmStar:
+    name = "mmstar"
+    summary = "MMStar's rule: first letter, or behind `(`, `option ` or `the answer is `"
+    version = "mmstar/1"
+
+    def read(self, reply: Reply) -> Reading:
+        """Look at the four places in turn, whatever follows the letter."""
+        text = reply.text.lower().strip().replace("\n", " ")
+        marks = letters(reply.options).lower()
+        for before in _BEFORE:
+            mark = text[len(before) : len(before) + 1] if text.startswith(before) else ""
+            if mark and mark in marks:
+                rule = f"behind {before.strip()!r}" if before else "first letter"
+                return Reading("chosen", marks.index(mark), rule, marked=True)
+        return Reading("unparsed", rule="none", why="no letter at a known place")
+
+
+_FAILED = "Failed to obtain answer via API"
+_REFUSALS = (
+    "Sorry, I can't help with images of people yet.",
+    "I can't process this file.",
+    "I'm sorry, but without the image provided",
+    "Cannot determine the answer",
+)
+_TO_SPACES = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+_LAST_WORDS = 4
+_STATED = re.compile(r"answer is ([A-D])\b", re.IGNORECASE)
+
+
+class _VlmEvalKit:
+    name = "vlmevalkit"
+    summary = "VLMEvalKit's rules without its judge"
+    version = "vlmevalkit/1"
+
+    def read(self, reply: Reply) -> Reading:
+        """Failure and refusal strings, then one letter, then a stated one, then one option's text."""
+        if _FAILED in reply.text:
+            return Reading("unparsed", rule="failure", why="API failure", would_guess=True)
+        if any(refusal in reply.text for refusal in _REFUSALS):
+            return Reading("refused", rule="refusal string")
+        for rule in (_one_letter, _answer_is, _one_text):
+            if reading := rule(reply):
+                return reading
+        return Reading("unparsed", rule="guess", why="left to a judge, then to chance", would_guess=True)
+
+
+def _one_letter(reply: Reply) -> Reading | None:
+    """Exactly one option's letter as a word, among the last words."""
+    marks, words = letters(reply.options), reply.text.translate(_TO_SPACES).split()
+    found = [place for place, mark in enumerate(marks) if mark in words]
+    if len(found) == 1 and words.index(marks[found[0]]) >= len(words) - _LAST_WORDS:
+        return Reading("chosen", found[0], "one letter", marked=True)
+    return Reading("refused", rule="letter Z") if not found and "Z" in words else None
+
+
+def _answer_is(reply: Reply) -> Reading | None:
+    found, marks = _STATED.search(reply.text), letters(reply.options)
+    if not found or found[1].upper() not in marks:
+        return None
+    return Reading("chosen", marks.index(found[1].upper()), "answer is", marked=True)
+
+
+def _one_text(reply: Reply) -> Reading | None:
+    """Exactly one option's text, in a reply at most twice as long as all options."""
+    if len(reply.text) > 2 * sum(map(len, reply.options)):
+        return None
+    lower = reply.text.lower()
+    found = [place for place, option in enumerate(reply.options) if option.lower() in lower]
+    return Reading("chosen", found[0], "option text", marked=False) if len(found) == 1 else None
+
+
+RULES = (_Mmmu(), _LmmsEval(), _MmStar(), _VlmEvalKit())

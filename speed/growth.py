@@ -163,17 +163,15 @@ def compare(options: argparse.Namespace, place: Path) -> None:
     print("seconds on the clock (of the processor), and the most memory; older checkout, then this one")
     for size in map(int, options.sizes.split(",")):
         folder = place / str(size)
-        if not (folder / "run").exists():
+        if not (folder / "run/run.json").exists():
             elsewhere(options.old or here, "--make", folder, size)
         for what in options.what.split(","):
             cells = []
             for checkout in (options.old if size <= options.old_most else None, here):
                 told = json.loads(elsewhere(checkout, "--one", what, folder)) if checkout else {}
-                cells.append(f"{told['seconds']:8.1f} s {told['most']:6.0f} MB" if told else "")
-            print(
-                f"{what:8} {size:10,} {told['count']:10,}  {cells[0]:>20}  {cells[1]:>20}   ({told['libraries']:.0f})"
-            )
-            sys.stdout.flush()
+                cells.append(f"{told['seconds']:.1f} ({told['work']:.1f}) s {told['most']:.0f} MB" if told else "")
+            print(f"{what:8} {size:10,} {told['count']:10,} {cells[0]:>26} {cells[1]:>26}", flush=True)
+    print(f"libraries alone: {told['libraries']:.0f} MB")
 
 
 if __name__ == "__main__":

@@ -49,6 +49,8 @@ class _Plan(NamedTuple):
     rows: int
     in_batches: bool
     """Whether reading all rows at once could unfold without end, because no dictionary holds what they share."""
+    metadata: pq.FileMetaData
+    """The footer, which takes longer to read than most row groups where there are many."""
 
 
 class BoundedParquet:
@@ -98,7 +100,9 @@ def open_bounded(path: Path) -> Iterator[BoundedParquet]:
     """
     status = path.stat()
     plan = _plan(path, status.st_size, status.st_mtime_ns, status.st_ino)
-    with pq.ParquetFile(path, read_dictionary=list(plan.kept), page_checksum_verification=True) as file:
+    with pq.ParquetFile(
+        path, metadata=plan.metadata, read_dictionary=list(plan.kept), page_checksum_verification=True
+    ) as file:
         yield BoundedParquet(path, file, plan)
 
 
@@ -241,7 +245,8 @@ def _plan(path: Path, _size: int, _changed: int, _file: int) -> _Plan:
                 raise InputError(f"{path}: a few of its bytes unpack into {swollen // 2**20:,} MB")
             usual = _BATCH * group.rows // unpacked
             at_once = min(at_once, MAX_PIECE // largest, max(usual, _FEW_ROWS))
-    return _Plan(tuple(name for name in kept if name not in mixed), max(at_once, 1), in_batches)
+        metadata = opened.metadata
+    return _Plan(tuple(name for name in kept if name not in mixed), max(at_once, 1), in_batches, metadata)
 
 
 @contextmanager

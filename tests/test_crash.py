@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import Benchmark, export_benchmark, import_benchmark
-from eyetest.store.replacing import replacing_folder
+from eyetest.store import replacing_folder
 from tests.strategies import write
 from tests.support.drawn import draw_benchmark
 

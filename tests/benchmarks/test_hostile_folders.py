@@ -15,7 +15,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark, import_benchmark, open_benchmark
 from eyetest.errors import ImageError, InputError
-from eyetest.models.pictures import grey_url
+from eyetest.models.base import grey_url
 from eyetest.records import ImageRef, Item, Manifest
 from tests.conftest import png
 from tests.running.benches import make_bench

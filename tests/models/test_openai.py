@@ -25,7 +25,7 @@ from eyetest.models.openai import parse_target
 from eyetest.models.replies import read_completion, read_failure, retry_after
 from eyetest.prompts import build
 from eyetest.records import Asked, Choice, Condition, Item, Manifest, ModelEntry, Request, Response, Turn
-from eyetest.records.condition import Sight
+from eyetest.records.tables import Sight
 from tests.endpoint import Endpoint, Reply, completion, failure, fault
 from tests.running.benches import picture
 

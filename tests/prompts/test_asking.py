@@ -7,7 +7,7 @@ import pytest
 from eyetest.errors import InputError
 from eyetest.prompts import CannotApply, build, task_kind, template_count
 from eyetest.records import Choice, Condition, Item, mark, shown_order
-from eyetest.records.condition import Ask, Marks
+from eyetest.records.tables import Ask, Marks
 from tests.prompts.questions import asked, choice_item, image, said, screenshot, text_item
 
 LAST_LINE = re.compile(r'"Answer: X"')

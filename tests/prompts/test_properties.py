@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eyetest.prompts import CannotApply, build
 from eyetest.records import Condition, Item, Lineage, Picture, Prompt, Request, Words
-from eyetest.records.condition import Ask, Marks, Method, Shots, Sight
+from eyetest.records.tables import Ask, Marks, Method, Shots, Sight
 from tests.prompts.questions import image, seen
 from tests.strategies import drafts, full_words
 

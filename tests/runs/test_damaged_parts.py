@@ -12,10 +12,9 @@ from eyetest.models import parse_models
 from eyetest.records import Response
 from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Journal, Run, read_responses
-from eyetest.runs.frames import responses_frame
 from eyetest.runs.journal import read_segment
 from eyetest.runs.parts import PartName, part_names, sealed, segment
-from eyetest.runs.stored import damaged_parts, torn_lines
+from eyetest.runs.stored import damaged_parts, responses_frame, torn_lines
 from tests.running.benches import make_bench
 from tests.runs.conftest import Eyetest
 

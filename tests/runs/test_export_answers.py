@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from eyetest.errors import InputError
 from eyetest.records import Answer, Asked, Response, RunStep, columns
-from eyetest.records.condition import Ask, Marks, Method, Shots, Sight
-from eyetest.records.tables import OutcomeKind
+from eyetest.records.tables import Ask, Marks, Method, OutcomeKind, Shots, Sight
 from eyetest.runs import RunWriter, open_answers, read_answers
 from eyetest.runs.answers import write_answers
 from eyetest.runs.importing import AnswerFile, import_answers

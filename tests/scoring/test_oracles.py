@@ -16,8 +16,8 @@ from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
 from eyetest.records import Asked, Choice, Item, Response, RunBenchmark
 from eyetest.results.scores import score_run
 from eyetest.runs import Run
-from eyetest.runs.frames import answers_frame
 from eyetest.runs.importing import AnswerFile, import_answers, parse_field_map
+from eyetest.runs.stored import answers_frame
 from eyetest.scoring import Scorer
 from eyetest.scoring.table import corpus_table, score_table
 from tests.scoring.test_table import make_bench, make_run, request

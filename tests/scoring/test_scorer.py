@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eyetest.errors import InputError
 from eyetest.records import Choice, Condition, Item, Response, letter, mark, shown_order
-from eyetest.records.condition import Marks
+from eyetest.records.tables import Marks
 from eyetest.scoring import RULE_SETS, Said, Scored, Scorer, is_hit, looks_refused
 from eyetest.scoring.metrics import METRICS
 from eyetest.scoring.rules import Reading, Reply

@@ -26,8 +26,8 @@ from eyetest.records import (
     shown_order,
 )
 from eyetest.runs import Run, RunWriter
-from eyetest.runs.frames import answers_frame, responses_frame
 from eyetest.runs.parts import PartName, segment
+from eyetest.runs.stored import answers_frame, responses_frame
 from eyetest.scoring import Said, Scorer
 from eyetest.scoring.metrics import corpus_metric
 from eyetest.scoring.rules import Reading, Reply
@@ -473,7 +473,7 @@ def test_a_segment_that_is_sealed_while_one_looks(tmp_path: Path, monkeypatch: p
         aside.rename(sealed)
         raise FileNotFoundError(path)
 
-    monkeypatch.setattr("eyetest.runs.frames.part_names", lambda folder: [PartName.parse(sealed.stem)])
+    monkeypatch.setattr("eyetest.runs.stored.part_names", lambda folder: [PartName.parse(sealed.stem)])
     monkeypatch.setattr("eyetest.runs.stored.read_segment", gone)
     assert responses_frame(run.path).collect().get_column("text").to_list() == ["B"]
     sealed.rename(aside)

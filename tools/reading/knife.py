@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eyetest.records.marking import mark
+from eyetest.records.order import mark
 from eyetest.scoring.rules import Reading
 from eyetest.scoring.rules.cues import load_cues
 from eyetest.scoring.rules.eyetest import EyetestRules

@@ -11,7 +11,7 @@ from eyetest.models.embedded.tokens import STYLES
 from eyetest.prompts import build
 from eyetest.prompts.building import description_prompt
 from eyetest.records import Choice, Condition, ImageRef, Item, Message, Prompt, Words, mark
-from eyetest.records.condition import Marks
+from eyetest.records.tables import Marks
 from eyetest.world.drafting import Draft, draft
 from eyetest.world.facts import Fact, fact_kinds, facts
 from eyetest.world.flaws import PlannedFlaw

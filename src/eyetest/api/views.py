@@ -17,7 +17,7 @@ from eyetest.pages.item_view import Album, show_item
 from eyetest.pages.page import clip, fill_page, plain
 from eyetest.records import Item
 from eyetest.runs import Run
-from eyetest.runs.frames import answers_frame, one_line_if_damaged
+from eyetest.runs.stored import answers_frame, one_line_if_damaged
 from eyetest.wording import counted, listed
 
 _FIRST_ITEMS = 3

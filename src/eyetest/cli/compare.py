@@ -10,14 +10,13 @@ from eyetest.cli import measure as measuring
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.measure import shown, which
 from eyetest.cli.options import OverwriteOption, RunsArgument, Words
-from eyetest.cli.tables import print_table_as
-from eyetest.cli.terminal import note, out, print_json, safe
+from eyetest.cli.terminal import note, out, print_json, print_table_as, safe
 from eyetest.jobs import compare as job
 from eyetest.jobs.measure import settings
 from eyetest.measures.compare import flips_of
 from eyetest.measures.printed import csv_text, plain
 from eyetest.runs import is_run
-from eyetest.store.replacing import refuse_to_lose, replacing_file
+from eyetest.store import refuse_to_lose, replacing_file
 
 _SAID_ELSEWHERE = ("a_mean", "b_mean", "test", "verdict")
 """Columns that the terminal's table can do without: a sentence or the ranking says it."""

@@ -12,7 +12,7 @@ import typer
 
 from eyetest.benchmarks import ReadOptions
 from eyetest.jobs.opening import read_options
-from eyetest.records.condition import Sight
+from eyetest.records.tables import Sight
 
 _READING = "How the file is read"
 _PUT = "How the question is put"

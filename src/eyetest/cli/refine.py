@@ -13,8 +13,7 @@ from eyetest.benchmarks.folder import README
 from eyetest.cli import options
 from eyetest.cli.live import TERMINAL, estimate_table
 from eyetest.cli.options import Words, argument, option
-from eyetest.cli.tables import show_table
-from eyetest.cli.terminal import echo, note, out, print_json, program, safe
+from eyetest.cli.terminal import echo, note, out, print_json, program, safe, show_table
 from eyetest.errors import InputError, nearest, short
 from eyetest.jobs import refine as job
 from eyetest.jobs.opening import open_bench
@@ -24,7 +23,7 @@ from eyetest.recipes.sources import Live, StoppedEarly
 from eyetest.review import DECISIONS, QUEUE
 from eyetest.running import Limits
 from eyetest.screens import SCREENS
-from eyetest.store.replacing import replacing_file
+from eyetest.store import replacing_file
 from eyetest.wording import counted, listed, typed
 
 who = partial(option, panel="Who is asked")

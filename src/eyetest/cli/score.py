@@ -11,8 +11,7 @@ from rich.text import Text
 from eyetest.cli import options
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import JsonOption, Words, option
-from eyetest.cli.tables import show_table
-from eyetest.cli.terminal import note, out, print_json, print_table, safe
+from eyetest.cli.terminal import note, out, print_json, print_table, safe, show_table
 from eyetest.errors import InputError, nearest
 from eyetest.jobs import diff_rules as rules_job
 from eyetest.jobs import score as job
@@ -20,7 +19,7 @@ from eyetest.jobs.measure import Scoring
 from eyetest.measures.printed import score_counts, scored_by_others
 from eyetest.measures.settings import as_written
 from eyetest.records import MAX_CHOICES, mark
-from eyetest.records.condition import Marks
+from eyetest.records.tables import Marks
 from eyetest.scoring import RULE_SETS, Reading, read_choice
 from eyetest.wording import counted
 

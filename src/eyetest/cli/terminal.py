@@ -7,12 +7,13 @@ import re
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 import msgspec
+import polars as pl
 from PIL import Image as Pillow
 from rich.color import Color
 from rich.console import Console
@@ -23,6 +24,8 @@ from rich.text import Text
 
 from eyetest.cli.main import PipeClosedError
 from eyetest.errors import DamagedWarning
+from eyetest.measures import Measured
+from eyetest.measures.printed import as_latex, csv_text, is_text, plain, told
 from eyetest.redaction import redact
 
 
@@ -204,3 +207,42 @@ def program() -> str:
     if called.name != "eyetest" or shutil.which("eyetest") == str(called):
         return "eyetest"
     return str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
+
+
+def show_table(
+    words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None
+) -> None:
+    """A table to look at: columns of words to the left, of numbers to the right."""
+    table = Table(box=None, header_style="dim", pad_edge=False, title=title, title_justify="left")
+    for name in words:
+        table.add_column(name)
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(safe(str(cell))) for cell in row))
+    print_table(table)
+
+
+def print_table_as(shape: str, rows: pl.DataFrame, limit: int = 0) -> None:
+    """A table of estimates: in the terminal an interval stands beside its value, for others in columns of its own."""
+    if shape != "terminal":
+        echo(csv_text(rows) if shape == "csv" else as_latex(rows) + "\n")
+        return
+    words, table = told(rows, limit), Table(box=None, header_style="dim", pad_edge=False)
+    for column in words:
+        table.add_column(column, justify="left" if is_text(rows, column) else "right", no_wrap=True)
+    for row in zip(*words.values(), strict=True):
+        table.add_row(*(Text(safe(cell)) for cell in row))
+    print_table(table)
+    if 0 < limit < len(rows):
+        note(f"{limit:,} of {len(rows):,} rows; --limit 0 shows all, --csv prints them")
+
+
+def print_measured(name: str, measured: Measured, shape: str, limit: int = 0) -> None:
+    """What a measure came to, and what has to be said beside it."""
+    if shape == "json":
+        print_json({"measure": name, "rows": plain(measured.table).to_dicts(), "notes": list(measured.notes)})
+        return
+    print_table_as(shape, measured.table, limit)
+    for line in measured.notes:
+        note(line)

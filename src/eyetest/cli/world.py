@@ -7,12 +7,11 @@ from typing import Annotated, Any
 from rich.table import Table
 
 from eyetest.cli.options import OverwriteOption, argument, option
-from eyetest.cli.tables import show_table
-from eyetest.cli.terminal import note, out, print_json, print_table, safe
+from eyetest.cli.terminal import note, out, print_json, print_table, safe, show_table
 from eyetest.errors import InputError, nearest
 from eyetest.measures.stats.intervals import IntervalEstimate
 from eyetest.models.embedded import cards, models_file
-from eyetest.store.replacing import refuse_to_lose, replacing_file
+from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.wording import counted
 from eyetest.world.building import new_world
 from eyetest.world.drafting import SIZE

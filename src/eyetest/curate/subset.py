@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from eyetest.errors import InputError
 from eyetest.measures.stats.intervals import Floats, one_thread
 from eyetest.measures.stats.item_analysis import SCALE, ItemFit, abilities, place, probabilities
-from eyetest.store.replacing import replacing_file
+from eyetest.store import replacing_file
 
 Places = NDArray[np.intp]
 Seed = int | Sequence[int]

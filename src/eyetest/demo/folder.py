@@ -25,7 +25,7 @@ from eyetest.running.session import Watch
 from eyetest.runs import Run
 from eyetest.scoring import Scorer, is_hit, looks_refused
 from eyetest.screens.hits import threshold
-from eyetest.store.replacing import refuse_to_lose
+from eyetest.store import refuse_to_lose
 from eyetest.wording import typed
 from eyetest.world import Truth, load_rates, new_world, read_truth
 from eyetest.world.grading import looks_for

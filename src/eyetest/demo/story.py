@@ -13,7 +13,7 @@ from eyetest.measures.stats.intervals import IntervalEstimate, wilson
 from eyetest.models.embedded import cards
 from eyetest.pages.plots import bounded
 from eyetest.records import Verdict
-from eyetest.records.condition import Sight
+from eyetest.records.tables import Sight
 from eyetest.runs import Run
 from eyetest.world import FLAWS, Grade, Rankings, Truth, calibrations, grade, rankings
 from eyetest.world.grading import FLAGGED, looks_for

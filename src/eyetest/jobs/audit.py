@@ -12,7 +12,7 @@ from eyetest.jobs.opening import SILENT, Bench, Observer, Place, open_bench
 from eyetest.probes import PROBES, Probe, Subject
 from eyetest.probes.audit import Audit, run_audit
 from eyetest.probes.subject import load_thresholds
-from eyetest.store.replacing import refuse_to_lose
+from eyetest.store import refuse_to_lose
 from eyetest.tabular.record_files import write_records
 
 _AS_IT_IS = ReadOptions(gold_required=False, pictures_required=False)

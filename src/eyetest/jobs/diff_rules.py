@@ -7,7 +7,7 @@ import polars as pl
 from eyetest.jobs.opening import SILENT, AnyRun, Bench, Observer, open_run
 from eyetest.jobs.score import find_benchmark, varied
 from eyetest.results.scores import answers_of
-from eyetest.runs.frames import one_line_if_damaged
+from eyetest.runs.stored import one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.table import score_table
 

@@ -25,8 +25,8 @@ from eyetest.reports.report_page import ReportDetails, report_settings, run_step
 from eyetest.results.gather import items_table
 from eyetest.results.scores import benchmark_of
 from eyetest.runs import Run, is_run
-from eyetest.runs.frames import one_line_if_damaged
-from eyetest.store.replacing import refuse_to_lose
+from eyetest.runs.stored import one_line_if_damaged
+from eyetest.store import refuse_to_lose
 from eyetest.tabular.sheets import restored
 from eyetest.wording import listed
 from eyetest.world.grading import read_verdicts

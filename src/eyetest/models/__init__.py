@@ -1,7 +1,6 @@
 """Who answers: endpoints, recorded answers, fakes."""
 
-from eyetest.models.base import Backend, BatchModel, Call, CallError, Model, Surroundings
-from eyetest.models.pictures import Pictures
+from eyetest.models.base import Backend, BatchModel, Call, CallError, Model, Pictures, Surroundings
 from eyetest.models.specs import BACKENDS, make_models, named_models, parse_models, read_models
 
 __all__ = [

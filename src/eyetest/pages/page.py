@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from eyetest.pages.palette import dark_rules
-from eyetest.store.replacing import refuse_to_lose, replacing_file
+from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.version import __version__
 from eyetest.wording import percent
 

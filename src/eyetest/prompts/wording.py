@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 
 from eyetest.errors import EyetestError, InputError
-from eyetest.records.condition import Ask, Marks
+from eyetest.records.tables import Ask, Marks
 from eyetest.store.handwritten import parse_yaml
 
 TaskKind = Literal["choice", "text", "caption", "open"]

@@ -27,7 +27,7 @@ from eyetest.reports.refinements import NOT_REVIEWED, Members, RefinedFrom, Refi
 from eyetest.review import DECISIONS, QUEUE, Rounds, edited, read_decisions, write_queue
 from eyetest.screens import SCREENS, Evidence, ScreenInput
 from eyetest.screens.hits import BAND
-from eyetest.store.replacing import replacing_file
+from eyetest.store import replacing_file
 from eyetest.tabular.record_files import write_records
 from eyetest.tabular.sheets import SheetWriter
 from eyetest.version import __version__

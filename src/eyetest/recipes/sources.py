@@ -20,7 +20,7 @@ from eyetest.running import Asking, Budget, Estimate, Hit, Limits, Progress, Ses
 from eyetest.running.questions import Questions
 from eyetest.running.session import Watch
 from eyetest.runs import Run, is_run
-from eyetest.runs.frames import answers_frame, one_line_if_damaged
+from eyetest.runs.stored import answers_frame, one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import Said as SaidText
 from eyetest.scoring.table import score_table

@@ -1,7 +1,5 @@
 """What flows through eyetest: frozen values, no I/O."""
 
-from eyetest.records.condition import BLIND_SIGHTS, Condition
-from eyetest.records.finding import NO_PICTURES, Finding, Severity
 from eyetest.records.item import (
     FOLDER_VERSION,
     IMAGE_FORMATS,
@@ -28,8 +26,16 @@ from eyetest.records.item import (
     sorting_tags,
     tag_word,
 )
-from eyetest.records.marking import identity, mark, shown_order
-from eyetest.records.order import REVERSED, order_shown, order_word, positions_shown, read_order
+from eyetest.records.order import (
+    REVERSED,
+    identity,
+    mark,
+    order_shown,
+    order_word,
+    positions_shown,
+    read_order,
+    shown_order,
+)
 from eyetest.records.recipe import Panel, Recipe, Review, Select, Stage
 from eyetest.records.request import (
     AskModel,
@@ -47,15 +53,20 @@ from eyetest.records.run import RUN_VERSION, RunBenchmark, RunManifest, RunStep
 from eyetest.records.settings import Cut, ModelEntry, Price
 from eyetest.records.stopping import StoppingRule, Tally, parse_rule
 from eyetest.records.tables import (
+    BLIND_SIGHTS,
     GIVEN,
+    NO_PICTURES,
     TABLES,
     Answer,
     Asked,
+    Condition,
     Decision,
+    Finding,
     OutcomeKind,
     Planned,
     ReadingKind,
     Score,
+    Severity,
     Verdict,
     VerdictKind,
     columns,

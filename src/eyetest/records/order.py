@@ -8,9 +8,13 @@ words lists the options as they were shown: ``BA``, ``B,A`` and ``1,0`` all put 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from math import factorial
+from string import ascii_lowercase
 
-from eyetest.records.item import letter
+from eyetest.errors import InputError, short
+from eyetest.records.item import Item, letter
+from eyetest.records.tables import Condition, Marks
 
 SHOWN = 2**62
 """From here on an order is no seed; no seed that a user may name is as large."""
@@ -101,3 +105,40 @@ def read_positions(words: str) -> tuple[int, ...]:
 def _orders_of_fewer(count: int) -> int:
     """How many orders there are of two options, three, and so on up to one less than so many."""
     return sum(factorial(n) for n in range(2, count))
+
+
+def mark(style: Marks, place: int) -> str:
+    """The mark of the option shown at a place: B, b or 2 for place 1."""
+    if style == "digit":
+        return str(place + 1)
+    return letter(place) if style == "upper" else ascii_lowercase[place]
+
+
+def shown_order(item: Item, condition: Condition) -> tuple[int, ...]:
+    """Positions of the item's choices in the order in which they are shown.
+
+    Seed 0 is the order as written. Any other seed gives an order of its own to each item, the same everywhere. An
+    order that says by itself what was shown is that order (see ``eyetest.records.order``).
+    """
+    positions = range(len(item.choices))
+    if condition.order == 0:
+        return tuple(positions)
+    if condition.order == REVERSED:
+        return tuple(reversed(positions))
+    if (shown := positions_shown(condition.order)) is not None and positions:
+        if len(shown) != len(positions):
+            raise InputError(
+                f"item {short(item.id)}: an answer says that {len(shown)} options were shown "
+                f"({order_word(condition.order)}), and it has {len(positions)}"
+            )
+        return shown
+    return tuple(sorted(positions, key=lambda position: _draw(condition.order, item.id, position)))
+
+
+def identity(order: Sequence[int], place: int) -> str:
+    """Which choice was meant, whatever place it was shown at: its letter in the order as written."""
+    return letter(order[place])
+
+
+def _draw(*key: object) -> bytes:
+    return blake2b("\x1f".join(map(str, key)).encode("utf-8", "surrogatepass"), digest_size=8).digest()

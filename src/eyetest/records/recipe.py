@@ -4,9 +4,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from eyetest.records.condition import Ask, Condition, Marks, Method, Shots, Sight
 from eyetest.records.settings import Cut
-from eyetest.records.tables import VerdictKind
+from eyetest.records.tables import Ask, Condition, Marks, Method, Shots, Sight, VerdictKind
 from eyetest.redaction import plain_settings
 
 Count = Annotated[int, msgspec.Meta(ge=1)]

@@ -9,7 +9,33 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from eyetest.records.condition import Ask, Condition, Marks, Method, Shots, Sight
+Sight = Literal["image", "blind", "blind-guess", "no-question", "nothing", "grey", "caption", "screenshot"]
+Ask = Literal["direct", "cot", "ocr"]
+Shots = Literal["none", "format", "two"]
+Marks = Literal["upper", "lower", "digit"]
+Method = Literal["generate", "likelihood"]
+
+BLIND_SIGHTS: tuple[Sight, ...] = ("blind", "blind-guess", "grey")
+"""The question without its picture: three ways to ask the same thing."""
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One point on every axis along which a question can be put differently.
+
+    ``blind`` leaves the picture out silently, ``blind-guess`` says that it is missing and asks for a guess.
+    ``template`` is an index into the task's list of equivalent instructions. ``order`` is the seed of the
+    option order, 0 being the order as written; a number that is no seed says itself what was shown
+    (see ``eyetest.records.order``).
+    """
+
+    sight: Sight = "image"
+    ask: Ask = "direct"
+    shots: Shots = "none"
+    template: int = 0
+    order: int = 0
+    marks: Marks = "upper"
+    method: Method = "generate"
+
 
 OutcomeKind = Literal["answered", "truncated", "blocked", "failed"]
 ReadingKind = Literal["chosen", "text", "refused", "ambiguous", "unparsed"]
@@ -122,3 +148,44 @@ TABLES: dict[str, type[msgspec.Struct]] = {
 def columns(record: type[msgspec.Struct]) -> tuple[str, ...]:
     """The columns of a record's table, in order."""
     return record.__struct_fields__
+
+
+Severity = Literal["bad", "suspect", "untested", "note", "sound"]
+"""``bad`` breaks items, ``suspect`` deserves a look, ``untested`` could not be tested, ``note`` is worth knowing,
+``sound`` was tested and held. From the gravest to the least."""
+NO_PICTURES = "no-pictures"
+"""The kind of every finding that says: no picture is here, so what needs pictures was not tested."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One thing that a probe has to say, with the items it rests on.
+
+    A finding with a ``p`` is a test: how likely a sound benchmark would look at least this odd. Its severity is what
+    it would be if it held; whether it holds is decided for all tests of an audit together.
+    """
+
+    probe: str
+    kind: str
+    """A short name that stays the same between versions: ``equal-options``."""
+    severity: Severity
+    title: str
+    """One line that a tired person understands, with the number that matters."""
+    detail: str = ""
+    """How it was measured, and what to do about it."""
+    items: tuple[str, ...] = ()
+    groups: tuple[tuple[str, ...], ...] = ()
+    """Items that belong together, where the finding is about pairs or groups."""
+    evidence: dict[str, str] = {}
+    """What exactly was seen, by item."""
+    verdict: VerdictKind = "review"
+    """What the finding suggests for its items."""
+    p: float | None = None
+    adjusted_p: float | None = None
+    """``p`` after Holm's correction over all tests of the audit."""
+    numbers: dict[str, Any] = {}
+    """The figures behind the title, for another program."""
+
+    @property
+    def is_test(self) -> bool:
+        """Whether it is a test rather than a fact."""
+        return self.p is not None

@@ -11,7 +11,7 @@ from eyetest.pages.page import clip
 from eyetest.records import Item, Verdict
 from eyetest.reports.refinements import ReasonKind, kind_of, together
 from eyetest.runs import Run
-from eyetest.runs.frames import answers_frame
+from eyetest.runs.stored import answers_frame
 
 _FALLEN = ("drop", "review")
 _MOST_REPLIES = 6

@@ -15,7 +15,7 @@ from eyetest.pages.charts import as_png, as_svg
 from eyetest.pages.plots import benchmark_of, bounded, named
 from eyetest.reports.figures import FIGURES, Figure, in_order
 from eyetest.reports.material import Material
-from eyetest.store.replacing import refuse_to_lose, replacing_folder
+from eyetest.store import refuse_to_lose, replacing_folder
 
 ALL_OPTIONS = "options_n"
 """How many of a model's items have options; told where not all have."""

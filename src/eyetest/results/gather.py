@@ -19,7 +19,7 @@ from eyetest.records import GIVEN, Asked, Item, ModelEntry, Score, columns, lett
 from eyetest.results.provenance import ScoreProvenance
 from eyetest.results.scores import benchmark_of, refuse_gaps, scores_of
 from eyetest.runs import Run
-from eyetest.runs.frames import answers_frame, one_line_if_damaged
+from eyetest.runs.stored import answers_frame, one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.wording import counted, listed, typed
 

@@ -20,8 +20,8 @@ from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.scoring.rules.judge import judge_prompt, judged
 from eyetest.scoring.scorer import answer_part
+from eyetest.store import replacing_file
 from eyetest.store.checksums import add_checksum
-from eyetest.store.replacing import replacing_file
 
 _KEY = "request"
 _READ = ("reading", "choice", "rule", "score", "marked")

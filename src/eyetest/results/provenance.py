@@ -20,12 +20,12 @@ from eyetest.errors import InputError
 from eyetest.records import Item
 from eyetest.runs import Run
 from eyetest.runs.folder import MENDED
-from eyetest.runs.frames import part_frame, scan_table
 from eyetest.runs.parts import PartName, content_id, part_ids
 from eyetest.runs.plan import PLAN
+from eyetest.runs.stored import part_frame, scan_table
 from eyetest.scoring import Scorer
 from eyetest.scoring.rules import RULE_SETS
-from eyetest.store.replacing import replacing_file
+from eyetest.store import replacing_file
 from eyetest.version import __version__
 
 KEY = "eyetest.scores"

@@ -28,13 +28,13 @@ from eyetest.results.provenance import (
 )
 from eyetest.runs import Run
 from eyetest.runs.folder import BENCHMARK, SCORES
-from eyetest.runs.frames import answers_frame, one_line_if_damaged, scan_table
 from eyetest.runs.parts import refuse_lost
 from eyetest.runs.plan import PLAN
+from eyetest.runs.stored import answers_frame, one_line_if_damaged, scan_table
 from eyetest.scoring.scorer import Scorer
 from eyetest.scoring.table import score_table, stored_scores
+from eyetest.store import replacing_file
 from eyetest.store.checksums import add_checksum
-from eyetest.store.replacing import replacing_file
 from eyetest.wording import typed
 
 _LONGEST_NAME = 40

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from eyetest.benchmarks import Benchmark
 from eyetest.records import Item, Verdict, letter
-from eyetest.store.replacing import replacing_file
+from eyetest.store import replacing_file
 from eyetest.tabular.sheets import SheetWriter
 
 QUEUE = "queue.csv"

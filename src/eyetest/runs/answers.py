@@ -16,7 +16,7 @@ from eyetest.runs.folder import is_run
 from eyetest.runs.importing.values import convert
 from eyetest.runs.plan import plan_table
 from eyetest.runs.stored import indices, refuse_if_all_is_damaged, stored_tables
-from eyetest.store.replacing import refuse_to_lose, replacing_file
+from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.tabular.files import is_sheet, read_rows
 from eyetest.tabular.record_files import schema
 from eyetest.tabular.sheets import SheetWriter

@@ -30,10 +30,9 @@ from eyetest.runs.stored import (
     stored_errors,
     torn_lines,
 )
-from eyetest.store import store_of
+from eyetest.store import replacing_file, store_of
 from eyetest.store.local import BusyError
 from eyetest.store.regular_files import read_regular
-from eyetest.store.replacing import replacing_file
 from eyetest.version import __version__
 
 MANIFEST = "run.json"

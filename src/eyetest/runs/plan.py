@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 
 from eyetest.errors import InputError
 from eyetest.records import Asked, Planned, columns
+from eyetest.store import replacing_file
 from eyetest.store.checksums import add_checksum
 from eyetest.store.regular_files import inside
-from eyetest.store.replacing import replacing_file
 from eyetest.tabular.record_files import from_columns, read_parquet, schema, write_parquet
 
 PLAN = "plan.parquet"

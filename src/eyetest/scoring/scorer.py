@@ -8,7 +8,7 @@ from functools import lru_cache
 import msgspec
 
 from eyetest.records import GIVEN, Condition, Item, ReadingKind, Response, identity, letter, shown_order
-from eyetest.records.condition import Ask
+from eyetest.records.tables import Ask
 from eyetest.scoring.metrics import METRICS, Context, ItemMetric
 from eyetest.scoring.rules import RULE_SETS, Reading, Reply, RuleSet
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from eyetest.errors import InputError, damaged
 from eyetest.records import columns
+from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.store.checksums import add_checksum, has_checksum
-from eyetest.store.replacing import refuse_to_lose, replacing_file
 from eyetest.tabular.bounded_parquet import open_bounded
 from eyetest.tabular.sheets import SheetWriter
 

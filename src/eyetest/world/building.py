@@ -12,7 +12,7 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.errors import InputError
 from eyetest.records import Choice, Item, Lineage, Manifest, letter
-from eyetest.store.replacing import refuse_to_lose, replacing_file
+from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.tabular.record_files import write_records
 from eyetest.version import __version__
 from eyetest.world.canvas import png

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyetest.records.condition import Marks
+from eyetest.records.tables import Marks
 from eyetest.scoring.rules import Reading, ask_judge, read_choice
 from eyetest.scoring.rules.cleaning import clean, lower
 from eyetest.scoring.rules.cues import Cued, load_cues

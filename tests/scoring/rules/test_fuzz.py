@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyetest.records.condition import Marks
+from eyetest.records.tables import Marks
 from eyetest.scoring.rules import RULE_SETS, read_choice
 from eyetest.scoring.rules.cleaning import HEAD, TAIL
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from eyetest.records.marking import mark
+from eyetest.records.order import mark
 from eyetest.scoring.rules import RULE_SETS, Reply
 from tests.conftest import ROOT
 

@@ -15,8 +15,8 @@ import msgspec
 import yaml
 
 from eyetest.errors import InputError, heading, nearest, short
+from eyetest.store import replacing_file
 from eyetest.store.handwritten import convert, parse_yaml, read_yaml
-from eyetest.store.replacing import replacing_file
 
 PracticeAnswer = Literal["yes", "no", "ask"]
 _ANSWERS = {"yes": True, "no": False}

@@ -29,8 +29,8 @@ from eyetest.runs.folder import RECORDED
 from eyetest.runs.parts import SCHEMA, next_part, sealed, to_table
 from eyetest.runs.plan import PlanWriter, plan_table
 from eyetest.runs.stored import stored_tables
+from eyetest.store import replacing_file
 from eyetest.store.checksums import add_checksum
-from eyetest.store.replacing import replacing_file
 from eyetest.tabular.record_files import from_columns, schema
 
 _KEY = columns(Asked)

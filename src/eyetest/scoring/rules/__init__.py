@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from eyetest.records.condition import Marks
+from eyetest.records.tables import Marks
 from eyetest.registry import Registry
 from eyetest.scoring.rules.judge import ask_judge
 from eyetest.scoring.rules.reading import Kind, Reading, Reply, RuleSet

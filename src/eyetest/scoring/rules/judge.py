@@ -6,8 +6,8 @@ The judge sees the options and the reply, not the question, the picture or the g
 import re
 from collections.abc import Awaitable, Callable, Sequence
 
-from eyetest.records.condition import Marks
-from eyetest.records.marking import mark
+from eyetest.records.order import mark
+from eyetest.records.tables import Marks
 from eyetest.scoring.rules.reading import Reading
 
 LONGEST_REPLY = 6_000

@@ -6,7 +6,7 @@ from string import ascii_letters, ascii_lowercase
 import msgspec
 from rapidfuzz.distance import OSA
 
-from eyetest.records.condition import Marks
+from eyetest.records.tables import Marks
 from eyetest.scoring.rules.cleaning import plain
 from eyetest.scoring.rules.tokens import Word, forms, stem, word_set
 

@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from eyetest.records.condition import Marks
+from eyetest.records.tables import Marks
 
 Kind = Literal["chosen", "refused", "ambiguous", "unparsed"]
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from eyetest.benchmarks.rows.options import split_options
-from eyetest.prompts.placeholders import label, label_within, remove
+from eyetest.prompts.building import label, label_within, remove
 from eyetest.tabular.literals import parse_list
 
 

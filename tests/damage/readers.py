@@ -32,7 +32,7 @@ from eyetest.runs.stored import (
     stored_errors,
 )
 from eyetest.scoring import Scorer
-from eyetest.scoring.table import stored_scores
+from eyetest.scoring.scorer import stored_scores
 from tests.conftest import png
 from tests.damage.mutating import damaged
 from tests.mutations import peak_memory

@@ -7,7 +7,7 @@ from statsmodels.stats.multitest import multipletests
 
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.means import with_adjusted
-from eyetest.measures.settings import own_settings
+from eyetest.measures.results import own_settings
 from eyetest.reports.figures import FIGURES
 from eyetest.reports.material import Material
 from tests.measures.tables import results

@@ -7,7 +7,7 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.measures import MEASURES
-from eyetest.measures.settings import own_settings, read_external
+from eyetest.measures.results import own_settings, read_external
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.measures import Results
-from eyetest.measures.results import TAG
-from eyetest.measures.settings import as_written, narrowed, read_where
+from eyetest.measures.results import TAG, as_written, narrowed, read_where
 
 SCORES = pl.DataFrame(
     {

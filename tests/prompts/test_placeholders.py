@@ -3,7 +3,7 @@ from functools import partial
 
 import pytest
 
-from eyetest.prompts.placeholders import label, label_within, remove
+from eyetest.prompts.building import label, label_within, remove
 from tests.support.work import steps
 
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from eyetest.measures import MEASURES, Results, Settings
-from eyetest.measures.settings import own_settings
+from eyetest.measures.results import own_settings
 from eyetest.reports.headlines import cautions, scored_by_others, tiles, verdict
 from eyetest.reports.material import Material
 from eyetest.reports.report import Report

@@ -23,7 +23,7 @@ from eyetest.results.scores import score_run, scores_path
 from eyetest.runs import BENCHMARK, Run, RunWriter
 from eyetest.runs.parts import part_names, sealed
 from eyetest.scoring import Scorer
-from eyetest.scoring.table import score_table
+from eyetest.scoring.scorer import score_table
 from tests.scoring.test_table import animals, make_bench, make_run, request
 
 ITEMS = 10

@@ -19,7 +19,7 @@ from eyetest.runs import Run
 from eyetest.runs.importing import AnswerFile, import_answers, parse_field_map
 from eyetest.runs.stored import answers_frame
 from eyetest.scoring import Scorer
-from eyetest.scoring.table import corpus_table, score_table
+from eyetest.scoring.scorer import corpus_table, score_table
 from tests.scoring.test_table import make_bench, make_run, request
 
 RELEASED = "gpt-4o(release-example)"

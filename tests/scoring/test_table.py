@@ -31,7 +31,7 @@ from eyetest.runs.stored import answers_frame, responses_frame
 from eyetest.scoring import Said, Scorer
 from eyetest.scoring.metrics import corpus_metric
 from eyetest.scoring.rules import Reading, Reply
-from eyetest.scoring.table import corpus_table, score_table
+from eyetest.scoring.scorer import corpus_table, score_table
 
 REFUSAL = "I'm sorry, but I cannot see an image."
 CONTRACT = [

@@ -7,7 +7,7 @@ import pytest
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
 from eyetest.records import Item, Manifest
-from eyetest.store.checksums import is_as_written, signed
+from eyetest.store.files import is_as_written, signed
 
 TEXT = "# A card\n\nwith ümlauts\n"
 

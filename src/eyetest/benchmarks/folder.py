@@ -23,8 +23,7 @@ from eyetest.benchmarks.images import ImageStore
 from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, READABLE_VERSIONS, ImageRef, Item, ItemCounts, Manifest, check
 from eyetest.store import refuse_to_lose, replacing_folder
-from eyetest.store.checksums import add_checksum, has_checksum, is_as_written
-from eyetest.store.regular_files import inside, read_regular
+from eyetest.store.files import add_checksum, has_checksum, inside, is_as_written, read_regular
 from eyetest.tabular.bounded_parquet import BoundedParquet, open_bounded
 from eyetest.tabular.record_files import array, damage_in_one_line, numbers
 

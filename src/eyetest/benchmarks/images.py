@@ -20,7 +20,7 @@ from PIL import UnidentifiedImageError
 from eyetest.errors import ImageError, InputError, short
 from eyetest.records import IMAGE_FORMATS, ImageFormat, ImageRef
 from eyetest.store import store_of
-from eyetest.store.regular_files import inside, open_regular
+from eyetest.store.files import inside, open_regular
 
 MAX_BYTES = 64 * 2**20
 MAX_PIXELS = 100_000_000

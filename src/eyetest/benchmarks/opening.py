@@ -19,8 +19,7 @@ from eyetest.benchmarks.rows import ReadOptions
 from eyetest.errors import InputError, ItemError
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
 from eyetest.store import refuse_to_lose, replacing_file, replacing_folder
-from eyetest.store.checksums import is_as_written
-from eyetest.store.regular_files import read_regular, refuse_special
+from eyetest.store.files import is_as_written, read_regular, refuse_special
 from eyetest.version import __version__
 
 Progress = Callable[[float], None]

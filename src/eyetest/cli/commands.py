@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from eyetest.cli.main import CtrlCError, PipeClosedError
-from eyetest.store.regular_files import refuse_special
+from eyetest.store.files import refuse_special
 from eyetest.version import __version__
 
 _COMMANDS = {

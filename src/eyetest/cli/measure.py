@@ -15,7 +15,7 @@ from eyetest.errors import InputError, short
 from eyetest.jobs import measure as job
 from eyetest.jobs.measure import Scoring
 from eyetest.measures import MEASURES
-from eyetest.measures.settings import EXTERNAL
+from eyetest.measures.results import EXTERNAL
 from eyetest.results.gather import CLUSTERS
 
 which = partial(option, panel="What is measured")

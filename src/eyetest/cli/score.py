@@ -17,7 +17,7 @@ from eyetest.jobs import diff_rules as rules_job
 from eyetest.jobs import score as job
 from eyetest.jobs.measure import Scoring
 from eyetest.measures.printed import score_counts, scored_by_others
-from eyetest.measures.settings import as_written
+from eyetest.measures.results import as_written
 from eyetest.records import MAX_CHOICES, mark
 from eyetest.records.tables import Marks
 from eyetest.scoring import RULE_SETS, Reading, read_choice

@@ -9,7 +9,7 @@ from eyetest.jobs.opening import SILENT, Observer, several
 from eyetest.measures import Results, Settings
 from eyetest.measures.compare import Contest, contest
 from eyetest.measures.printed import caveats
-from eyetest.measures.settings import narrowed, under_one_sight, values_of
+from eyetest.measures.results import narrowed, under_one_sight, values_of
 
 
 class Comparison(NamedTuple):

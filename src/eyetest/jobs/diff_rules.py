@@ -9,7 +9,7 @@ from eyetest.jobs.score import find_benchmark, varied
 from eyetest.results.scores import answers_of
 from eyetest.runs.stored import one_line_if_damaged
 from eyetest.scoring import Scorer
-from eyetest.scoring.table import score_table
+from eyetest.scoring.scorer import score_table
 
 _KEY = ("item", "model", "sight", "ask", "shots", "template", "order", "marks", "method", "trial", "request")
 

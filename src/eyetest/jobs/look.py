@@ -9,7 +9,7 @@ from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, heading, nearest, short
 from eyetest.jobs.opening import SILENT, AnyRun, Bench, Observer, open_run
 from eyetest.jobs.score import find_benchmark, telling_axes
-from eyetest.measures.settings import as_written
+from eyetest.measures.results import as_written
 from eyetest.records import Asked, Item, Response
 from eyetest.runs import Run, StoredResponses
 from eyetest.runs.stored import refuse_if_all_is_damaged

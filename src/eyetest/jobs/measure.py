@@ -23,7 +23,7 @@ from eyetest.jobs.opening import (
 from eyetest.measures import MEASURES, Measured, Results, Settings
 from eyetest.measures.agreement import decisions_agreement
 from eyetest.measures.printed import caveats
-from eyetest.measures.settings import EXTERNAL, Wanted, as_written, narrowed, own_settings, read_external, read_where
+from eyetest.measures.results import EXTERNAL, Wanted, as_written, narrowed, own_settings, read_external, read_where
 from eyetest.records import tag_word
 from eyetest.results.gather import results_of
 from eyetest.review import read_decisions

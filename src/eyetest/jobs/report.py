@@ -13,8 +13,7 @@ from eyetest.errors import InputError, heading
 from eyetest.jobs.measure import AS_USUAL, Scoring, gather
 from eyetest.jobs.opening import SILENT, Observer, Place, open_bench
 from eyetest.measures import Results, Settings
-from eyetest.measures.results import ITEM_TYPES
-from eyetest.measures.settings import read_external
+from eyetest.measures.results import ITEM_TYPES, read_external
 from eyetest.probes import Subject
 from eyetest.recipes.refining import ABOUT, BENCHMARK, FUNNEL, KINDS, RUN
 from eyetest.records import Verdict

@@ -15,7 +15,7 @@ from eyetest.results.judge import judge_run
 from eyetest.results.provenance import read_provenance
 from eyetest.results.scores import answers_of, benchmark_of, score_run
 from eyetest.runs import Run
-from eyetest.scoring.table import corpus_table
+from eyetest.scoring.scorer import corpus_table
 
 KINDS = ("refused", "ambiguous", "unparsed")
 OUTCOMES = ("blocked", "failed")

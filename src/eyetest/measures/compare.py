@@ -12,8 +12,7 @@ import polars as pl
 from eyetest.errors import InputError, nearest, short
 from eyetest.measures.aligned import SideBySide, side_by_side
 from eyetest.measures.ranks import Ranks
-from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings, table_of
-from eyetest.measures.settings import narrowed
+from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings, narrowed, table_of
 from eyetest.measures.stats.paired import Paired, against, bootstrapped, holm, smallest_difference, smallest_shift
 from eyetest.wording import counted
 

@@ -23,7 +23,7 @@ from eyetest.runs import Run, is_run
 from eyetest.runs.stored import answers_frame, one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import Said as SaidText
-from eyetest.scoring.table import score_table
+from eyetest.scoring.scorer import score_table
 from eyetest.screens import PanelAnswer
 
 

@@ -49,13 +49,13 @@ from eyetest.records.request import (
     Response,
     Words,
 )
-from eyetest.records.run import RUN_VERSION, RunBenchmark, RunManifest, RunStep
 from eyetest.records.settings import Cut, ModelEntry, Price
 from eyetest.records.stopping import StoppingRule, Tally, parse_rule
 from eyetest.records.tables import (
     BLIND_SIGHTS,
     GIVEN,
     NO_PICTURES,
+    RUN_VERSION,
     TABLES,
     Answer,
     Asked,
@@ -65,6 +65,9 @@ from eyetest.records.tables import (
     OutcomeKind,
     Planned,
     ReadingKind,
+    RunBenchmark,
+    RunManifest,
+    RunStep,
     Score,
     Severity,
     Verdict,

@@ -1,8 +1,9 @@
-"""An order of options as one number, so that the column ``order`` can say it.
+"""In which order an item's options are shown, under which marks, and an order as one number.
 
-Small numbers are seeds of eyetest's own shuffling, 0 being the order as written. From ``SHOWN`` on a number says by
-itself which option stood where: that is how answers come in that somebody else asked for. Whoever writes an order in
-words lists the options as they were shown: ``BA``, ``B,A`` and ``1,0`` all put the second option first.
+Both follow from the item and the condition alone, so whoever reads an answer later finds the same order again. Small
+numbers are seeds of eyetest's own shuffling, 0 being the order as written. From ``SHOWN`` on a number says by itself
+which option stood where: that is how answers come in that somebody else asked for. Whoever writes an order in words
+lists the options as they were shown: ``BA``, ``B,A`` and ``1,0`` all put the second option first.
 """
 
 import re

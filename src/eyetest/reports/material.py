@@ -9,8 +9,7 @@ import polars as pl
 
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.measures.aligned import protocol_label
-from eyetest.measures.results import PROTOCOL, TAG
-from eyetest.measures.settings import EXTERNAL, own_settings
+from eyetest.measures.results import EXTERNAL, PROTOCOL, TAG, own_settings
 from eyetest.probes import PROBES, Subject
 from eyetest.probes.duplicate_images import identical_pictures
 from eyetest.records import BLIND_SIGHTS, Finding, Score, columns

@@ -21,7 +21,7 @@ from eyetest.scoring import Scorer
 from eyetest.scoring.rules.judge import judge_prompt, judged
 from eyetest.scoring.scorer import answer_part
 from eyetest.store import replacing_file
-from eyetest.store.checksums import add_checksum
+from eyetest.store.files import add_checksum
 
 _KEY = "request"
 _READ = ("reading", "choice", "rule", "score", "marked")

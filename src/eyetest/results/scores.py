@@ -31,10 +31,9 @@ from eyetest.runs.folder import BENCHMARK, SCORES
 from eyetest.runs.parts import refuse_lost
 from eyetest.runs.plan import PLAN
 from eyetest.runs.stored import answers_frame, one_line_if_damaged, scan_table
-from eyetest.scoring.scorer import Scorer
-from eyetest.scoring.table import score_table, stored_scores
+from eyetest.scoring.scorer import Scorer, score_table, stored_scores
 from eyetest.store import replacing_file
-from eyetest.store.checksums import add_checksum
+from eyetest.store.files import add_checksum
 from eyetest.wording import typed
 
 _LONGEST_NAME = 40

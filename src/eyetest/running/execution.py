@@ -7,8 +7,7 @@ from typing import Any
 
 from eyetest.models import Call
 from eyetest.records import Condition, Item, Response, StoppingRule
-from eyetest.running.left import Left
-from eyetest.running.planning import Plan
+from eyetest.running.planning import Left, Plan
 from eyetest.running.runner import NotAskedError, Runner
 from eyetest.running.stopping import ItemPanel
 

@@ -17,8 +17,7 @@ from eyetest.running.limits import Budget, Limits
 from eyetest.running.planning import is_asked_again
 from eyetest.running.progress import Progress
 from eyetest.running.runner import Runner
-from eyetest.running.session import Watch, one_error, stopping_on_ctrl_c
-from eyetest.running.waiting import wait_for
+from eyetest.running.session import Watch, one_error, stopping_on_ctrl_c, wait_for
 from eyetest.runs import RunWriter, StoredResponses
 
 _TOKENS = 1_024

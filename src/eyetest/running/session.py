@@ -1,11 +1,14 @@
 """One session of a run, from a benchmark and models to a folder of answers: the door for commands and notebooks.
 
 In: a benchmark, models, how to ask. Out: a run folder that holds every answer, and the counts of this session.
+Ordinary code waits here for asynchronous work, also where an event loop is running already, as in every notebook.
 """
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -25,13 +28,64 @@ from eyetest.records import (
 )
 from eyetest.redaction import plain_settings
 from eyetest.running.execution import Hit, execute, execute_panels
-from eyetest.running.left import Estimate, Left
 from eyetest.running.limits import Budget, Limits
-from eyetest.running.planning import Plan, is_asked_again
+from eyetest.running.planning import Estimate, Left, Plan, is_asked_again
 from eyetest.running.progress import Progress
 from eyetest.running.runner import Runner
-from eyetest.running.waiting import hearing, wait_for
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
+
+_HEARERS: dict[asyncio.AbstractEventLoop, Callable[[], None]] = {}
+"""What to call, in a loop of its own thread, when somebody presses Ctrl-C."""
+
+
+def wait_for(work: Coroutine[Any, Any, None]) -> None:
+    """Carry work out to its end.
+
+    A loop that is running cannot wait for another in its own thread, so the work gets a thread. Ctrl-C is heard by
+    the main thread alone, which hands every press on and goes on waiting, so that nothing is torn off.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+        return
+    loop = asyncio.new_event_loop()
+
+    def carry_out() -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(work)
+
+    with _handing_on(loop), ThreadPoolExecutor(1, "asking") as thread:
+        thread.submit(carry_out).result()
+
+
+@contextmanager
+def hearing(pressed: Callable[[], None]) -> Iterator[None]:
+    """Let whoever waits for the running loop call this when Ctrl-C is pressed."""
+    loop = asyncio.get_running_loop()
+    _HEARERS[loop] = pressed
+    try:
+        yield
+    finally:
+        del _HEARERS[loop]
+
+
+@contextmanager
+def _handing_on(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def hand_on(*_: object) -> None:
+        if loop in _HEARERS:
+            loop.call_soon_threadsafe(_HEARERS[loop])
+
+    before = signal.signal(signal.SIGINT, hand_on)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
 
 Watch = Callable[[Progress], AbstractContextManager[Any]]
 INTERRUPTED = "stopped by you"

@@ -31,8 +31,8 @@ from eyetest.runs.stored import (
     torn_lines,
 )
 from eyetest.store import replacing_file, store_of
+from eyetest.store.files import read_regular
 from eyetest.store.local import BusyError
-from eyetest.store.regular_files import read_regular
 from eyetest.version import __version__
 
 MANIFEST = "run.json"

@@ -30,7 +30,7 @@ from eyetest.runs.parts import (
     to_table,
 )
 from eyetest.store import Growing, store_of
-from eyetest.store.regular_files import read_regular
+from eyetest.store.files import read_regular
 from eyetest.tabular.record_files import write_parquet
 
 _ROWS_A_SEGMENT = 5_000

@@ -18,8 +18,7 @@ from eyetest.errors import InputError
 from eyetest.records import Response
 from eyetest.records.request import read_candidates, write_candidates
 from eyetest.store import store_of
-from eyetest.store.checksums import has_checksum
-from eyetest.store.regular_files import inside
+from eyetest.store.files import has_checksum, inside
 from eyetest.tabular.bounded_parquet import open_bounded
 from eyetest.tabular.record_files import damage_in_one_line, from_columns
 from eyetest.wording import counted, listed

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 from eyetest.errors import InputError
 from eyetest.records import Asked, Planned, columns
 from eyetest.store import replacing_file
-from eyetest.store.checksums import add_checksum
-from eyetest.store.regular_files import inside
+from eyetest.store.files import add_checksum, inside
 from eyetest.tabular.record_files import from_columns, read_parquet, schema, write_parquet
 
 PLAN = "plan.parquet"

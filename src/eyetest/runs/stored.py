@@ -18,8 +18,7 @@ from eyetest.records import Response
 from eyetest.runs.journal import read_segment
 from eyetest.runs.parts import SCHEMA, PartName, from_batch, part_names, read_sealed, sealed, segment, to_table
 from eyetest.runs.plan import PLAN, plan_table
-from eyetest.store.checksums import has_checksum
-from eyetest.store.regular_files import inside
+from eyetest.store.files import has_checksum, inside
 from eyetest.tabular.record_files import damage_in_one_line, numbers
 
 _MOST_NAMED = 5

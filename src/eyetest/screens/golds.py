@@ -14,7 +14,7 @@ import numpy as np
 from eyetest.errors import InputError
 from eyetest.measures.results import CAPTION_METRICS
 from eyetest.measures.stats.consensus import recurring, suspicion, voice
-from eyetest.prompts.placeholders import label_within
+from eyetest.prompts.building import label_within
 from eyetest.records import Cut, Item, Message, Picture, Prompt, Response, Stage, StoppingRule, Verdict, Words, letter
 from eyetest.screens.base import PanelAnswer, ScreenInput
 from eyetest.screens.hits import count, stopping_rule

@@ -18,7 +18,7 @@ from pathlib import Path
 from time import sleep
 
 from eyetest.errors import EyetestError, InputError, system_error, system_words
-from eyetest.store.regular_files import open_regular
+from eyetest.store.files import open_regular
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from eyetest.errors import InputError, damaged
 from eyetest.records import columns
 from eyetest.store import refuse_to_lose, replacing_file
-from eyetest.store.checksums import add_checksum, has_checksum
+from eyetest.store.files import add_checksum, has_checksum
 from eyetest.tabular.bounded_parquet import open_bounded
 from eyetest.tabular.sheets import SheetWriter
 

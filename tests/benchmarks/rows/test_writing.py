@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyetest.benchmarks.rows import plain_row
-from eyetest.benchmarks.rows.layout import RESERVED
-from eyetest.benchmarks.rows.writing import gold_letters, one_or_list
+from eyetest.benchmarks.rows.layout import RESERVED, gold_letters, one_or_list
 from eyetest.records import Choice, Item, Lineage, Turn
 from tests.benchmarks.rows.memory import read_item
 

@@ -15,7 +15,7 @@ from eyetest.benchmarks.formats.support.arrow_export import ArrowExport, is_ours
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ItemReader, ReadOptions
 from eyetest.errors import InputError, short
-from eyetest.store.regular_files import inside, open_regular, read_regular
+from eyetest.store.files import inside, open_regular, read_regular
 from eyetest.tabular.arrow_messages import check_stream
 from eyetest.tabular.arrow_table import ArrowPart, ArrowTable
 from eyetest.tabular.bounded_parquet import Unfolder, refuse_damaged

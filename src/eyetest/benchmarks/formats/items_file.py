@@ -10,9 +10,9 @@ import msgspec
 from eyetest.benchmarks.folder import Benchmark, distinct_images
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ItemReader, ReadOptions, plain_row
-from eyetest.benchmarks.rows.writing import as_cell, unreserved
+from eyetest.benchmarks.rows.layout import as_cell, unreserved
 from eyetest.records import Item
-from eyetest.store.regular_files import inside
+from eyetest.store.files import inside
 from eyetest.tabular.files import TableFile
 from eyetest.tabular.sheets import GUARDED, SheetWriter, inert
 from eyetest.tabular.table import Row, Rows

@@ -15,7 +15,7 @@ from eyetest.benchmarks.formats.support.arrow_export import ArrowExport, Shape, 
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ItemReader, ReadOptions
 from eyetest.errors import InputError
-from eyetest.store.regular_files import inside, open_regular
+from eyetest.store.files import inside, open_regular
 from eyetest.tabular.arrow_table import ArrowPart, ArrowTable, parquet_part
 
 _SHARD = re.compile(r"(?P<split>[A-Za-z][\w.]*?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?\.parquet")

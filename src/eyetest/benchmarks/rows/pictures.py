@@ -13,7 +13,7 @@ import pybase64
 from eyetest.benchmarks.images import MAX_BYTES, ImageStore
 from eyetest.errors import ImageError, InputError, MissingImage, short
 from eyetest.records import ImageRef
-from eyetest.store.regular_files import inside, open_regular
+from eyetest.store.files import inside, open_regular
 from eyetest.tabular.literals import looks_like_list, parse_list
 
 _LONGEST_PATH = 1024

@@ -20,7 +20,7 @@ from eyetest.reports.dataset_card.known import EXPORTS, Known, survey
 from eyetest.reports.dataset_card.statements import Statements, read_said, with_settings, write_said
 from eyetest.reports.refinements import Records, read_refinement
 from eyetest.store import replacing_file
-from eyetest.store.checksums import is_as_written, signed
+from eyetest.store.files import is_as_written, signed
 
 __all__ = ["EXPORTS", "SAID", "Known", "Records", "SelfScore", "Statements", "card_of", "read_said", "refuse_edited",
            "self_score", "with_settings", "write_card", "write_readme", "write_said"]  # fmt: skip

@@ -6,7 +6,7 @@ from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
 from eyetest.measures.means import ADJUSTED
-from eyetest.measures.settings import EXTERNAL
+from eyetest.measures.results import EXTERNAL
 from eyetest.pages import palette
 from eyetest.pages.plots import across, dashed, intervals, layered, one_each, rows, step, values
 from eyetest.reports.figures import Figure

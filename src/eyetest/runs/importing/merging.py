@@ -30,7 +30,7 @@ from eyetest.runs.parts import SCHEMA, next_part, sealed, to_table
 from eyetest.runs.plan import PlanWriter, plan_table
 from eyetest.runs.stored import stored_tables
 from eyetest.store import replacing_file
-from eyetest.store.checksums import add_checksum
+from eyetest.store.files import add_checksum
 from eyetest.tabular.record_files import from_columns, schema
 
 _KEY = columns(Asked)

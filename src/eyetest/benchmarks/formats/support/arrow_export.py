@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from eyetest.benchmarks.folder import Benchmark
 from eyetest.benchmarks.rows import AnswerStyle, ReadOptions
+from eyetest.benchmarks.rows.layout import gold_letters, plain_row, unreserved
 from eyetest.benchmarks.rows.options import join_options
-from eyetest.benchmarks.rows.writing import gold_letters, plain_row, unreserved
 from eyetest.errors import ExportError, short
 from eyetest.records import ImageRef, Item
 

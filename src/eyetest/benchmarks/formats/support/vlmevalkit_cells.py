@@ -8,7 +8,7 @@ import msgspec
 import pybase64
 
 from eyetest.benchmarks.folder import Benchmark
-from eyetest.benchmarks.rows.writing import as_cell, field_columns, gold_letters, one_or_list, tag_columns, unreserved
+from eyetest.benchmarks.rows.layout import as_cell, field_columns, gold_letters, one_or_list, tag_columns, unreserved
 from eyetest.errors import ExportError, short
 from eyetest.records import Item, letter
 from eyetest.tabular.table import split_columns

@@ -4,8 +4,8 @@ In: a benchmark, models, conditions. Out: calls in an order in which those that 
 before the first of them a plan on disk with counts and an estimate of what it will take.
 
 What is left are the plan's requests joined with those that are stored. A plan is gone through once and remembered as
-columns, a few bytes a call. From then on a call is known by its row, so that whoever asks looks up no id, and makes no
-prompt of an item about which nothing is left to ask.
+columns, a few bytes a call. From then on a call is known by its row, so that whoever asks looks up no id, and makes
+no prompt of an item about which nothing is left to ask.
 """
 
 from array import array as growing

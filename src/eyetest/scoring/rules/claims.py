@@ -84,6 +84,7 @@ def told(heard: Heard, at: int, end: int, cue: str, *, final: bool) -> Claim | N
     if (
         claim is None
         and final
+        and not heard.cued.low.startswith("not ", at)
         and (clause.start() if clause else stop) - at <= _SHORT
         and text[stop : stop + 1] != "?"
     ):

@@ -18,11 +18,17 @@ _DIGIT = re.compile(
     r"(?P<mark>\d{1,2})(?P<close>\s{0,3}[)\]\"'}]{1,2})?(?![A-Za-z0-9_'^²%°:/]|[.,]\d|\s?=)",
     re.IGNORECASE,
 )
+_RANKS = {word: n % 6 for n, word in enumerate("first second third fourth fifth sixth one two three four five six".split())}
+_NTH = re.compile(
+    rf"\s{{0,9}}(?:[Tt]he\s(?P<nth>first|second|third|fourth|fifth|sixth|last)(?:\s(?:of\sthe\s\w+\s)?{NOUN}\b|(?=\.|$|\s(?:and|or)"
+    rf"\sthe\s\w+(?:\.|\s{NOUN})))|(?:[Oo]ption|[Cc]hoice|[Nn]umber)\s(?P<count>one|two|three|four|five|six)\b)"
+)
+"""Marks said in words: ``the second option``, ``option two``."""
 _SEPARATOR = re.compile(
     r"\s{0,3}(?:(?:[,/&+;、和或]\s{0,3})?(?:and|or|und|oder|et|ou|y|o)\s{1,3}|[,/&+;、和或-]\s{0,3}|(?<=\))\s{0,3}(?=\())"
 )
 _GOES_ON = re.compile(
-    r"\s{0,9}(?:$|[.,;:!?)\]\n–—(]|/[A-Za-z]\b|\s[&+]\s|[^\x00-\x7f]|-\s|\s(?:is|was|because|since|as|and|or|nor|with|for|but|would|"
+    r"\s{0,9}(?:$|[.,;:!?)\]\n–—(]|/[A-Za-z]\b|\s[&+]\s|[^\x00-\x7f]|-\s|\s(?:is|are|was|because|since|as|and|or|nor|with|for|but|would|"
     r"seems|due|which|that|has|matches|fits|describes|shows|appears|looks|also|if|then|can|cannot|could|in the|to be|"
     r"perché|porque|weil|est|ist|es|è)\b)"
 )
@@ -36,8 +42,7 @@ _UNITS = word_set(
 LABELS = word_set(
     "figure fig image step country point object question table row column example part case section page year "
     "problem circle triangle line option choice pair sample player day week month group set type condition "
-    "equation number no class level phase stage side angle vertex edge segment arc node curve axis value "
-    "between"
+    "equation number no class level phase stage side angle vertex edge segment arc node curve axis value"
 )
 """Words behind which a number is a name and no amount."""
 
@@ -92,6 +97,11 @@ def _glued(text: str, at: int, end: int, offer: Offer) -> Mention | None:
 
 
 def _one_mark(text: str, at: int, end: int, offer: Offer, *, bare: bool) -> Mention | None:
+    if nth := _NTH.match(text, at, end):
+        word = nth["nth"] or nth["count"]
+        index = offer.count - 1 if word == "last" else _RANKS[word]
+        known = index < offer.count and word not in offer.starts
+        return Mention((index,), nth.start(nth.lastgroup or 0), nth.end(), "mark", True) if known else None
     match = (_DIGIT if offer.marks == "digit" else _LETTER).match(text, at, end)
     if not match or text.startswith("N/A", match.start("mark")):
         return None
@@ -126,6 +136,7 @@ def marks_in(text: str, start: int, end: int, offer: Offer, nouns: Sequence[str]
     if offer.marks != "digit":
         dresses.update(dress.start() for dress in _CLOSED.finditer(text, start, end))
         dresses.update(line.end() - 2 for line in _LINE_MARK.finditer(text, start, end))
+    dresses.update(nth.start() for nth in _NTH.finditer(text, start, end) if nouns)
     for noun in nouns:
         at = text.find(noun[1:], start, end)
         while at > 0:

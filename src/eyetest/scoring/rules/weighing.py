@@ -29,6 +29,7 @@ _EDGE = " .,;:!?()[]{}\"'*=\n-–—"
 _SAID_OF = re.compile(r"(?:^|\b(?:is|are|be|was|say|answer|therefore|thus|so|hence|to|as)|[:=,→>])\W{0,4}$")
 _BUT = re.compile(r"\b(?:but|however|rather|instead)\b")
 _BETWEEN = re.compile(r"[\s\"'(\[:,\-–—]{0,5}(?:(?:option|choice|the|a|an)\s)?[\s\"'(\[]{0,3}")
+_JOINT = re.compile(r"[ ,()\"']*(?:as well as|and|or|nor|&)?(?: (?:also|either))?(?: ?\b(?:an?|the)\b)?[ ,()\"']*")
 _PROGRAM = re.compile(
     r"\s{0,9}(?:import |from \w+ import |def |#|python\b|\w+ = [\[{\d\"'])[\s\S]{0,6000}?\n\s{0,9}(?:print\(|return )"
 )
@@ -328,18 +329,7 @@ def _says(heard: Heard, mention: Mention, start: int, end: int) -> bool:
 
 def _joins(heard: Heard, one: Mention, other: Mention) -> bool:
     """Whether two mentions are named in one breath."""
-    return heard.cued.low[one.end : other.start].strip(" ,()\"'") in (
-        "",
-        "and",
-        "or",
-        "nor",
-        "and a",
-        "or a",
-        "and the",
-        "or an",
-        "and an",
-        "or the",
-    )
+    return _JOINT.fullmatch(heard.cued.low, one.end, other.start) is not None
 
 
 def _is_denied(heard: Heard, mention: Mention, start: int, before: Weighed | None) -> bool:

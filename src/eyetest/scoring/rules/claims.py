@@ -286,6 +286,14 @@ def closing(heard: Heard) -> Claim | None:
     return claim if claim and claim.start not in heard.listed else None
 
 
+def last_word(heard: Heard) -> Claim | None:
+    """A mark that stands alone behind the last sentence."""
+    size = len(heard.text.rstrip())
+    word = _LAST_WORD.search(heard.text, max(0, size - 9), size) if heard.weights["last word"] else None
+    mark = mark_at(heard.text, word.end(), size, heard.offer) if word and heard.offer.marks != "digit" else None
+    return one_or_many(mark, "last word") if mark and mark.start not in heard.listed and mark.options != (-1,) else None
+
+
 def at_the_edges(heard: Heard) -> Iterator[Claim]:
     """A line or a last word that is a mark and nothing else; then the mark with which a reply begins."""
     text, offer, weights = heard.text, heard.offer, heard.weights
@@ -294,10 +302,6 @@ def at_the_edges(heard: Heard) -> Iterator[Claim]:
         if own.by == "both" and own.start not in heard.listed and weights["closing line"] and _fills_line(text, own):
             yield one_or_many(own, "closing line")
             break
-    if weights["last word"] and offer.marks != "digit" and (word := _LAST_WORD.search(text, max(0, size - 9), size)):
-        last = mark_at(text, word.end(), size, offer)
-        if last and last.start not in heard.listed and last.options != (-1,):
-            yield one_or_many(last, "last word")
     at = len(text) - len(text.lstrip())
     mark = mark_at(text, at, size, offer) if weights["opening mark"] else None
     if not mark or mark.start - at > 2 or _opens_list(heard, mark):

@@ -13,6 +13,7 @@ from eyetest.scoring.rules.claims import (
     announced,
     at_the_edges,
     closing,
+    last_word,
     one_or_many,
     structured,
 )
@@ -130,6 +131,8 @@ def _last(heard: Heard, since: int) -> Claim | None:
         [*filled, closed] if closed and closed.start >= since else filled, key=lambda claim: claim.end, default=None
     )
     nothing: Claim | None = None
+    if not best and (word := last_word(heard)):
+        best = word
     for claim in announced(heard):
         if claim.start < since or (best and best.end >= claim.end):
             break
@@ -229,7 +232,8 @@ def _weigh_sentences(heard: Heard, sentences: list[tuple[int, int]]) -> Iterator
         ]
         weight, cue = max(concluding, default=(0, ""))
         weight += weights["first sentence"] if number == 0 else 0
-        weight += weights["last sentence"] if number == len(sentences) - 1 and not heard.cut_off else 0
+        if number == len(sentences) - 1 and not heard.cut_off:
+            weight += weights["last sentence"] + (weights["last of many"] if number > 1 else 0)
         but = max((match.end() for match in _BUT.finditer(cued.low, start, end)), default=end)
         before: Weighed | None = None
         said: list[Weighed] = []

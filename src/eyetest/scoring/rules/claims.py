@@ -108,7 +108,7 @@ def _marked(heard: Heard, mark: Mention, end: int, cue: str) -> Claim:  # noqa: 
     if other is None:
         joint = _OR.match(text, whole_mark.end, line) if whole_mark.by == "both" else None
         second = mark_at(text, joint.end(), line, offer) if joint else None
-        if second and second.dressed and second.options[0] >= 0:
+        if second and second.options[0] >= 0 and (second.dressed or with_text(second, text, line, offer)[0].by == "both"):
             whole_mark = whole_mark._replace(options=tuple(dict.fromkeys((*mark.options, *second.options))))
         return one_or_many(whole_mark, cue)
     if mark.options == (-1,):
@@ -164,7 +164,7 @@ def _with_mark(heard: Heard, said: Mention, cue: str) -> Claim:
 
 _BRACKET = re.compile(r"[\s\"',]{0,4}(\((?:option |choice )?[A-Z]\))")
 _NONE = re.compile(r"(?:none|neither|nothing)\b(?! other than| but)", re.IGNORECASE)
-_OR = re.compile(r"\s{0,3}(?:,|/|or|and|&)\s")
+_OR = re.compile(r"\s{0,3}(?:(?:,|or|and|&)\s|/)")
 
 
 def _joined(heard: Heard, said: Mention, stop: int) -> Iterator[int]:
@@ -335,7 +335,8 @@ def _line(heard: Heard, start: int, end: int) -> Claim | None:
         and (mark.dressed or offer.marks != "upper" or text[mark.start].isupper())
     ):
         return one_or_many(mark, "closing line")
-    if mark and same_text(text[mark.end : end], offer) == mark.options[0]:
-        return one_or_many(Mention(mark.options, mark.start, end, "both", True), "closing line")
+    if mark and (index := same_text(text[mark.end : end], offer)) is not None:
+        options = tuple(dict.fromkeys((*mark.options, index)))
+        return one_or_many(Mention(options, mark.start, end, "both", True), "closing line")
     index = same_text(text[start:end], offer)
     return None if index is None else one_or_many(Mention((index,), start, end, "text"), "closing line")

@@ -34,7 +34,7 @@ _GOES_ON = re.compile(
 )
 """What follows a bare ``A``, ``I`` or small letter that is a mark and no word."""
 _ENDS = re.compile(r"\s{0,9}(?:$|[.,;:!?)\]\n])")
-_BETWEEN = re.compile(r"[\s.):,\-–—=\"'\]}(]{0,12}")
+_BETWEEN = re.compile(r"[\s.):,\-–—=\"'\]}(]{0,12}(?:which is\s)?")
 _UNITS = word_set(
     "centimeter kilometer millimeter kilogram meter gram g newton hour minute second s milliliter liter l foot "
     "pound hertz k v w a j pa kw mpa kpa kn % ° c f th st nd rd year cent dollar euro"

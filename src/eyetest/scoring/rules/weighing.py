@@ -8,22 +8,16 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from eyetest.scoring.rules.claims import (
-    Claim,
-    announced,
-    at_the_edges,
-    closing,
-    last_word,
-    one_or_many,
-    structured,
-)
+from eyetest.scoring.rules.claims import Claim, announced, at_the_edges, closing, last_word, one_or_many, structured
 from eyetest.scoring.rules.heard import Heard, stops
-from eyetest.scoring.rules.mentions import Mention, mark_at, texts_in
+from eyetest.scoring.rules.mentions import Mention, mark_at, text_at, texts_in
 from eyetest.scoring.rules.options import alike, like_text, same_text
 from eyetest.scoring.rules.reading import Reading
 from eyetest.scoring.rules.tokens import tokenise
 
 _LONGEST_WHOLE = 60
+_TURNS = 3
+_LEAD = re.compile(r"[\s,:.]{0,4}")
 _ARTICLE = 5
 _SHORT_REPLY = 500
 _EDGE = " .,;:!?()[]{}\"'*=\n-–—"
@@ -58,12 +52,21 @@ def weigh(heard: Heard) -> Reading:
     if heard.weights["program"] and _PROGRAM.match(heard.body.raw):
         return Reading("unparsed", None, "program", None, "a program")
     taken = max((hit.end for hit in heard.cued.hits("retracts")), default=0)
-    turn = max((hit.end for hit in heard.cued.hits("corrects")), default=0)
-    if turn > taken:
-        claim = _committed(heard, turn) or (_named(heard, turn) if len(heard.text) <= _SHORT_REPLY else None)
+    for turn in [hit.end for hit in heard.cued.hits("corrects")[: -_TURNS - 1 : -1] if hit.end > taken]:
+        claim = _committed(heard, turn) or _at_once(heard, turn)
+        claim = claim or (_named(heard, turn) if len(heard.text) <= _SHORT_REPLY else None)
         if claim and claim.kind != "unparsed":
             return _reading(heard, claim)
     return _reading(heard, _committed(heard, taken) or _named(heard, taken))
+
+
+def _at_once(heard: Heard, at: int) -> Claim | None:
+    """The option with which a correction begins."""
+    at, end = at + len(_LEAD.match(heard.text, at)[0]), len(heard.text)
+    mention = mark_at(heard.text, at, end, heard.offer) or text_at(heard.text, at, end, heard.offer)
+    if not mention or mention.options == (-1,) or heard.cued.at("refutes", mention.end):
+        return None
+    return one_or_many(mention, "on second thought")
 
 
 def _reading(heard: Heard, claim: Claim) -> Reading:

@@ -6,6 +6,7 @@ with which it begins; and mentions in its sentences, by their form, their senten
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from eyetest.scoring.rules.claims import Claim, announced, at_the_edges, closing, last_word, one_or_many, structured
@@ -119,6 +120,10 @@ def _committed(heard: Heard, since: int) -> Claim | None:
         and (refusals := heard.said("refuses"))
     ):
         return Claim("refused", (), refusals[0].start, refusals[0].end, refusals[0].cue.name)
+    if best and best.cue == "opening mark" and best.kind == "chosen" and heard.text[best.end : best.end + 1] == "\n":
+        told = _named(heard, best.end)
+        if told.kind == "chosen" and not told.marked and told.options != best.options:
+            return told._replace(kind="ambiguous", options=(*best.options, *told.options), why="mark and text differ")
     if best and not heard.offer.none:
         for hit in heard.said("nothing"):
             if hit.start > best.start or best.cue == "opening mark":
@@ -175,6 +180,9 @@ def _named(heard: Heard, since: int) -> Claim:
     if refusals := heard.said("refuses"):
         refusal = refusals[0]
         held = [one for one in held if _outlives(heard, one.mention, refusal.start, refusal.end)]
+        before = [one for one in weighed if one.mention.end <= refusal.start and not one.denied]
+        if not held and any(_one_breath(heard, *pair) for pair in pairwise((*before, *before[-1:]))):
+            return Claim("ambiguous", (), refusal.start, refusal.end, refusal.cue.name, why="several options")
         if not held:
             return Claim("refused", (), refusal.start, refusal.end, refusal.cue.name)
     if held:
@@ -182,6 +190,10 @@ def _named(heard: Heard, since: int) -> Claim:
     if since:
         return Claim("unparsed", (), 0, 0, "taken back", why="taken back")
     return _otherwise(heard, sentences, weighed)
+
+
+def _one_breath(heard: Heard, one: Weighed, other: Weighed) -> bool:
+    return len(one.mention.options) > 1 or (one is not other and _joins(heard, one.mention, other.mention))
 
 
 def _outlives(heard: Heard, mention: Mention, start: int, end: int) -> bool:

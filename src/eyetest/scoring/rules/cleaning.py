@@ -113,6 +113,7 @@ def has_further_turn(text: str) -> bool:
 
 def plain(text: str) -> str:
     """The same text without dress; every character keeps its offset."""
+    text = text.replace("=>", "→ ")
     if not text.isascii():
         text = text.translate(_PLAIN)
     elif _ASCII_DRESS.search(text):

@@ -20,7 +20,7 @@ _BLANKS = {code: " " for code in range(128) if not (chr(code).isalnum() or code 
 _WORD = re.compile(r"[a-z']+")
 _SCRIPT = re.compile("[À-ÖØ-öø-ɏЀ-ӿ֐-ۿऀ-๿Ḁ-ỿ\u3040-鿿가-힣]")
 """Letters of other languages, which mathematics does not use."""
-_FINITE = re.compile(r"\b(?:is|are|was|were|ist|est|es|è|é)\b(?! ?(?:not|n't))")
+_FINITE = re.compile(r"(?<!neither )(?<!nor )\b(?:is|are|was|were|ist|est|es|è|é)\b(?! ?(?:not|n't))")
 _CLAUSE = re.compile(r"[,;:.]\s|\b(?:but|however|so|and (?:it|this|that))\b")
 _SYMBOLS = frozenset("→⇒∴")
 _REACH = 60

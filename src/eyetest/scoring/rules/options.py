@@ -8,7 +8,7 @@ from rapidfuzz.distance import OSA
 
 from eyetest.records.tables import Marks
 from eyetest.scoring.rules.cleaning import plain
-from eyetest.scoring.rules.tokens import Word, forms, stem, word_set
+from eyetest.scoring.rules.tokens import Word, fold, forms, stem, word_set
 
 Forms = tuple[str, ...]
 
@@ -144,7 +144,10 @@ def _numbers(folded: tuple[Forms, ...]) -> dict[Forms, int]:
     heads = [value for value, _ in cut]
     if len(units) != 1:
         return {}
-    return {head: index for index, head in enumerate(heads) if head and heads.count(head) == 1}
+    numbers = {head: index for index, head in enumerate(heads) if head and heads.count(head) == 1}
+    percent = units == {("%",)}
+    shares = {head: value for head in numbers if percent and (value := _value(head))}
+    return {(fold(f"{float(value) / 100:g}"),): numbers[head] for head, value in shares.items()} | numbers
 
 
 def _value_and_unit(tokens: Forms) -> tuple[Forms, Forms]:

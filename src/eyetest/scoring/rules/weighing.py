@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from eyetest.scoring.rules.claims import Claim, announced, at_the_edges, closing, last_word, one_or_many, structured
 from eyetest.scoring.rules.heard import Heard, stops
-from eyetest.scoring.rules.mentions import Mention, mark_at, text_at, texts_in
+from eyetest.scoring.rules.mentions import Mention, is_whole, mark_at, text_at, texts_in
 from eyetest.scoring.rules.options import alike, like_text, same_text
 from eyetest.scoring.rules.reading import Reading
 from eyetest.scoring.rules.tokens import tokenise
@@ -30,6 +30,11 @@ _PROGRAM = re.compile(
     r"\s{0,9}(?:import |from \w+ import |def |#|python\b|\w+ = [\[{\d\"'])[\s\S]{0,6000}?\n\s{0,9}(?:print\(|return )"
 )
 """Some are asked for a program: it may compute an answer, but does not say it."""
+_HEAD = 9
+_VERDICT = re.compile(
+    r"[^\n]{0,90}?(?:[.|→:,;>–—-]\s{0,3}(?:(?P<no>no|not\s\w+|out|wrong|incorrect|false|drop|[✗✘❌])|yes|correct|right|true|[✓✔✅]))"
+    r"[\s.|!]{0,5}(?:\n|$)"
+)
 _LONGEST_SENTENCE = 2_000
 _MOST_SENTENCES = 400
 
@@ -297,9 +302,18 @@ def _beside(heard: Heard, mention: Mention, start: int) -> tuple[int, str]:
         between = _BETWEEN.match(heard.text, hit.end, mention.start)
         if between and between.end() >= mention.start:
             best = max(best, (hit.cue.weight, hit.cue.name))
+    if (verdict := _verdict(heard, mention)) and not verdict["no"]:
+        best = max(best, (heard.weights["verdict"], "verdict"))
     if behind := heard.cued.at("behind", mention.end):
         best = max(best, (behind.cue.weight, behind.cue.name))
     return best
+
+
+def _verdict(heard: Heard, mention: Mention) -> re.Match[str] | None:
+    """What the end of a line says of the option with which it begins."""
+    line = heard.text.rfind("\n", 0, mention.start) + 1
+    alone = mention.start - line < _HEAD and not heard.text[line : mention.start].strip(" -•|([\"'")
+    return _VERDICT.match(heard.cued.low, mention.end) if alone and "\n" in heard.text else None
 
 
 def _mentions(heard: Heard, start: int, end: int) -> list[Mention]:
@@ -321,17 +335,26 @@ def _within(one: Mention, other: Mention) -> bool:
 
 
 def _texts(heard: Heard, start: int, end: int) -> list[Mention]:
-    """The options that a sentence names by their words; of numbers only the last, for it is what they come to."""
+    """The options that a sentence names by their words; of numbers only the last, for it is what they come to.
+
+    In the last sentence of all a number says enough without its unit.
+    """
     text, offer = heard.text, heard.offer
     if heard.cued.low.isascii() and not any(start <= at < end for at in heard.openers):
         return []
     words = tokenise(text, start, end)
     last = max((word.end for word in words if word.form[0].isdigit()), default=0) if "=" in text[start:end] else 0
-    return [
+    texts = [
         m
         for m in texts_in(text, words, offer)
         if _says(heard, m, start, end) and not (last > m.end and _is_number(text[m.start : m.end]))
     ]
+    amounts = [n for n, word in enumerate(words) if word.form[0].isdigit()] if offer.numbers else []
+    if not texts and amounts and end >= len(text.rstrip()) and is_whole(text, words, amounts[-1], amounts[-1] + 1):
+        word = words[amounts[-1]]
+        index = offer.numbers.get((word.form,))
+        return [] if index is None else [Mention((index,), word.start, word.end, "text")]
+    return texts
 
 
 def _is_number(text: str) -> bool:
@@ -354,5 +377,9 @@ def _joins(heard: Heard, one: Mention, other: Mention) -> bool:
 def _is_denied(heard: Heard, mention: Mention, start: int, before: Weighed | None) -> bool:
     """Whether anything in its clause, or right behind it, denies an option; a list is denied as one."""
     if before and before.denied and _joins(heard, before.mention, mention):
+        return True
+    if (verdict := _verdict(heard, mention)) and verdict["no"]:
+        return True
+    if before and before.denied and heard.cued.low.endswith((" as are ", " as is "), before.mention.end, mention.start):
         return True
     return heard.cued.denied(start, mention.start, mention.end)

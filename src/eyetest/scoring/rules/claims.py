@@ -132,7 +132,7 @@ def _worded(heard: Heard, at: int, stop: int, cue: str) -> Claim | None:  # noqa
         options = [said.options[0], *_joined(heard, said, stop)]
         return _with_mark(heard, Mention(tuple(dict.fromkeys(options)), said.start, said.end, "text"), cue)
     if none := _NONE.match(text, at, stop):
-        sure = not cued.between("refuses", none.end(), stop)
+        sure = not cued.between("refuses", at, stop)
         return Claim("unparsed" if sure else "refused", (), at, stop, cue, why="none of the options")
     if any(hit.start <= at + 1 for hit in cued.between("denies", at, at + 2)) and not cued.between(
         "refuses", at, stop

@@ -82,7 +82,7 @@ def mark_at(text: str, at: int, end: int, offer: Offer) -> Mention | None:
     return Mention(tuple(dict.fromkeys(options)), start, stop, "mark", dressed)
 
 
-_GLUED = re.compile(r"\s{0,9}[(\"']?([A-Z]{2,6})[)\"']?(?=[\s.]{0,9}$)")
+_GLUED = re.compile(r"\s{0,9}[(\"']?([A-Z]{2,60})[)\"']?(?=[\s.]{0,9}$)")
 
 
 def _glued(text: str, at: int, end: int, offer: Offer) -> Mention | None:
@@ -150,7 +150,7 @@ def marks_in(text: str, start: int, end: int, offer: Offer, nouns: Sequence[str]
             mention = mention._replace(dressed=True)
         if not mention:
             continue
-        if not text[mention.start].islower() or offer.lettered or _is_item(text, mention, dress, end, offer):
+        if not text[mention.start].islower() or text[mention.start + 1 : mention.start + 2].isalpha() or offer.lettered or _is_item(text, mention, dress, end, offer):
             mentions.append(mention)
             at = mention.end
     return mentions

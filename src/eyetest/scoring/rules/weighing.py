@@ -30,7 +30,7 @@ _PROGRAM = re.compile(
     r"\s{0,9}(?:import |from \w+ import |def |#|python\b|\w+ = [\[{\d\"'])[\s\S]{0,6000}?\n\s{0,9}(?:print\(|return )"
 )
 """Some are asked for a program: it may compute an answer, but does not say it."""
-_HEAD = 9
+_HEAD = re.compile(r"[\s\-•|(\[\"']{0,6}(?:\w[).:]\s)?")
 _VERDICT = re.compile(
     r"[^\n]{0,90}?(?:[.|→:,;>–—-]\s{0,3}(?:(?P<no>no|not\s\w+|out|wrong|incorrect|false|drop|[✗✘❌])|yes|correct|right|true|[✓✔✅]))"
     r"[\s.|!]{0,5}(?:\n|$)"
@@ -75,7 +75,25 @@ def _at_once(heard: Heard, at: int) -> Claim | None:
     return one_or_many(mention, "on second thought")
 
 
+def _settled(heard: Heard, claim: Claim) -> Claim:
+    """Two options that are said to be as good are both meant; of two that were named one may be preferred behind."""
+    size = len(heard.text)
+    ties = heard.said("ties") if size <= _SHORT_REPLY else []
+    if ties and claim.kind != "ambiguous" and claim.start < ties[-1].end:
+        held = [one.mention for one in _weigh_sentences(heard, _sentences(heard.text)) if not one.denied]
+        options = tuple(dict.fromkeys(option for mention in held for option in mention.options))
+        return claim._replace(kind="ambiguous", options=options, why="several options") if len(options) > 1 else claim
+    for hit in heard.said("prefers") if claim.kind == "ambiguous" and len(claim.options) > 1 else ():
+        word = heard.cued.low[hit.start : hit.end]
+        mention = mark_at(heard.text, hit.end, size, heard.offer) or text_at(heard.text, hit.end, size, heard.offer)
+        options = mention.options if mention else {"former": claim.options[:1], "latter": claim.options[-1:]}.get(word, ())
+        if hit.start >= claim.start and len(options) == 1 and options[0] in claim.options:
+            return claim._replace(kind="chosen", options=options, cue=hit.cue.name)
+    return claim
+
+
 def _reading(heard: Heard, claim: Claim) -> Reading:
+    claim = _settled(heard, claim)
     span = heard.body.span(claim.start, claim.end) if claim.end else None
     if claim.kind == "chosen":
         return Reading("chosen", claim.options[0], claim.cue, span, marked=claim.marked)
@@ -312,8 +330,8 @@ def _beside(heard: Heard, mention: Mention, start: int) -> tuple[int, str]:
 def _verdict(heard: Heard, mention: Mention) -> re.Match[str] | None:
     """What the end of a line says of the option with which it begins."""
     line = heard.text.rfind("\n", 0, mention.start) + 1
-    alone = mention.start - line < _HEAD and not heard.text[line : mention.start].strip(" -•|([\"'")
-    return _VERDICT.match(heard.cued.low, mention.end) if alone and "\n" in heard.text else None
+    alone = _HEAD.fullmatch(heard.text, line, mention.start) and "\n" in heard.text
+    return _VERDICT.match(heard.cued.low, mention.end) if alone else None
 
 
 def _mentions(heard: Heard, start: int, end: int) -> list[Mention]:

@@ -164,6 +164,7 @@ def _with_mark(heard: Heard, said: Mention, cue: str) -> Claim:
 
 _BRACKET = re.compile(r"[\s\"',]{0,4}(\((?:option |choice )?[A-Z]\))")
 _NONE = re.compile(r"(?:none|neither|nothing)\b(?! other than| but)", re.IGNORECASE)
+_JOINT = re.compile(r"[\s).,(]*(?:or|and)[\s).,(]*(?:[A-Z][.):]\s)?")
 _OR = re.compile(r"\s{0,3}(?:(?:,|or|and|&)\s|/)")
 
 
@@ -252,7 +253,7 @@ def _before(text: str, start: int, end: int, offer: Offer) -> Mention | None:
         joined = [
             m.options[0]
             for m in mentions
-            if m.end <= last.start and text[m.end : last.start].strip(" ).,(") in ("or", "and")
+            if m.end <= last.start and _JOINT.fullmatch(text, m.end, last.start)
         ]
         return last._replace(options=tuple(dict.fromkeys((*joined, *last.options))))
     lone = _LONE.search(text, start, end)

@@ -79,7 +79,7 @@ def _settled(heard: Heard, claim: Claim) -> Claim:
     """Two options that are said to be as good are both meant; of two that were named one may be preferred behind."""
     size = len(heard.text)
     ties = heard.said("ties") if size <= _SHORT_REPLY else []
-    if ties and claim.kind != "ambiguous" and claim.start < ties[-1].end:
+    if ties and claim.kind != "ambiguous" and (claim.kind != "chosen" or claim.start < ties[-1].end):
         held = [one.mention for one in _weigh_sentences(heard, _sentences(heard.text)) if not one.denied]
         options = tuple(dict.fromkeys(option for mention in held for option in mention.options))
         return claim._replace(kind="ambiguous", options=options, why="several options") if len(options) > 1 else claim

@@ -20,7 +20,10 @@ _CLAUSE = re.compile(
     r"based|given|in the (?:image|picture|figure|graph|table))\b"
 )
 _LEAD = re.compile(r"[\s:=>\"'\-–—*.,~≈]{0,12}(?:(?:option|choice|the)\s(?=[(\[\"']))?")
-_BOX = re.compile(r"\\f?box(?:ed)?\s{0,3}\{|<\|begin_of_box\|>")
+_BOX = re.compile(
+    r"\\f?box(?:ed)?\s{0,3}\{((?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})++)\}|<\|begin_of_box\|>([^<]{1,600})<\|end_of_box"
+)
+"""A box may hold another command."""
 _TAG = re.compile(
     r"<(?:answer|final|final_answer|conclusion|ans|output|choice|option|result|solution|response)>([^<]{0,2000})(?:<|$)",
     re.IGNORECASE,
@@ -33,7 +36,6 @@ _FIELD = re.compile(
 )
 _TICK = re.compile(r"(?:^|\n)[\s\-*•]{0,10}(?:\[[xX✓✔]\]|☑|☒)([^\n]{1,400})")
 _LAST_WORD = re.compile(r"(?:[:→;.]|-|–|—|=>)\s{1,3}(?=[\"(]?[A-Z][\")]?[.!]?$)")
-_LONGEST_BOX = 600
 _MOST = 8
 """So many boxes, tags and fields are read, the last ones."""
 _LONG = 2
@@ -108,7 +110,8 @@ def _marked(heard: Heard, mark: Mention, end: int, cue: str) -> Claim:  # noqa: 
     if other is None:
         joint = _OR.match(text, whole_mark.end, line) if whole_mark.by == "both" else None
         second = mark_at(text, joint.end(), line, offer) if joint else None
-        if second and second.options[0] >= 0 and (second.dressed or with_text(second, text, line, offer)[0].by == "both"):
+        second = with_text(second, text, line, offer)[0] if second else None
+        if second and second.options[0] >= 0 and second.dressed:
             whole_mark = whole_mark._replace(options=tuple(dict.fromkeys((*mark.options, *second.options))))
         return one_or_many(whole_mark, cue)
     if mark.options == (-1,):
@@ -131,7 +134,7 @@ def _worded(heard: Heard, at: int, stop: int, cue: str) -> Claim | None:  # noqa
     if said := text_at(text, at, stop, offer):
         options = [said.options[0], *_joined(heard, said, stop)]
         return _with_mark(heard, Mention(tuple(dict.fromkeys(options)), said.start, said.end, "text"), cue)
-    if none := _NONE.match(text, at, stop):
+    if _NONE.match(text, at, stop):
         sure = not cued.between("refuses", at, stop)
         return Claim("unparsed" if sure else "refused", (), at, stop, cue, why="none of the options")
     if any(hit.start <= at + 1 for hit in cued.between("denies", at, at + 2)) and not cued.between(
@@ -184,7 +187,7 @@ def structured(heard: Heard) -> list[Claim]:
     raw = heard.body.raw
     spans: list[tuple[int, int]] = []
     if "box" in raw:
-        spans += _boxes(raw)
+        spans += [box.span(box.lastindex or 0) for box in _BOX.finditer(raw)]
     if "<" in raw:
         spans += [tag.span(1) for tag in _TAG.finditer(raw)]
     if ":" in raw and ('"' in raw or "'" in raw):
@@ -196,27 +199,6 @@ def structured(heard: Heard) -> list[Claim]:
         told(heard, *span, "box", final=True) or Claim("unparsed", (), *span, "box", why="not on offer")
         for span in spans
     ]
-
-
-def _boxes(raw: str) -> Iterator[tuple[int, int]]:
-    """The insides of boxes; braces are counted, because a box may hold another command."""
-    for box in list(_BOX.finditer(raw))[-_MOST:]:
-        start = box.end()
-        if box.group().startswith("<"):
-            end = raw.find("<|end_of_box|>", start, start + _LONGEST_BOX)
-        else:
-            end = _closing(raw, start)
-        if end > start:
-            yield start, end
-
-
-def _closing(raw: str, start: int) -> int:
-    depth = 1
-    for at in range(start, min(len(raw), start + _LONGEST_BOX)):
-        depth += (raw[at] == "{") - (raw[at] == "}")
-        if not depth:
-            return at
-    return -1
 
 
 def announced(heard: Heard) -> Iterator[Claim]:
@@ -250,11 +232,7 @@ def _before(text: str, start: int, end: int, offer: Offer) -> Mention | None:
     near = [mention for mention in mentions if not text[mention.end : end].strip(" )\"'],.")]
     if near:
         last = max(near, key=lambda mention: mention.end - mention.start)
-        joined = [
-            m.options[0]
-            for m in mentions
-            if m.end <= last.start and _JOINT.fullmatch(text, m.end, last.start)
-        ]
+        joined = [m.options[0] for m in mentions if m.end <= last.start and _JOINT.fullmatch(text, m.end, last.start)]
         return last._replace(options=tuple(dict.fromkeys((*joined, *last.options))))
     lone = _LONE.search(text, start, end)
     if (
@@ -292,7 +270,8 @@ def last_word(heard: Heard) -> Claim | None:
     size = len(heard.text.rstrip())
     word = _LAST_WORD.search(heard.text, max(0, size - 9), size) if heard.weights["last word"] else None
     mark = mark_at(heard.text, word.end(), size, heard.offer) if word and heard.offer.marks != "digit" else None
-    return one_or_many(mark, "last word") if mark and mark.start not in heard.listed and mark.options != (-1,) else None
+    known = mark and mark.start not in heard.listed and mark.options != (-1,)
+    return one_or_many(mark, "last word") if mark and known else None
 
 
 def at_the_edges(heard: Heard) -> Iterator[Claim]:

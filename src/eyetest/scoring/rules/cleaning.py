@@ -20,7 +20,9 @@ TAIL = 20_000
 _FULL_WIDTH = {ord("！") + n: chr(ord("!") + n) for n in range(94)}
 _CIRCLED = {ord("Ⓐ") + n: chr(ord("A") + n) for n in range(26)} | {ord("ⓐ") + n: chr(ord("a") + n) for n in range(26)}
 _SMALL = {ord(c): str(n) for digits in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉") for n, c in enumerate(digits)}
-_ODD = {ord("①") + n: str(n + 1) for n in range(9)} | dict.fromkeys((0x3000, 0xA0, 0x202F, 0x2009), " ")
+_ODD = (
+    {ord("①") + n: str(n + 1) for n in range(9)} | dict.fromkeys((0x3000, 0xA0, 0x202F, 0x2009), " ") | {0x2026: "."}
+)
 _QUOTES = {ord(c): "'" for c in "’‘‛´"} | {ord(c): '"' for c in "“”„«»「」『』"}
 _BLANKED = dict.fromkeys(map(ord, "*`#$_【】《》\u200b\ufeff\u200e\u200f\r\t"), " ")
 _STYLED = {
@@ -28,16 +30,7 @@ _STYLED = {
     for code in (*range(0x2100, 0x2150), *range(0x1D400, 0x1D800))
     if len(letter := unicodedata.normalize("NFKC", chr(code))) == 1 and letter.isascii()
 }
-_PLAIN = (
-    _STYLED
-    | _FULL_WIDTH
-    | _CIRCLED
-    | _SMALL
-    | _ODD
-    | _QUOTES
-    | _BLANKED
-    | {ord("−"): "-", ord("‑"): "-", ord("…"): "."}
-)
+_PLAIN = _STYLED | _FULL_WIDTH | _CIRCLED | _SMALL | _ODD | _QUOTES | _BLANKED | {ord(c): "-" for c in "−‑"}
 _ASCII_DRESS = re.compile(r"[*`#$_\r\t]")
 
 _THINKING = re.compile(

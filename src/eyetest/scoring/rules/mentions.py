@@ -18,10 +18,21 @@ _DIGIT = re.compile(
     r"(?P<mark>\d{1,2})(?P<close>\s{0,3}[)\]\"'}]{1,2})?(?![A-Za-z0-9_'^²%°:/]|[.,]\d|\s?=)",
     re.IGNORECASE,
 )
-_RANKS = {word: n % 6 for n, word in enumerate("first second third fourth fifth sixth one two three four five six".split())}
+_RANKS = {
+    "first": 0,
+    "second": 1,
+    "third": 2,
+    "fourth": 3,
+    "fifth": 4,
+    "one": 0,
+    "two": 1,
+    "three": 2,
+    "four": 3,
+    "five": 4,
+}
 _NTH = re.compile(
-    rf"\s{{0,9}}(?:[Tt]he\s(?P<nth>first|second|third|fourth|fifth|sixth|last)(?:\s(?:of\sthe\s\w+\s)?{NOUN}\b|(?=\.|$|\s(?:and|or)"
-    rf"\sthe\s\w+(?:\.|\s{NOUN})))|(?:[Oo]ption|[Cc]hoice|[Nn]umber)\s(?P<count>one|two|three|four|five|six)\b)"
+    rf"\s{{0,9}}(?:[Tt]he\s(?P<nth>first|second|third|fourth|fifth|last)(?:\s(?:of\sthe\s\w+\s)?{NOUN}\b|(?=\.|$|\s(?:and|or)"
+    rf"\sthe\s\w+(?:\.|\s{NOUN})))|(?:[Oo]ption|[Cc]hoice|[Nn]umber)\s(?P<count>one|two|three|four|five)\b)"
 )
 """Marks said in words: ``the second option``, ``option two``."""
 _SEPARATOR = re.compile(
@@ -150,7 +161,8 @@ def marks_in(text: str, start: int, end: int, offer: Offer, nouns: Sequence[str]
             mention = mention._replace(dressed=True)
         if not mention:
             continue
-        if not text[mention.start].islower() or text[mention.start + 1 : mention.start + 2].isalpha() or offer.lettered or _is_item(text, mention, dress, end, offer):
+        small = text[mention.start].islower() and not text[mention.start + 1 : mention.start + 2].isalpha()
+        if not small or offer.lettered or _is_item(text, mention, dress, end, offer):
             mentions.append(mention)
             at = mention.end
     return mentions

@@ -86,7 +86,8 @@ def _settled(heard: Heard, claim: Claim) -> Claim:
     for hit in heard.said("prefers") if claim.kind == "ambiguous" and len(claim.options) > 1 else ():
         word = heard.cued.low[hit.start : hit.end]
         mention = mark_at(heard.text, hit.end, size, heard.offer) or text_at(heard.text, hit.end, size, heard.offer)
-        options = mention.options if mention else {"former": claim.options[:1], "latter": claim.options[-1:]}.get(word, ())
+        pair = {"former": claim.options[:1], "latter": claim.options[-1:]}
+        options = mention.options if mention else pair.get(word, ())
         if hit.start >= claim.start and len(options) == 1 and options[0] in claim.options:
             return claim._replace(kind="chosen", options=options, cue=hit.cue.name)
     return claim
@@ -394,10 +395,9 @@ def _joins(heard: Heard, one: Mention, other: Mention) -> bool:
 
 def _is_denied(heard: Heard, mention: Mention, start: int, before: Weighed | None) -> bool:
     """Whether anything in its clause, or right behind it, denies an option; a list is denied as one."""
-    if before and before.denied and _joins(heard, before.mention, mention):
+    so = heard.cued.low.endswith((" as are ", " as is "), before.mention.end, mention.start) if before else False
+    if before and before.denied and (so or _joins(heard, before.mention, mention)):
         return True
     if (verdict := _verdict(heard, mention)) and verdict["no"]:
-        return True
-    if before and before.denied and heard.cued.low.endswith((" as are ", " as is "), before.mention.end, mention.start):
         return True
     return heard.cued.denied(start, mention.start, mention.end)

@@ -94,7 +94,7 @@ def told(heard: Heard, at: int, end: int, cue: str, *, final: bool) -> Claim | N
     return claim
 
 
-def _marked(heard: Heard, mark: Mention, end: int, cue: str) -> Claim:  # noqa: PLR0911 (one a case)
+def _marked(heard: Heard, mark: Mention, end: int, cue: str) -> Claim:
     """A mark; several where another option's text stands beside it; a text alone where the mark is not on offer."""
     text, offer = heard.text, heard.offer
     line = text.find("\n", mark.end, end)
@@ -116,9 +116,6 @@ def _marked(heard: Heard, mark: Mention, end: int, cue: str) -> Claim:  # noqa: 
         return one_or_many(whole_mark, cue)
     if mark.options == (-1,):
         return one_or_many(Mention((other,), mark.start, mark.end, "text"), cue)
-    beside = text_at(text, mark.end, line, offer)
-    if not mark.dressed and beside and text[beside.end : beside.end + 1] not in ("", ".", ",", "\n", ")", ";"):
-        return one_or_many(mark, cue)
     return Claim("ambiguous", (mark.options[0], other), mark.start, mark.end, cue, why="mark and text differ")
 
 
@@ -223,9 +220,6 @@ def _confirmed(heard: Heard, hit: Hit) -> Claim | None:
     return one_or_many(mention, hit.cue.name)
 
 
-_LONE = re.compile(r"(?:^|[\s(\"'])([A-Z])[)\"']?\s{0,2}$")
-
-
 def _before(text: str, start: int, end: int, offer: Offer) -> Mention | None:
     """The option that is named last before an offset, with nothing between."""
     mentions = [*marks_in(text, start, end, offer), *texts_in(text, tokenise(text, start, end), offer)]
@@ -234,19 +228,7 @@ def _before(text: str, start: int, end: int, offer: Offer) -> Mention | None:
         last = max(near, key=lambda mention: mention.end - mention.start)
         joined = [m.options[0] for m in mentions if m.end <= last.start and _JOINT.fullmatch(text, m.end, last.start)]
         return last._replace(options=tuple(dict.fromkeys((*joined, *last.options))))
-    lone = _LONE.search(text, start, end)
-    if (
-        lone
-        and offer.marks != "digit"
-        and offer.places.get(lone[1], -1) >= 0
-        and not _listed_before(text, start, lone.start(1))
-    ):
-        return Mention((offer.places[lone[1]],), lone.start(1), lone.end(1), "mark")
     return None
-
-
-def _listed_before(text: str, start: int, at: int) -> bool:
-    return bool(re.search(r"(?:\band|\bor|,|/)\s{0,3}$", text[start:at]))
 
 
 def closing(heard: Heard) -> Claim | None:
@@ -274,20 +256,15 @@ def last_word(heard: Heard) -> Claim | None:
     return one_or_many(mark, "last word") if mark and known else None
 
 
-def at_the_edges(heard: Heard) -> Iterator[Claim]:
-    """A line or a last word that is a mark and nothing else; then the mark with which a reply begins."""
-    text, offer, weights = heard.text, heard.offer, heard.weights
-    size = len(text.rstrip())
-    for own in reversed(heard.marks):
-        if own.by == "both" and own.start not in heard.listed and weights["closing line"] and _fills_line(text, own):
-            yield one_or_many(own, "closing line")
-            break
+def opening(heard: Heard) -> Claim | None:
+    """The mark with which a reply begins."""
+    text, size = heard.text, len(heard.text.rstrip())
     at = len(text) - len(text.lstrip())
-    mark = mark_at(text, at, size, offer) if weights["opening mark"] else None
+    mark = mark_at(text, at, size, heard.offer) if heard.weights["opening mark"] else None
     if not mark or mark.start - at > 2 or _opens_list(heard, mark):
-        return
-    if mark.dressed or text[mark.end : mark.end + 9].lstrip(" ")[:1] in ".:,\n":
-        yield _marked(heard, mark, size, "opening mark")
+        return None
+    alone = mark.dressed or text[mark.end : mark.end + 9].lstrip(" ")[:1] in ".:,\n"
+    return _marked(heard, mark, size, "opening mark") if alone else None
 
 
 def _opens_list(heard: Heard, mark: Mention) -> bool:
@@ -295,14 +272,6 @@ def _opens_list(heard: Heard, mark: Mention) -> bool:
     run = next((run for run in heard.lists if run[0].start == mark.start), None)
     own = len(heard.offer.texts[mark.options[0]]) if 0 <= mark.options[0] < heard.offer.count else 0
     return run is not None and run[1].start - mark.end <= own + _HARDLY
-
-
-def _fills_line(text: str, mark: Mention) -> bool:
-    """Whether a mark and its text are a line of their own."""
-    start, end = text.rfind("\n", 0, mark.start) + 1, text.find("\n", mark.end)
-    return start > 0 and not NO_WORD.sub(
-        "", text[start : mark.start] + text[mark.end : end if end >= 0 else len(text)]
-    )
 
 
 def _line(heard: Heard, start: int, end: int) -> Claim | None:

@@ -90,7 +90,7 @@ def mark_at(text: str, at: int, end: int, offer: Offer) -> Mention | None:
             break
         options.append(other.options[0])
         stop, dressed = other.end, dressed or other.dressed
-    return Mention(tuple(dict.fromkeys(options)), start, stop, "mark", dressed)
+    return Mention(tuple(dict.fromkeys(options)), start, stop, first.by, dressed)
 
 
 _GLUED = re.compile(r"\s{0,9}[(\"']?([A-Z]{2,60})[)\"']?(?=[\s.]{0,9}$)")
@@ -112,7 +112,7 @@ def _one_mark(text: str, at: int, end: int, offer: Offer, *, bare: bool) -> Ment
         word = nth["nth"] or nth["count"]
         index = offer.count - 1 if word == "last" else _RANKS[word]
         known = index < offer.count and word not in offer.starts
-        return Mention((index,), nth.start(nth.lastgroup or 0), nth.end(), "mark", True) if known else None
+        return Mention((index,), nth.start(nth.lastgroup or 0), nth.end(), "rank", True) if known else None
     match = (_DIGIT if offer.marks == "digit" else _LETTER).match(text, at, end)
     if not match or text.startswith("N/A", match.start("mark")):
         return None
@@ -147,7 +147,9 @@ def marks_in(text: str, start: int, end: int, offer: Offer, nouns: Sequence[str]
     if offer.marks != "digit":
         dresses.update(dress.start() for dress in _CLOSED.finditer(text, start, end))
         dresses.update(line.end() - 2 for line in _LINE_MARK.finditer(text, start, end))
-    dresses.update(nth.start() for nth in _NTH.finditer(text, start, end) if nouns)
+    dresses.update(
+        nth.start() for nth in _NTH.finditer(text, start, end) if nouns and text[nth.end() :][:1] not in "."
+    )
     for noun in nouns:
         at = text.find(noun[1:], start, end)
         while at > 0:

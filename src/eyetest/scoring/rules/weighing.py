@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from eyetest.scoring.rules.claims import Claim, announced, at_the_edges, closing, last_word, one_or_many, structured
+from eyetest.scoring.rules.claims import Claim, announced, closing, last_word, one_or_many, opening, structured
 from eyetest.scoring.rules.heard import Heard, stops
 from eyetest.scoring.rules.mentions import Mention, is_whole, mark_at, text_at, texts_in
 from eyetest.scoring.rules.options import alike, like_text, same_text
@@ -43,7 +43,6 @@ class Weighed(NamedTuple):
     """A mention in a sentence, what it weighs and by which cue most."""
 
     mention: Mention
-    sentence: int
     weight: int
     cue: str
     denied: bool
@@ -146,7 +145,8 @@ def _committed(heard: Heard, since: int) -> Claim | None:
         return Claim("refused", (), refusals[0].start, refusals[0].end, refusals[0].cue.name)
     if best and best.cue == "opening mark" and best.kind == "chosen" and heard.text[best.end : best.end + 1] == "\n":
         told = _named(heard, best.end)
-        if told.kind == "chosen" and not told.marked and told.options != best.options:
+        marks = any(mark.start > best.end for mark in (*heard.marks, *heard.bare_marks))
+        if told.kind == "chosen" and not marks and told.options != best.options:
             return told._replace(kind="ambiguous", options=(*best.options, *told.options), why="mark and text differ")
     if best and not heard.offer.none:
         for hit in heard.said("nothing"):
@@ -163,8 +163,7 @@ def _last(heard: Heard, since: int) -> Claim | None:
         [*filled, closed] if closed and closed.start >= since else filled, key=lambda claim: claim.end, default=None
     )
     nothing: Claim | None = None
-    if not best and (word := last_word(heard)):
-        best = word
+    best = best or last_word(heard)
     for claim in announced(heard):
         if claim.start < since or (best and best.end >= claim.end):
             break
@@ -173,7 +172,8 @@ def _last(heard: Heard, since: int) -> Claim | None:
         nothing = nothing or claim
     if best:
         return best
-    return next((claim for claim in at_the_edges(heard) if claim.start >= since), nothing)
+    first = opening(heard)
+    return first if first and first.start >= since else nothing
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:
@@ -188,7 +188,7 @@ def _sentences(text: str) -> list[tuple[int, int]]:
     return spans[:20] + spans[20:][-_MOST_SENTENCES:]
 
 
-def _named(heard: Heard, since: int) -> Claim:
+def _named(heard: Heard, since: int) -> Claim:  # noqa: PLR0911 (one a kind)
     """What the sentences come down to, once nothing is announced."""
     weights = heard.weights
     if not heard.offer.none and (none := heard.said("nothing")):
@@ -204,8 +204,10 @@ def _named(heard: Heard, since: int) -> Claim:
     if refusals := heard.said("refuses"):
         refusal = refusals[0]
         held = [one for one in held if _outlives(heard, one.mention, refusal.start, refusal.end)]
-        before = [one for one in weighed if one.mention.end <= refusal.start and not one.denied]
-        if not held and any(_one_breath(heard, *pair) for pair in pairwise((*before, *before[-1:]))):
+        before = [one.mention for one in weighed if one.mention.end <= refusal.start and not one.denied]
+        if not held and (
+            any(len(one.options) > 1 for one in before) or any(_joins(heard, *pair) for pair in pairwise(before))
+        ):
             return Claim("ambiguous", (), refusal.start, refusal.end, refusal.cue.name, why="several options")
         if not held:
             return Claim("refused", (), refusal.start, refusal.end, refusal.cue.name)
@@ -214,10 +216,6 @@ def _named(heard: Heard, since: int) -> Claim:
     if since:
         return Claim("unparsed", (), 0, 0, "taken back", why="taken back")
     return _otherwise(heard, sentences, weighed)
-
-
-def _one_breath(heard: Heard, one: Weighed, other: Weighed) -> bool:
-    return len(one.mention.options) > 1 or (one is not other and _joins(heard, one.mention, other.mention))
 
 
 def _outlives(heard: Heard, mention: Mention, start: int, end: int) -> bool:
@@ -272,31 +270,23 @@ def _weigh_sentences(heard: Heard, sentences: list[tuple[int, int]]) -> Iterator
         weight, cue = max(concluding, default=(0, ""))
         weight += weights["first sentence"] if number == 0 else 0
         if number == len(sentences) - 1 and not heard.cut_off:
-            weight += weights["last sentence"] + (weights["last of many"] if number > 1 else 0)
+            aside = number < 2 or heard.text[start:end].lstrip().startswith("(")
+            weight += weights["last sentence"] + (0 if aside else weights["last of many"])
         but = max((match.end() for match in _BUT.finditer(cued.low, start, end)), default=end)
         before: Weighed | None = None
         said: list[Weighed] = []
         for mention in mentions:
             form = _FORMS[mention.by] if mention.dressed or mention.by != "mark" else "bare mark"
             beside = _beside(heard, mention, start)
-            if number == 0 and len(sentences) > 2 and _is_number(heard.text[mention.start : mention.end]):
-                beside = (beside[0] - weights["first sentence"], beside[1])
             own = weights[form] + beside[0] + (weights["but"] if mention.start >= but else 0)
             if before and _joins(heard, before.mention, mention):
-                if own > before.weight - weight:
-                    said.append(before._replace(weight=weight + own))
                 own = max(own, before.weight - weight)
             if number == 0 and mention.by == "text" and mention.start - start <= _ARTICLE:
                 own += weights["opening text"]
             if mention.start in listed:
                 own -= weight
-            before = Weighed(
-                mention,
-                number,
-                weight + own,
-                max((beside, (weight, cue)))[1] or form,
-                _is_denied(heard, mention, start, before),
-            )
+            denied = _is_denied(heard, mention, start, before)
+            before = Weighed(mention, weight + own, max((beside, (weight, cue)))[1] or form, denied)
             said.append(before)
         yield from _denied_together(heard, said)
 
@@ -309,7 +299,7 @@ def _denied_together(heard: Heard, said: list[Weighed]) -> list[Weighed]:
     return said
 
 
-_FORMS = {"both": "mark and text", "mark": "dressed mark", "text": "text"}
+_FORMS = {"both": "mark and text", "mark": "dressed mark", "rank": "dressed mark", "text": "text"}
 
 
 def _beside(heard: Heard, mention: Mention, start: int) -> tuple[int, str]:

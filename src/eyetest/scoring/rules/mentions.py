@@ -34,6 +34,9 @@ _NTH = re.compile(
     rf"\s{{0,9}}(?:[Tt]he\s(?P<nth>first|second|third|fourth|fifth|last)(?:\s(?:of\sthe\s\w+\s)?{NOUN}\b|(?=\.|$|\s(?:and|or)"
     rf"\sthe\s\w+(?:\.|\s{NOUN})))|(?:[Oo]ption|[Cc]hoice|[Nn]umber)\s(?P<count>one|two|three|four|five)\b)"
 )
+_NAMED = re.compile(
+    r"he (?:first|second|third|fourth|fifth|last) |(?:ption|hoice|umber) (?:one|two|three|four|five)\b"
+)
 """Marks said in words: ``the second option``, ``option two``."""
 _SEPARATOR = re.compile(
     r"\s{0,3}(?:(?:[,/&+;、和或]\s{0,3})?(?:and|or|und|oder|et|ou|y|o)\s{1,3}|[,/&+;、和或-]\s{0,3}|(?<=\))\s{0,3}(?=\())"
@@ -110,9 +113,9 @@ def _glued(text: str, at: int, end: int, offer: Offer) -> Mention | None:
 def _one_mark(text: str, at: int, end: int, offer: Offer, *, bare: bool) -> Mention | None:
     if nth := _NTH.match(text, at, end):
         word = nth["nth"] or nth["count"]
-        index = offer.count - 1 if word == "last" else _RANKS[word]
-        known = index < offer.count and word not in offer.starts
-        return Mention((index,), nth.start(nth.lastgroup or 0), nth.end(), "rank", True) if known else None
+        rank = offer.count - 1 if word == "last" else _RANKS[word]
+        known = rank < offer.count and word not in offer.starts
+        return Mention((rank,), nth.start(nth.lastgroup or 0), nth.end(), "rank", True) if known else None
     match = (_DIGIT if offer.marks == "digit" else _LETTER).match(text, at, end)
     if not match or text.startswith("N/A", match.start("mark")):
         return None
@@ -147,9 +150,10 @@ def marks_in(text: str, start: int, end: int, offer: Offer, nouns: Sequence[str]
     if offer.marks != "digit":
         dresses.update(dress.start() for dress in _CLOSED.finditer(text, start, end))
         dresses.update(line.end() - 2 for line in _LINE_MARK.finditer(text, start, end))
-    dresses.update(
-        nth.start() for nth in _NTH.finditer(text, start, end) if nouns and text[nth.end() :][:1] not in "."
-    )
+    for word in _NAMED.finditer(text, start, end) if nouns else ():
+        nth = _NTH.match(text, word.start() - 1, end) if word.start() else None
+        if nth and (nth.end() > nth.end("nth") or text.startswith(" ", nth.end())):
+            dresses.add(nth.start())
     for noun in nouns:
         at = text.find(noun[1:], start, end)
         while at > 0:

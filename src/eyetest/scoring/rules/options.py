@@ -25,7 +25,7 @@ _FUNCTION = word_set(
 """Words that tell options apart only by accident."""
 _NOT = frozenset({"not", "no", "non", "never", "without", "neither", "nor", "none"})
 _NONE = frozenset({"none", "neither", "nothing", "no"})
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_ORDINALS = {"1": "first", "2": "second", "3": "third", "4": "fourth", "5": "fifth", "6": "sixth", "7": "seventh"}
 _HALVES = {"half": "1/2", "one half": "1/2", "one third": "1/3", "two thirds": "2/3", "quarter": "1/4",
            "one quarter": "1/4", "three quarters": "3/4", "one fourth": "1/4", "three fourths": "3/4"}  # fmt: skip
 _LONGEST_SLIP = 120
@@ -85,6 +85,7 @@ def prepare(options: tuple[str, ...], marks: Marks) -> Offer:
         starts.setdefault(tokens[0], []).append((tokens, index))
     for patterns in starts.values():
         patterns.sort(key=lambda pattern: -len(pattern[0]))
+    single = {index: tokens[0] for index, tokens in enumerate(folded) if len(tokens) == 1}
     return Offer(
         texts,
         marks,
@@ -98,16 +99,8 @@ def prepare(options: tuple[str, ...], marks: Marks) -> Offer:
         _values(folded),
         _own(folded),
         max(map(len, texts), default=0),
-        frozenset(
-            i
-            for i, tokens in enumerate(folded)
-            if len(tokens) == 1 and tokens[0] in _EVERYDAY and ("left",) not in folded
-        ),
-        frozenset(
-            i
-            for i, tokens in enumerate(folded)
-            if len(tokens) == 1 and len(tokens[0]) == 1 and tokens[0].isalpha() and tokens[0].isascii()
-        ),
+        frozenset(i for i, word in single.items() if word in _EVERYDAY and ("left",) not in folded),
+        frozenset(i for i, word in single.items() if len(word) == 1 and word.isalpha() and word.isascii()),
         any(_names_another(tokens, index, marks) for index, tokens in enumerate(folded)),
         bool(folded)
         and all(len(tokens) > 1 and all(len(t) == 1 and t.isalpha() for t in tokens) for tokens in folded),
@@ -122,14 +115,8 @@ def _unique(folded: tuple[Forms, ...]) -> dict[Forms, int]:
 def _otherwise(tokens: Forms) -> list[Forms]:
     """Other words for a numbered thing (``the second image``), a full hour and a half."""
     ways: list[Forms] = []
-    if (
-        len(tokens) == 2
-        and tokens[0].isalpha()
-        and len(tokens[0]) > 2
-        and tokens[1].isdigit()
-        and 0 < int(tokens[1]) <= 10
-    ):
-        ways.append((_ORDINALS[int(tokens[1]) - 1], tokens[0]))
+    if len(tokens) == 2 and len(tokens[0]) > 2 and tokens[0].isalpha() and tokens[1] in _ORDINALS:
+        ways.append((_ORDINALS[tokens[1]], tokens[0]))
     if len(tokens) == 3 and tokens[1:] == (":", "0"):
         ways.append((tokens[0], "o", "clock"))
     if tokens and tokens[0].endswith(".5"):

@@ -67,7 +67,8 @@ def weigh(heard: Heard) -> Reading:
 
 def _at_once(heard: Heard, at: int) -> Claim | None:
     """The option with which a correction begins."""
-    at, end = at + len(_LEAD.match(heard.text, at)[0]), len(heard.text)
+    end = len(heard.text)
+    at = lead.end() if (lead := _LEAD.match(heard.text, at)) else at
     mention = mark_at(heard.text, at, end, heard.offer) or text_at(heard.text, at, end, heard.offer)
     if not mention or mention.options == (-1,) or heard.cued.at("refutes", mention.end):
         return None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from eyetest.scoring.rules.cues import Hit
 from eyetest.scoring.rules.heard import NO_WORD, Heard, sentence_end, sentence_start
-from eyetest.scoring.rules.mentions import Mention, mark_at, marks_in, text_at, texts_in, with_text
+from eyetest.scoring.rules.mentions import Mention, bare_marks_in, mark_at, marks_in, text_at, texts_in, with_text
 from eyetest.scoring.rules.options import Offer, like_text, same_text
 from eyetest.scoring.rules.reading import Kind
 from eyetest.scoring.rules.tokens import tokenise
@@ -45,7 +45,6 @@ _MOST_CLAIMS = 60
 """A reply that announces more often says nothing new."""
 _SHORT = 40
 _HARDLY = 15
-_CLAUSE_START = re.compile(r"[.!?\n,;:]\s|\n|\b(?:but|so|however)\b")
 
 
 class Claim(NamedTuple):
@@ -222,7 +221,8 @@ def _confirmed(heard: Heard, hit: Hit) -> Claim | None:
 
 def _before(text: str, start: int, end: int, offer: Offer) -> Mention | None:
     """The option that is named last before an offset, with nothing between."""
-    mentions = [*marks_in(text, start, end, offer), *texts_in(text, tokenise(text, start, end), offer)]
+    marks = [*marks_in(text, start, end, offer), *bare_marks_in(text, start, end, offer)]
+    mentions = [*marks, *texts_in(text, tokenise(text, start, end), offer)]
     near = [mention for mention in mentions if not text[mention.end : end].strip(" )\"'],.")]
     if near:
         last = max(near, key=lambda mention: mention.end - mention.start)

@@ -18,25 +18,12 @@ _DIGIT = re.compile(
     r"(?P<mark>\d{1,2})(?P<close>\s{0,3}[)\]\"'}]{1,2})?(?![A-Za-z0-9_'^²%°:/]|[.,]\d|\s?=)",
     re.IGNORECASE,
 )
-_RANKS = {
-    "first": 0,
-    "second": 1,
-    "third": 2,
-    "fourth": 3,
-    "fifth": 4,
-    "one": 0,
-    "two": 1,
-    "three": 2,
-    "four": 3,
-    "five": 4,
-}
+_RANKS = ("first", "second", "third", "fourth", "fifth", "one", "two", "three", "four", "five")
 _NTH = re.compile(
     rf"\s{{0,9}}(?:[Tt]he\s(?P<nth>first|second|third|fourth|fifth|last)(?:\s(?:of\sthe\s\w+\s)?{NOUN}\b|(?=\.|$|\s(?:and|or)"
     rf"\sthe\s\w+(?:\.|\s{NOUN})))|(?:[Oo]ption|[Cc]hoice|[Nn]umber)\s(?P<count>one|two|three|four|five)\b)"
 )
-_NAMED = re.compile(
-    r"he (?:first|second|third|fourth|fifth|last) |(?:ption|hoice|umber) (?:one|two|three|four|five)\b"
-)
+_NAMED = re.compile(r"he (?:first|second|third|fourth|fifth|last) ")
 """Marks said in words: ``the second option``, ``option two``."""
 _SEPARATOR = re.compile(
     r"\s{0,3}(?:(?:[,/&+;、和或]\s{0,3})?(?:and|or|und|oder|et|ou|y|o)\s{1,3}|[,/&+;、和或-]\s{0,3}|(?<=\))\s{0,3}(?=\())"
@@ -113,7 +100,7 @@ def _glued(text: str, at: int, end: int, offer: Offer) -> Mention | None:
 def _one_mark(text: str, at: int, end: int, offer: Offer, *, bare: bool) -> Mention | None:
     if nth := _NTH.match(text, at, end):
         word = nth["nth"] or nth["count"]
-        rank = offer.count - 1 if word == "last" else _RANKS[word]
+        rank = offer.count - 1 if word == "last" else _RANKS.index(word) % 5
         known = rank < offer.count and word not in offer.starts
         return Mention((rank,), nth.start(nth.lastgroup or 0), nth.end(), "rank", True) if known else None
     match = (_DIGIT if offer.marks == "digit" else _LETTER).match(text, at, end)
@@ -138,7 +125,10 @@ def _one_mark(text: str, at: int, end: int, offer: Offer, *, bare: bool) -> Ment
 
 _BRACKETED = re.compile(r"[(\[](?<![\w)].)\s{0,2}(?:[A-Za-z]|\d{1,2})\s{0,2}[)\],]")
 _CLOSED = re.compile(r"[A-Z](?<![\w.'(].)\)(?=[\s.,])")
-_AFTER_NOUN = re.compile(rf"{NOUN}\s{{1,3}}[(\[\"']{{0,2}}(?:[A-Z](?![\w'-])|\d{{1,2}}(?![\w.]))", re.IGNORECASE)
+_AFTER_NOUN = re.compile(
+    rf"{NOUN}\s{{1,3}}[(\[\"']{{0,2}}(?:[A-Z](?![\w'-])|\d{{1,2}}(?![\w.])|(?:one|two|three|four|five)\b)",
+    re.IGNORECASE,
+)
 _LINE_MARK = re.compile(r"\n[\s\-•]{0,6}[A-Z][.:](?=\s)")
 NOUNS = ("option", "choice", "answer", "letter", "alternative", "caption", "statement", "number")
 

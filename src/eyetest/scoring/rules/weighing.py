@@ -57,7 +57,8 @@ def weigh(heard: Heard) -> Reading:
     if heard.weights["program"] and _PROGRAM.match(heard.body.raw):
         return Reading("unparsed", None, "program", None, "a program")
     taken = max((hit.end for hit in heard.cued.hits("retracts")), default=0)
-    for turn in [hit.end for hit in heard.cued.hits("corrects")[: -_TURNS - 1 : -1] if hit.end > taken]:
+    turns = heard.cued.hits("corrects")[-_TURNS if len(heard.text) <= _SHORT_REPLY else -1 :]
+    for turn in [hit.end for hit in reversed(turns) if hit.end > taken]:
         claim = _committed(heard, turn) or _at_once(heard, turn)
         claim = claim or (_named(heard, turn) if len(heard.text) <= _SHORT_REPLY else None)
         if claim and claim.kind != "unparsed":

@@ -18,6 +18,7 @@ from eyetest.scoring.rules.tokens import tokenise
 
 _LONGEST_WHOLE = 60
 _TURNS = 3
+_LONGEST_PAIR = 200
 _LEAD = re.compile(r"[\s,:.]{0,4}")
 _ARTICLE = 5
 _SHORT_REPLY = 500
@@ -57,10 +58,10 @@ def weigh(heard: Heard) -> Reading:
     if heard.weights["program"] and _PROGRAM.match(heard.body.raw):
         return Reading("unparsed", None, "program", None, "a program")
     taken = max((hit.end for hit in heard.cued.hits("retracts")), default=0)
-    turns = heard.cued.hits("corrects")[-_TURNS if len(heard.text) <= _SHORT_REPLY else -1 :]
+    short = len(heard.text) <= _SHORT_REPLY
+    turns = heard.cued.hits("corrects")[-_TURNS if short else -1 :]
     for turn in [hit.end for hit in reversed(turns) if hit.end > taken]:
-        claim = _committed(heard, turn) or _at_once(heard, turn)
-        claim = claim or (_named(heard, turn) if len(heard.text) <= _SHORT_REPLY else None)
+        claim = _committed(heard, turn) or ((_at_once(heard, turn) or _named(heard, turn)) if short else None)
         if claim and claim.kind != "unparsed":
             return _reading(heard, claim)
     return _reading(heard, _committed(heard, taken) or _named(heard, taken))
@@ -206,7 +207,9 @@ def _named(heard: Heard, since: int) -> Claim:  # noqa: PLR0911 (one a kind)
     if refusals := heard.said("refuses"):
         refusal = refusals[0]
         held = [one for one in held if _outlives(heard, one.mention, refusal.start, refusal.end)]
-        before = [one.mention for one in weighed if one.mention.end <= refusal.start and not one.denied]
+        before = [
+            one.mention for one in weighed if one.mention.end <= refusal.start <= _LONGEST_PAIR and not one.denied
+        ]
         if not held and (
             any(len(one.options) > 1 for one in before) or any(_joins(heard, *pair) for pair in pairwise(before))
         ):

@@ -166,7 +166,8 @@ def _last(heard: Heard, since: int) -> Claim | None:
         [*filled, closed] if closed and closed.start >= since else filled, key=lambda claim: claim.end, default=None
     )
     nothing: Claim | None = None
-    best = best or last_word(heard)
+    word = last_word(heard)
+    best = best or (word if len(heard.text) <= _SHORT_REPLY else None)
     for claim in announced(heard):
         if claim.start < since or (best and best.end >= claim.end):
             break
@@ -175,7 +176,7 @@ def _last(heard: Heard, since: int) -> Claim | None:
         nothing = nothing or claim
     if best:
         return best
-    first = opening(heard)
+    first = word or opening(heard)
     return first if first and first.start >= since else nothing
 
 

@@ -5,9 +5,9 @@ pipe never ends, a device may do anything. What the user names on the command li
 A snapshot of the Hugging Face hub is a folder of links into the ``blobs`` of its repository; these count as inside.
 
 Parquet files know their own hash, so that a flipped bit is found: it is the last field of the footer, under the
-number that the format keeps free for extensions; every reader skips it. It covers the whole file but for itself. A file
-without one (of an older eyetest or of somebody else) is as good as its pages look.
-Texts that people may change know theirs too.
+number that the format keeps free for extensions; every reader skips it. It covers all of the file but itself. A file
+without one (of an older eyetest or of somebody else) is as good as its pages look. Texts that people may change know
+theirs too.
 """
 
 import errno

@@ -9,7 +9,7 @@ demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
 
 test: check
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadfile
 
 check: $(VENV)/dev.installed
 	$(BIN)/ruff check .

@@ -132,6 +132,7 @@ def altered(picture: Image.Image, rng: random.Random) -> bytes:
     return data.getvalue()
 
 
+@pytest.mark.slow
 def test_twenty_planted_copies_among_charts_are_found_and_charts_are_not(shared: Path, tmp_path: Path) -> None:
     source, _ = import_benchmark(shared / "data/chartqa", tmp_path / "charts")
     rng = random.Random(20)

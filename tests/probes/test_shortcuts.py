@@ -95,6 +95,7 @@ def test_mmmu_pro_gives_golds_away_and_mostly_in_numbers(shared: Path, tmp_path:
     assert set(subject.item_scores["shortcut:surface"]) == {item.id for item in subject.items}
 
 
+@pytest.mark.slow
 def test_clean_sets_raise_no_more_alarms_than_stated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learners, "TREES", 30)
     monkeypatch.setattr(features, "BUCKETS", 60)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+import pytest
 from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, import_benchmark

@@ -236,9 +236,12 @@ class Runner:
         return verdict == "nobody knows"
 
     async def _waits_so_long(self, lane: _Lane, tries: _Tries, error: CallError) -> bool:
-        """A pause that nobody waits for: unless others are answered meanwhile, the model is left for another day."""
-        if await lane.health.blame(error) != "question":
+        """A pause that nobody waits for: unless others are answered, the model is left for another day."""
+        verdict, first = await lane.health.blame(error), tries.first_failed
+        if verdict == "nobody knows":
             self._refuse_if_over(lane, begun=True)
+            verdict = "question" if first is not None and lane.health.answered_since(first) else "endpoint"
+        if verdict == "endpoint":
             self._abandon(lane, f"it asks for a pause of {error.wait:,.0f} s: {error}")
             raise NotAskedError(lane.abandoned)
         error.wait = None

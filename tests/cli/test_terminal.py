@@ -1,7 +1,6 @@
 """Whatever terminal, pipe, disk or name there is: a command ends with its work done, or with one line."""
 
 import copy
-import io
 import json
 import os
 import resource
@@ -15,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import BenchmarkWriter
-from eyetest.cli import main
 from eyetest.cli.commands import _COMMANDS
 from eyetest.records import Choice, Item, Manifest
 from eyetest.wording import typed
 from tests.conftest import png
 from tests.recipes.benches import MAJORITY, write_yaml
-from tests.runs.conftest import Done, Eyetest
+from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
+from tests.support.command import call
 
 MODELS = {"модель :smile: [bold]b[/bold] →": "scripted:right=0.7,blind=0.4", "β é": "scripted:right=0.2,blind=0.1"}
 ODD = "Ω-№; $(x) → é 日本"
@@ -47,23 +46,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     recipe["panels"]["inspectors"]["size"] = recipe["stages"][0]["keep"]["hits"]["value"] = 2
     write_yaml(tmp_path / "r.yaml", recipe)
     return tmp_path
-
-
-def spoken(encoding: str, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> Done:
-    """A command whose output has an encoding, and Python's usual way with what that cannot say."""
-    streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2)]
-    handler = signal.getsignal(signal.SIGTERM)
-    with monkeypatch.context() as patch:
-        patch.setattr(sys, "argv", ["eyetest", *map(str, arguments)])
-        patch.setattr(sys, "stdout", streams[0])
-        patch.setattr(sys, "stderr", streams[1])
-        with pytest.raises(SystemExit) as stop:
-            main()
-    signal.signal(signal.SIGTERM, handler)
-    for stream in streams:
-        stream.flush()
-    told = [stream.buffer.getvalue().decode(encoding) for stream in streams]
-    return Done(int(stop.value.code or 0), *told)
 
 
 COMMANDS: list[tuple[object, ...]] = [
@@ -109,7 +91,7 @@ def test_no_command_is_forgotten() -> None:
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
 def test_every_command_speaks_every_encoding(here: Path, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for words in COMMANDS:
-        done = spoken(encoding, monkeypatch, *words)
+        done = call(*words, encoding=encoding)
         assert done.code == 0, (words, done)
         assert "Traceback" not in done.err
         if "--json" in words:
@@ -118,7 +100,7 @@ def test_every_command_speaks_every_encoding(here: Path, encoding: str, monkeypa
 
 
 def test_json_says_in_ascii_what_it_says_elsewhere(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = [spoken(encoding, monkeypatch, "show", "бенч é", f"{ODD} 3", "--json") for encoding in ("ascii", "utf-8")]
+    told = [call("show", "бенч é", f"{ODD} 3", "--json", encoding=encoding) for encoding in ("ascii", "utf-8")]
     assert json.loads(told[0].out) == json.loads(told[1].out)
     assert json.loads(told[0].out)["id"] == f"{ODD} 3"
 
@@ -189,7 +171,7 @@ def test_a_file_that_cannot_grow_is_named(
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (600, limits[1]))
     try:
-        done = spoken("utf-8", monkeypatch, *words)
+        done = call(*words)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert done.code == 2, done
@@ -229,7 +211,7 @@ def test_places_whose_names_are_no_utf_8(here: Path, monkeypatch: pytest.MonkeyP
         if "--to" in words:
             odd = list(words)
             odd[odd.index("--to") + 1] = f"{to}{place}{Path(str(words[words.index('--to') + 1])).suffix}"
-            done = spoken("utf-8", monkeypatch, *odd)
+            done = call(*odd)
             assert done.code in (0, 2), (odd, done)
             assert not done.code or done.err.count("error: ") == 1, (odd, done)
 
@@ -253,7 +235,7 @@ def test_a_folder_whose_name_is_no_utf_8(here: Path, monkeypatch: pytest.MonkeyP
         ("refine", "b", "--recipe", here / "r.yaml", "--models", here / "m.yaml", "--to", "ref"),
         ("card", "b"),
     ):
-        done = spoken("utf-8", monkeypatch, *words)
+        done = call(*words)
         assert done.code in (0, 2), (words, done)
         assert not done.code or done.err.count("error: ") == 1
 

@@ -3,26 +3,62 @@
 import io
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import NamedTuple
 from unittest.mock import patch
 
 from eyetest.cli import main
 
 
-def run(*arguments: object, cwd: Path) -> "CompletedProcess[str]":
-    """Call ``eyetest`` with these arguments in a folder; what it said and how it ended."""
-    words = ["eyetest", *map(str, arguments)]
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+class Done(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    def refused(self) -> str:
+        """The one line of a command that found bad input."""
+        assert (self.code, self.out) == (2, ""), self
+        lines = self.err.strip().splitlines()
+        assert len(lines) == 1, self.err
+        assert lines[0].startswith("error: ")
+        assert len(lines[0]) < 500
+        return lines[0]
+
+    def fine(self) -> str:
+        """Everything that a command said that did what it was told."""
+        assert self.code == 0, self.err
+        return self.out + self.err
+
+
+Eyetest = Callable[..., Done]
+
+
+def call(*arguments: object, encoding: str = "utf-8") -> Done:
+    """Call ``eyetest`` with these arguments, on streams of this encoding; what it said and how it ended."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2))
     handler = signal.getsignal(signal.SIGTERM)
-    code = 0
+    code: int | None = None
     try:
-        with chdir(cwd), patch.object(sys, "argv", words), redirect_stdout(out), redirect_stderr(err):
+        words = ["eyetest", *map(str, arguments)]
+        with patch.object(sys, "argv", words), redirect_stdout(out), redirect_stderr(err):
             main()
     except SystemExit as stop:
         code = int(stop.code or 0)
     finally:
         signal.signal(signal.SIGTERM, handler)
-    said = [stream.buffer.getvalue().decode("utf-8") for stream in (out, err)]
-    return CompletedProcess(words, code, *said)
+    assert code is not None, "a command always says how it ended"
+    for stream in (out, err):
+        stream.flush()
+    return Done(code, *(stream.buffer.getvalue().decode(encoding) for stream in (out, err)))
+
+
+def run(*arguments: object, cwd: Path) -> "CompletedProcess[str]":
+    """The same in a folder, told as a process would be."""
+    with chdir(cwd):
+        done = call(*arguments)
+    return CompletedProcess([*map(str, arguments)], done.code, done.out, done.err)

@@ -13,6 +13,7 @@ import polars as pl
 from eyetest.jobs import import_answers as importing
 from eyetest.jobs import run as job
 from eyetest.jobs.opening import Bench, Models, Observer, Place, model_entries, several
+from eyetest.jobs.perturbation import perturbed, read_perturbation
 from eyetest.records import Condition
 from eyetest.running import Asking, Limits, Progress
 from eyetest.running.progress import every, line
@@ -35,6 +36,9 @@ def run(
     to: Place,
     sights: str | Sequence[str] | None = None,
     conditions: Condition | Sequence[Condition] = _AS_WRITTEN,
+    perturb: str | Sequence[str] | None = None,
+    tests: int | None = None,
+    one_at_a_time: bool = False,
     trials: int = 1,
     temperature: float | None = None,
     max_tokens: int | None = None,
@@ -49,8 +53,10 @@ def run(
 
     Interrupt it whenever you like and call it again: nothing is lost, nothing is asked twice. ``sights`` says what is
     seen (``"image,blind"``); every one of the ``conditions`` (how else a question is put) is asked with every sight.
-    ``limit`` keeps to the first items, ``items`` to some; ``stop`` is a stopping rule in words; ``limits`` bounds
-    calls, tokens and money. It works the same in a script and in a notebook, where an event loop is running already.
+    ``perturb`` names what varies over ``tests`` tests of every item (``"instruction,order,marks"``), all together or
+    ``one_at_a_time``. ``limit`` keeps to the first items, ``items`` to some; ``stop`` is a stopping rule in words;
+    ``limits`` bounds calls, tokens and money. It works the same in a script and in a notebook, where an event loop is
+    running already.
 
     >>> found = et.run("world/benchmark", {"seer": "scripted:right=0.9,blind=0.3"}, sights="image,blind", to="asked")
     >>> found.responses().num_rows
@@ -59,8 +65,9 @@ def run(
     >>> found.responses().num_rows  # everything was there already
     120
     """
+    how = read_perturbation(perturb, tests, seed, one_at_a_time=one_at_a_time)
     asking = Asking(
-        conditions=_conditions(several(conditions), sights),
+        conditions=perturbed(_conditions(several(conditions), sights), how, NOTEBOOK),
         trials=trials,
         sampling=job.sampling(temperature, max_tokens),
         seed=seed,

@@ -114,3 +114,19 @@ class ConditionOptions:
     method: Annotated[Words, put("--method", "generate, or likelihood (options are weighed, not shown).", "NAME")] = (
         None
     )
+
+
+@dataclass(frozen=True)
+class PerturbOptions:
+    """How the same question is put otherwise, again and again."""
+
+    perturb: Annotated[
+        Words,
+        put("--perturb", "What varies from test to test, all together: instruction, order, marks.", "SOURCE,…"),
+    ] = None
+    tests: Annotated[
+        int | None, put("--tests", "Tests of every item with --perturb; the first is as usual. (default: 5)", min=2)
+    ] = None
+    one_at_a_time: Annotated[
+        bool, put("--one-at-a-time", "Let one source vary at a time, for instability by source.")
+    ] = False

@@ -10,10 +10,11 @@ import typer
 
 from eyetest.cli import options
 from eyetest.cli.live import TERMINAL, estimate_table
-from eyetest.cli.options import ConditionOptions, Words, option
+from eyetest.cli.options import ConditionOptions, PerturbOptions, Words, option
 from eyetest.cli.terminal import fail, note, out, program, safe
 from eyetest.errors import InputError
 from eyetest.jobs import run as job
+from eyetest.jobs.perturbation import perturbed, read_perturbation
 from eyetest.models import Surroundings, parse_models
 from eyetest.records import ModelEntry
 from eyetest.running import Asking, Limits, Progress
@@ -53,6 +54,7 @@ def run(
     retry_failed: options.RetryOption = False,
     *,
     condition: ConditionOptions,
+    perturbation: PerturbOptions,
     trials: Annotated[int, sampling("--trials", "How often each question is asked.", min=1)] = 1,
     temperature: Annotated[
         float | None, sampling("", "Of the sampling (default: 0, or the model's own).", min=0)
@@ -60,7 +62,7 @@ def run(
     max_tokens: Annotated[
         int | None, sampling("", "The longest answer (default: 512; 2048 with reasoning).", min=1)
     ] = None,
-    seed: Annotated[int, sampling("", "Of sampling and jitter.")] = 0,
+    seed: Annotated[int, sampling("", "Of sampling, jitter and --perturb.")] = 0,
     stop: Annotated[
         str,
         limits(
@@ -89,12 +91,13 @@ def run(
     """Put a benchmark to models under chosen conditions. Every answer is on disk before it counts.
 
     Kill it at any moment and run the same command again: nothing is lost, nothing is asked twice. Several values of a
-    condition (--sight image,blind) give all combinations.
+    condition (--sight image,blind) give all combinations; --perturb puts each of them in several tests.
     """
     if to is None and not dry_run:
         raise InputError("--to RUN is missing: where are the answers to be kept?")
+    how = read_perturbation(**asdict(perturbation), seed=seed)
     asking = Asking(
-        conditions=job.conditions(**asdict(condition)),
+        conditions=perturbed(job.conditions(**asdict(condition)), how, TERMINAL),
         trials=trials,
         sampling=job.sampling(temperature, max_tokens),
         seed=seed,

@@ -83,9 +83,9 @@ def learn(value: str) -> None:
 
 def learn_address(address: str) -> None:
     """Remember what an address carries beside the way: user and password, values of its query, its fragment."""
-    if found := _USERINFO.search(address):
-        user, _, password = found[1].partition(":")
-        for word in (found[1], user, password):
+    if match := _USERINFO.search(address):
+        user, _, password = match[1].partition(":")
+        for word in (match[1], user, password):
             learn(unquote(word))
     rest = address.partition("#")
     learn(unquote(rest[2]))
@@ -120,7 +120,7 @@ def learn_values(settings: Any) -> None:
 
 def redact(text: str) -> str:
     """The words of a server or a library, without secrets and with nothing of an address but where it leads."""
-    return _ADDRESS.sub(lambda found: plain_address(found[0]), _without(text, _learnt))
+    return _ADDRESS.sub(lambda match: plain_address(match[0]), _without(text, _learnt))
 
 
 def redact_answer(text: str) -> str:

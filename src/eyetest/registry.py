@@ -23,12 +23,12 @@ class Registry(Mapping[str, Part], Generic[Part]):
 
     def _load(self) -> dict[str, Part]:
         if self._parts is None:
-            found: dict[str, Part] = {}
+            parts: dict[str, Part] = {}
             for module in pkgutil.iter_modules(importlib.import_module(self._package).__path__):
                 part = getattr(importlib.import_module(f"{self._package}.{module.name}"), self._constant, ())
                 for one in part if isinstance(part, tuple) else (part,):
-                    found[one.name] = one
-            self._parts = found
+                    parts[one.name] = one
+            self._parts = parts
         return self._parts
 
     def __getitem__(self, name: str) -> Part:

@@ -80,8 +80,8 @@ class Benchmark:
     def positions(self, item_ids: Iterable[str]) -> list[int]:
         """Where some items stand, all of them looked up at once."""
         with self._items() as file:
-            places = {item_id: place for place, item_id in enumerate(self._id_column(file).to_pylist())}
-        return [places[item_id] if item_id in places else self.position(item_id) for item_id in item_ids]
+            position_of = {item_id: position for position, item_id in enumerate(self._id_column(file).to_pylist())}
+        return [position_of[item_id] if item_id in position_of else self.position(item_id) for item_id in item_ids]
 
     def take(self, positions: Sequence[int]) -> list[Item]:
         """The items at some positions, in that order. Cheap where the positions lie near each other."""
@@ -98,7 +98,7 @@ class Benchmark:
                 rows = array((wanted[here] - ends[group] + len(table)).tolist(), pa.int64())
                 taken = (item for batch in table.take(rows).to_batches() for item in itemtable.from_batch(batch))
                 items.update(zip(here.tolist(), taken, strict=True))
-        return [items[place] for place in range(len(wanted))]
+        return [items[index] for index in range(len(wanted))]
 
     def by_picture(self) -> list[int]:
         """All positions, items that share their first picture side by side, otherwise in the benchmark's order."""
@@ -201,9 +201,9 @@ def copy_without_pictures(benchmark: Benchmark, to: Path) -> None:
     """
     if is_benchmark(to):
         return
-    with replacing_folder(to) as place:
+    with replacing_folder(to) as temporary:
         for name in (MANIFEST, ITEMS):
-            (place / name).write_bytes(read_regular(benchmark.path / name, benchmark.path))
+            (temporary / name).write_bytes(read_regular(benchmark.path / name, benchmark.path))
 
 
 class BenchmarkWriter:

@@ -69,7 +69,7 @@ def import_benchmark(
 
 
 def export_benchmark(
-    benchmark: Benchmark, format_name: str, to: Path, *, overwrite: bool = False, beside: Beside = lambda place: None
+    benchmark: Benchmark, format_name: str, to: Path, *, overwrite: bool = False, beside: Beside = lambda folder: None
 ) -> list[str]:
     """Write a benchmark in another tool's format; returns what the user should know about it.
 
@@ -81,12 +81,12 @@ def export_benchmark(
     format_ = FORMATS[format_name]
     refuse_to_lose(to, overwrite=overwrite, ours=_written_by_us(to) if format_.is_folder else None)
     if not format_.is_folder:
-        with replacing_file(to, overwrite=overwrite) as place:
-            return format_.write(benchmark, place, to)
-    with replacing_folder(to, overwrite=overwrite) as place:
-        notes = format_.write(benchmark, place, to)
-        beside(place)
-        (place / _MARKER).write_bytes(msgspec.json.encode(sorted(path.name for path in place.iterdir())))
+        with replacing_file(to, overwrite=overwrite) as temporary:
+            return format_.write(benchmark, temporary, to)
+    with replacing_folder(to, overwrite=overwrite) as temporary:
+        notes = format_.write(benchmark, temporary, to)
+        beside(temporary)
+        (temporary / _MARKER).write_bytes(msgspec.json.encode(sorted(path.name for path in temporary.iterdir())))
         return notes
 
 
@@ -99,13 +99,13 @@ def open_benchmark(
         return Benchmark(path)
     refuse_one_above(path)
     read = read or ReadOptions()
-    place = _cache_place(path, read)
-    if not (is_benchmark(place) and _unchanged(place)):
+    cached = _cache_folder(path, read)
+    if not (is_benchmark(cached) and _unchanged(cached)):
         how = Import(read=read, overwrite=True)
-        files, _ = _import(path, place, how, progress)
-        (place / INPUTS).write_bytes(msgspec.json.encode([_stamp(file) for file in files]))
-        _forget_older(place)
-    return Benchmark(place)
+        files, _ = _import(path, cached, how, progress)
+        (cached / INPUTS).write_bytes(msgspec.json.encode([_stamp(file) for file in files]))
+        _forget_older(cached)
+    return Benchmark(cached)
 
 
 def refuse_one_above(path: Path) -> None:
@@ -169,7 +169,7 @@ def cache_root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eyetest"
 
 
-def _cache_place(path: Path, read: ReadOptions) -> Path:
+def _cache_folder(path: Path, read: ReadOptions) -> Path:
     """Named by whose file it is, what was in it, and how it is read: three parts, so that each can change alone."""
     if not path.exists():
         raise InputError(f"{path} does not exist")
@@ -196,17 +196,17 @@ def _readable(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def _unchanged(place: Path) -> bool:
+def _unchanged(cached: Path) -> bool:
     """Whether the picture files that a cached import read are still the same."""
     with suppress(OSError, msgspec.DecodeError, UnicodeError):
-        stamps = msgspec.json.decode((place / INPUTS).read_bytes(), type=list[tuple[str, int, int]])
+        stamps = msgspec.json.decode((cached / INPUTS).read_bytes(), type=list[tuple[str, int, int]])
         return all(_stamp(Path(name)) == (name, size, time) for name, size, time in stamps)
     return False
 
 
-def _forget_older(place: Path) -> None:
+def _forget_older(cached: Path) -> None:
     """Remove what was cached of the same path before it changed."""
-    whose, what, _ = place.parent.name.split("-")
-    for older in place.parent.parent.glob(f"{whose}-*"):
+    whose, what, _ = cached.parent.name.split("-")
+    for older in cached.parent.parent.glob(f"{whose}-*"):
         if not older.name.startswith(f"{whose}-{what}-"):
             shutil.rmtree(older, ignore_errors=True)

@@ -158,7 +158,7 @@ def sorting_tags(items: Iterable[Item]) -> list[str]:
         for tag, value in item.tags.items():
             if (word := tag_word(value)) is not None and len(values.setdefault(tag, set())) <= _MOST_VALUES:
                 values[tag].add(word)
-    return sorted(tag for tag, found in values.items() if 2 <= len(found) <= _MOST_VALUES)
+    return sorted(tag for tag, words in values.items() if 2 <= len(words) <= _MOST_VALUES)
 
 
 def image_numbers(text: str) -> tuple[int, ...]:

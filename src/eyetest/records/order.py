@@ -108,11 +108,11 @@ def _orders_of_fewer(count: int) -> int:
     return sum(factorial(n) for n in range(2, count))
 
 
-def mark(style: Marks, place: int) -> str:
-    """The mark of the option shown at a place: B, b or 2 for place 1."""
+def mark(style: Marks, position: int) -> str:
+    """The mark of the option shown at a position: B, b or 2 for position 1."""
     if style == "digit":
-        return str(place + 1)
-    return letter(place) if style == "upper" else ascii_lowercase[place]
+        return str(position + 1)
+    return letter(position) if style == "upper" else ascii_lowercase[position]
 
 
 def shown_order(item: Item, condition: Condition) -> tuple[int, ...]:
@@ -136,9 +136,9 @@ def shown_order(item: Item, condition: Condition) -> tuple[int, ...]:
     return tuple(sorted(positions, key=lambda position: _draw(condition.order, item.id, position)))
 
 
-def identity(order: Sequence[int], place: int) -> str:
-    """Which choice was meant, whatever place it was shown at: its letter in the order as written."""
-    return letter(order[place])
+def identity(order: Sequence[int], position: int) -> str:
+    """Which choice was meant, wherever it was shown: its letter in the order as written."""
+    return letter(order[position])
 
 
 def _draw(*key: object) -> bytes:

@@ -120,8 +120,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def __post_init__(self) -> None:
         kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
         if len(kinds) != 1:
-            found = " and ".join(kinds) or "none of them"
-            raise ValueError(f"a stage is one of screen, grade, review, select; found {found}")
+            given = " and ".join(kinds) or "none of them"
+            raise ValueError(f"a stage is one of screen, grade, review, select; found {given}")
 
     @property
     def kind(self) -> str:

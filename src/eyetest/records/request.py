@@ -80,7 +80,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Likelihood(msgspec.Struct, frozen=True, array_like=True):
-    """A token and its log-probability, with the likeliest others at its place."""
+    """A token and its log-probability, with the likeliest others at its position."""
 
     token: str
     logprob: float

@@ -41,7 +41,7 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     prefill: bool = False
     """Whether the model goes on from a turn that was begun for it."""
     logprobs: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None
-    """How many likeliest tokens to ask for at each place of the answer."""
+    """How many likeliest tokens to ask for at each position of the answer."""
     price: Price | None = None
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """The most calls in flight at once."""
@@ -61,10 +61,10 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 def _plain_spec(spec: str) -> str:
     kind, _, target = spec.partition(":")
-    found = re.search("@(https?://.*)", target, re.IGNORECASE | re.DOTALL)
-    if found is None:
+    match = re.search("@(https?://.*)", target, re.IGNORECASE | re.DOTALL)
+    if match is None:
         return redact(spec)
-    return f"{kind}:{redact(target[: found.start()])}@{plain_address(found[1])}"
+    return f"{kind}:{redact(target[: match.start()])}@{plain_address(match[1])}"
 
 
 _HOLDS: dict[str, Callable[[float, float], bool]] = {

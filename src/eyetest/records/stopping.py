@@ -79,15 +79,15 @@ def parse_rule(text: str, *, trials: int, models: int) -> StoppingRule:
     rule = StoppingRule(trials=trials, models=models, falls=Cut(op=">=", value=1))
     seen: set[str] = set()
     phrases = [phrase.strip() for phrase in text.split(",")]
-    for place, phrase in enumerate(phrases):
-        found = _PHRASE.fullmatch(phrase.lower())
-        if found is None:
+    for index, phrase in enumerate(phrases):
+        match = _PHRASE.fullmatch(phrase.lower())
+        if match is None:
             raise InputError(
                 f'"{phrase}" is no rule; write such as "more than 5 of 10 trials, at least 3 of 4 models"'
             )
-        operator, value, total, unit = found.groups()
+        operator, value, total, unit = match.groups()
         cut = Cut(op=_WORDS.get(operator) or _SIGNS[operator], value=int(value))  # type: ignore[arg-type]
-        unit = (unit or _unit(int(total), place, len(phrases), trials, models)).rstrip("s")
+        unit = (unit or _unit(int(total), index, len(phrases), trials, models)).rstrip("s")
         if unit in seen:
             raise InputError(f'"{text}" says twice how many {unit}s it takes')
         seen.add(unit)
@@ -104,9 +104,9 @@ def parse_rule(text: str, *, trials: int, models: int) -> StoppingRule:
     return rule
 
 
-def _unit(total: int, place: int, phrases: int, trials: int, models: int) -> str:
+def _unit(total: int, index: int, phrases: int, trials: int, models: int) -> str:
     if phrases == 2:
-        return ("trial", "model")[place]
+        return ("trial", "model")[index]
     return "trial" if total == trials and models == 1 else "model"
 
 

@@ -210,8 +210,8 @@ class RunBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     @classmethod
     def of(cls, manifest: Manifest, path: Path) -> "RunBenchmark":
         """The benchmark that lies in a folder."""
-        place = str(path.resolve())
-        return cls(name=manifest.name, path=place, fingerprint=manifest.fingerprint, items=manifest.counts.items)
+        resolved = str(path.resolve())
+        return cls(name=manifest.name, path=resolved, fingerprint=manifest.fingerprint, items=manifest.counts.items)
 
 
 class RunStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

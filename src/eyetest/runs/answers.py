@@ -60,11 +60,11 @@ def write_answers(folder: Path, to: Path, *, overwrite: bool = False) -> tuple[i
     if to.suffix not in SUFFIXES:
         raise InputError(f"{to}: answers are written as {', '.join(SUFFIXES)}, by the ending of its name")
     refuse_to_lose(to, overwrite=overwrite, ours=None)
-    with replacing_file(to, overwrite=overwrite) as place:
-        writer = _WRITERS[to.suffix](place)
+    with replacing_file(to, overwrite=overwrite) as temporary:
+        writer = _WRITERS[to.suffix](temporary)
         written = _fill(writer, folder)
         if isinstance(writer, _CsvWriter) and writer.rows.guarded:
-            written = _fill(_CsvWriter(place, mark=True), folder)
+            written = _fill(_CsvWriter(temporary, mark=True), folder)
     return written, len(plan_table(folder)) - written
 
 
@@ -125,15 +125,15 @@ def _answer_tables(folder: Path) -> Iterator[pa.Table]:
     try:
         plan = plan_table(folder)
         said = _newest_first(folder)
-        places = pc.index_in(plan.column("request"), value_set=said.column("request").combine_chunks())
+        matches = pc.index_in(plan.column("request"), value_set=said.column("request").combine_chunks())
         for start in range(0, len(plan), _ROWS_AT_ONCE):
             part = plan.slice(start, _ROWS_AT_ONCE)
-            rows = places.slice(start, _ROWS_AT_ONCE)
+            rows = matches.slice(start, _ROWS_AT_ONCE)
             answered = pc.is_valid(rows)
             part, rows = part.filter(answered), rows.filter(answered)
-            found = said.take(rows)
+            responses = said.take(rows)
             table = pa.Table.from_arrays(
-                [*(part.column(n) for n in _KEY), *(found.column(n) for n in _SAID)], _KEY + _SAID
+                [*(part.column(n) for n in _KEY), *(responses.column(n) for n in _SAID)], _KEY + _SAID
             )
             yield table.cast(_SCHEMA)
     except pa.ArrowException as error:

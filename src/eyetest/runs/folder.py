@@ -191,8 +191,8 @@ class RunWriter(Run):
 
     def _write(self, manifest: RunManifest) -> None:
         self.manifest = manifest
-        with replacing_file(self.path / MANIFEST) as place:
-            place.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+        with replacing_file(self.path / MANIFEST) as temporary:
+            temporary.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
 
 
 def is_run(path: Path) -> bool:

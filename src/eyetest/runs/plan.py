@@ -30,8 +30,8 @@ class PlanWriter:
         self.rows = 0
 
     def __enter__(self) -> "PlanWriter":
-        self._place = self._replacing.__enter__()
-        self._parquet = pq.ParquetWriter(self._place, _SCHEMA, compression="zstd")
+        self._temporary = self._replacing.__enter__()
+        self._parquet = pq.ParquetWriter(self._temporary, _SCHEMA, compression="zstd")
         return self
 
     def add(self, asked: Asked, request: str) -> None:
@@ -72,13 +72,13 @@ class PlanWriter:
     def _complete(self) -> None:
         """Keep what an older plan has beside these rows."""
         if self._path.exists():
-            old, new = _read(self._path), read_parquet(self._place)
+            old, new = _read(self._path), read_parquet(self._temporary)
             rest = old.join(new.select(_KEY), keys=_KEY, join_type="left anti", use_threads=False)
             if len(rest):
                 table = pa.concat_tables([rest.select(_SCHEMA.names), new]).cast(_SCHEMA)
-                write_parquet(table, self._place)
+                write_parquet(table, self._temporary)
                 return
-        add_checksum(self._place)
+        add_checksum(self._temporary)
 
 
 def plan_table(folder: Path) -> pa.Table:

@@ -230,12 +230,12 @@ def responses_frame(folder: Path) -> pl.LazyFrame:
 
 
 @contextmanager
-def one_line_if_damaged(place: Path) -> Iterator[None]:
+def one_line_if_damaged(path: Path) -> Iterator[None]:
     """Whatever is wrong with the tables that a lazy frame reads shows when it is collected; it becomes one line."""
     try:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise damaged(place, error) from None
+        raise damaged(path, error) from None
 
 
 def scan_table(path: Path) -> pl.LazyFrame:

@@ -23,8 +23,8 @@ MAX_NUMBER = 100
 """The longest number or date, in characters."""
 _NUMBERS = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp"))
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
-_UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]*)`(?: - at `\$?(?P<place>[^`]*)`)?")
-_PLACE = re.compile(r" - at `\$?(?P<place>[^`]*)`$")
+_UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]*)`(?: - at `\$?(?P<path>[^`]*)`)?")
+_PATH = re.compile(r" - at `\$?(?P<path>[^`]*)`$")
 
 
 class _BoundedLoader(yaml.SafeLoader):
@@ -145,14 +145,13 @@ def convert(value: Any, kind: type[Value], where: str) -> Value:
         return msgspec.convert(_named(value), kind)
     except msgspec.ValidationError as error:
         message = str(error)
-        if found := _UNKNOWN.search(message):
-            at = f"{where}{_told(found['place'] or '')}"
-            raise InputError(
-                f'{at}: no setting "{found["name"]}"; {nearest(found["name"], _names(kind, found["place"] or ""))}'
-            ) from None
-        place = _PLACE.search(message)
-        at = f"{where}{_told(place['place'])}" if place else where
-        raise InputError(f"{at}: {_PLACE.sub('', message)}") from None
+        if unknown := _UNKNOWN.search(message):
+            name, path = unknown["name"], unknown["path"] or ""
+            known = nearest(name, _names(kind, path))
+            raise InputError(f'{where}{_told(path)}: no setting "{name}"; {known}') from None
+        match = _PATH.search(message)
+        at = f"{where}{_told(match['path'])}" if match else where
+        raise InputError(f"{at}: {_PATH.sub('', message)}") from None
 
 
 def _named(value: Any) -> Any:
@@ -162,21 +161,21 @@ def _named(value: Any) -> Any:
     return [_named(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _told(place: str) -> str:
-    """A place inside a value, for people: ``.stages[0]`` is ``, stages 1``."""
-    words = re.sub(r"\[(\d+)\]", lambda match: f" {int(match[1]) + 1}", place).replace("[...]", "").strip(".")
+def _told(path: str) -> str:
+    """A path inside a value, for people: ``.stages[0]`` is ``, stages 1``."""
+    words = re.sub(r"\[(\d+)\]", lambda match: f" {int(match[1]) + 1}", path).replace("[...]", "").strip(".")
     return f", {words.replace('.', ', ')}" if words else ""
 
 
-def _names(kind: Any, place: str) -> list[str]:
-    """The settings that a type knows at a place inside it, such as ``.stages[0].keep[...]``."""
+def _names(kind: Any, path: str) -> list[str]:
+    """The settings that a type knows at a path inside it, such as ``.stages[0].keep[...]``."""
     info: Any = msgspec.inspect.type_info(kind)
-    for name, inside in re.findall(r"\.(\w+)|(\[)", place):
-        found = _present(info)
+    for name, inside in re.findall(r"\.(\w+)|(\[)", path):
+        current = _present(info)
         if inside:
-            info = getattr(found, "value_type", None) or getattr(found, "item_type", None)
+            info = getattr(current, "value_type", None) or getattr(current, "item_type", None)
         else:
-            info = next((field.type for field in getattr(found, "fields", ()) if field.encode_name == name), None)
+            info = next((field.type for field in getattr(current, "fields", ()) if field.encode_name == name), None)
     return [field.encode_name for field in getattr(_present(info), "fields", ())]
 
 

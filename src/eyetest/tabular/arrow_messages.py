@@ -30,7 +30,7 @@ def check_stream(path: Path) -> None:
                 unpacked = sum(_unpacked(file, body, start) for start in _compressed(metadata))
                 if unpacked > max(MAX_UNPACKED, _PACKED * length):
                     raise InputError(f"{path}: {length:,} bytes unpack into {unpacked // 2**20:,} MB")
-                file.seek(body + length if length >= 0 else length)  # a negative place is an error
+                file.seek(body + length if length >= 0 else length)  # a negative position is an error
         except (struct.error, ValueError, OverflowError, OSError):
             raise InputError(f"{path} is damaged: its batches cannot be told apart") from None
 
@@ -66,8 +66,8 @@ def _compressed(metadata: bytes) -> list[int]:
         return []
     buffers = _inside(metadata, batch, 2)
     (number,) = struct.unpack_from("<I", metadata, buffers)
-    found = struct.unpack_from(f"<{2 * number}q", metadata, buffers + 4)
-    return [start for start, length in zip(found[::2], found[1::2], strict=True) if length > 8]
+    extents = struct.unpack_from(f"<{2 * number}q", metadata, buffers + 4)
+    return [start for start, length in zip(extents[::2], extents[1::2], strict=True) if length > 8]
 
 
 def _unpacked(file: BinaryIO, body: int, start: int) -> int:
@@ -85,19 +85,19 @@ def _field(data: bytes, table: int, number: int) -> int:
     """Where a field of a FlatBuffer's table is; 0 where it is absent."""
     index = table - struct.unpack_from("<i", data, table)[0]
     size = struct.unpack_from("<H", data, index)[0]
-    place = 4 + 2 * number
-    offset = struct.unpack_from("<H", data, index + place)[0] if place < size else 0
+    slot = 4 + 2 * number
+    offset = struct.unpack_from("<H", data, index + slot)[0] if slot < size else 0
     return table + offset if offset else 0
 
 
 def _number(data: bytes, table: int, number: int, kind: str) -> int:
-    place = _field(data, table, number)
-    return int(struct.unpack_from(kind, data, place)[0]) if place else 0
+    position = _field(data, table, number)
+    return int(struct.unpack_from(kind, data, position)[0]) if position else 0
 
 
 def _inside(data: bytes, table: int, number: int) -> int:
     """Where the table or vector is that a field refers to."""
-    place = _field(data, table, number)
-    if not place:
+    position = _field(data, table, number)
+    if not position:
         raise ValueError("a field is missing")
-    return place + int(struct.unpack_from("<I", data, place)[0])
+    return position + int(struct.unpack_from("<I", data, position)[0])

@@ -58,12 +58,12 @@ def row_groups(file: BinaryIO, columns: int) -> list[RowGroup]:
     file.seek(end - 8 - length)
     try:
         footer, _ = _struct(file.read(length), 0, 0)
-        found = [RowGroup(group[3], [_stretch(chunk[3]) for chunk in group[1]]) for group in footer.get(4, [])]
+        groups = [RowGroup(group[3], [_stretch(chunk[3]) for chunk in group[1]]) for group in footer.get(4, [])]
     except (IndexError, KeyError, TypeError, AttributeError):
         raise PagesError("its footer makes no sense") from None
-    if any(len(group.columns) != columns or not isinstance(group.rows, int) for group in found):
+    if any(len(group.columns) != columns or not isinstance(group.rows, int) for group in groups):
         raise PagesError("a row group lacks a column")
-    return found
+    return groups
 
 
 def _stretch(about: dict[int, int]) -> Stretch:

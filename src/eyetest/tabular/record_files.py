@@ -32,27 +32,27 @@ def write_records(
         raise InputError(f"{to}: a table is written as {', '.join(_SUFFIXES)}, by the ending of its name")
     refuse_to_lose(to, overwrite=overwrite, ours=None)
     rows = [msgspec.to_builtins(record) for record in records]
-    with replacing_file(to, overwrite=overwrite) as place:
+    with replacing_file(to, overwrite=overwrite) as temporary:
         if to.suffix == ".parquet":
             version = str(getattr(kind, "table_version", 1))
             table = pa.Table.from_pylist(rows, schema=schema(kind)).replace_schema_metadata({"version": version})
-            write_parquet(table, place)
+            write_parquet(table, temporary)
         elif to.suffix == ".csv":
-            with place.open("w", newline="", encoding="utf-8") as file:
+            with temporary.open("w", newline="", encoding="utf-8") as file:
                 names = columns(kind)
                 SheetWriter(file, names).write([_cell(row[name]) for name in names] for row in rows)
         else:
-            place.write_bytes(msgspec.json.Encoder().encode_lines(records))
+            temporary.write_bytes(msgspec.json.Encoder().encode_lines(records))
 
 
 def _cell(value: object) -> object:
     return value if value is None or isinstance(value, str | int | float) else msgspec.json.encode(value).decode()
 
 
-def write_parquet(table: pa.Table, place: Path) -> None:
+def write_parquet(table: pa.Table, path: Path) -> None:
     """A table as a Parquet file that can tell when it was damaged."""
-    pq.write_table(table, place, compression="zstd")
-    add_checksum(place)
+    pq.write_table(table, path, compression="zstd")
+    add_checksum(path)
 
 
 def read_parquet(

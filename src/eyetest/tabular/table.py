@@ -18,7 +18,7 @@ Values = dict[str, Any]
 
 
 class Row(NamedTuple):
-    """One row of a table: its place from 0, its name for a person, and its values by column."""
+    """One row of a table: its number from 0, its name for a person, and its values by column."""
 
     number: int
     where: str

@@ -53,10 +53,10 @@ class DatasetsFolder:
             _refuse_missing_shards(folder, names)
             for name in names:
                 file = _inside(folder, name, path)
-                found, rows = _inspect(file)
-                if schema is not None and set(found.names) != set(schema.names):
+                file_schema, rows = _inspect(file)
+                if schema is not None and set(file_schema.names) != set(schema.names):
                     raise InputError(f"{file} has other columns than the first split")
-                schema = schema or found
+                schema = schema or file_schema
                 parts.append(ArrowPart(f"{folder.name}/{file.name}", split, rows, partial(_batches, file)))
         if schema is None:
             raise InputError(f"{path} holds no data files")

@@ -174,12 +174,12 @@ class TsvReader(ItemReader):
 
     def _spellings(self, item: Item, row: Row) -> dict[str, Spelling]:
         """What the file wrote differently from what we would write."""
-        found: dict[str, Spelling] = {}
+        spellings: dict[str, Spelling] = {}
         cell = row.values.get("image")
         if isinstance(cell, bytes) and self.layout.images == ("image",):
             template = _template(cell, item.images)
             if template != our_template(len(item.images)):
-                found[IMAGE_UNIT] = Spelling(image_key(item), template)
+                spellings[IMAGE_UNIT] = Spelling(image_key(item), template)
         theirs = row.values
         ours = plain_cells(item, self._names)
         together = option_cells(item, self._names)
@@ -187,12 +187,12 @@ class TsvReader(ItemReader):
             together[self.layout.question] = ours[self.layout.question]
         theirs_together = {column: theirs.get(column, "") for column in together}
         if together != theirs_together and self.layout.answers == "letter":
-            found[OPTIONS_UNIT] = Spelling(_as_json(together), _as_json(theirs_together))
+            spellings[OPTIONS_UNIT] = Spelling(_as_json(together), _as_json(theirs_together))
         for column in self.columns:
             pair = Spelling(ours.get(column, ""), theirs.get(column, ""))
             if column not in together and column != "image" and pair.ours != pair.theirs:
-                found[column_unit(column)] = pair
-        return found
+                spellings[column_unit(column)] = pair
+        return spellings
 
 
 class Vlmevalkit:

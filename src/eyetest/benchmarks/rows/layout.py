@@ -195,8 +195,8 @@ def is_missing(answer: Any) -> bool:
 def find_gold(answer: Any, options: Options, style: AnswerStyle) -> tuple[int, ...] | None:
     """Positions of the right options, or None where the answer points at none of them."""
     if isinstance(answer, list | tuple):
-        found = [find_gold(part, options, style) for part in answer]
-        return None if None in found else tuple(sorted({i for part in found if part for i in part}))
+        golds = [find_gold(part, options, style) for part in answer]
+        return None if None in golds else tuple(sorted({i for part in golds if part for i in part}))
     return _STYLES[style](answer, options)
 
 
@@ -249,7 +249,7 @@ def choose_style(sample: Iterable[tuple[Any, Options]], where: str) -> AnswerSty
     """The one style in which every sampled answer, or else most of them, points at an option."""
     answers = [(answer, options) for answer, options in sample if not is_missing(answer)]
     readings = {style: [find_gold(answer, options, style) for answer, options in answers] for style in ANSWER_STYLES}
-    fits = {style: sum(gold is not None for gold in found) for style, found in readings.items()}
+    fits = {style: sum(gold is not None for gold in golds) for style, golds in readings.items()}
     fitting = [style for style in ANSWER_STYLES if fits[style] == max(fits.values())]
     for style in fitting[1:]:
         if readings[style] != readings[fitting[0]]:

@@ -222,9 +222,9 @@ def split_marks(options: Sequence[str], names: Sequence[str] = ()) -> Marked | N
         if kind == "[A-Z]" and names:
             expected.append(tuple(names))
         for style in _styles(kind, len(options)):
-            found = _matched(options, kind, style)
-            marks = tuple(match[1] for match in found)
-            rests = tuple(match.string[match.end() :] for match in found)
+            matches = _matched(options, kind, style)
+            marks = tuple(match[1] for match in matches)
+            rests = tuple(match.string[match.end() :] for match in matches)
             if marks in expected and _say_something(rests):
                 return Marked(marks, rests)
     return None
@@ -237,9 +237,9 @@ def bring_marks(options: Sequence[str]) -> bool:
     for kind, mark in _MARKS:
         expected = sorted(mark(position) for position in range(len(options)))
         for style in _styles(kind, len(options)):
-            found = _matched(options, kind, style)
-            if sorted(match[1] for match in found) == expected:
-                return _say_something([match.string[match.end() :] for match in found])
+            matches = _matched(options, kind, style)
+            if sorted(match[1] for match in matches) == expected:
+                return _say_something([match.string[match.end() :] for match in matches])
     return False
 
 
@@ -263,8 +263,8 @@ def without_marks(options: Sequence[str], names: Sequence[str] = ()) -> Marked:
     """The options as texts alone, and their outermost marks, if they have any."""
     outer: tuple[str, ...] = ()
     texts = tuple(options)
-    while (found := split_marks(texts, names)) is not None:
-        outer, texts = outer or found.marks, found.texts
+    while (marked := split_marks(texts, names)) is not None:
+        outer, texts = outer or marked.marks, marked.texts
     return Marked(outer, texts)
 
 
@@ -324,10 +324,10 @@ def _on_lines(text: str) -> tuple[str, tuple[str, ...]] | None:
             continue
         starts = [start]
         while len(starts) < MAX_CHOICES:
-            found = _line_start(text, mark.format(letter(len(starts))), starts[-1] + 1)
-            if found is None:
+            following = _line_start(text, mark.format(letter(len(starts))), starts[-1] + 1)
+            if following is None:
                 break
-            starts.append(found)
+            starts.append(following)
         if len(starts) < 2:
             continue
         ends = [s - 1 for s in starts[1:]] + [len(text)]
@@ -363,16 +363,16 @@ def _run_starts(text: str, mark: str) -> list[int]:
     starts = [first[-1].start()]
     while len(starts) < MAX_CHOICES:
         pattern = re.compile(before + re.escape(mark.format(letter(len(starts)))))
-        if (found := pattern.search(text, starts[-1] + 1)) is None:
+        if (match := pattern.search(text, starts[-1] + 1)) is None:
             break
-        starts.append(found.start())
+        starts.append(match.start())
     return starts
 
 
 def _line_start(text: str, mark: str, after: int, *, last: bool = False) -> int | None:
     """Where a line starts with ``mark`` and a space."""
-    found = (text.rfind if last else text.find)(f"\n{mark} ", max(after - 1, 0))
-    return None if found < 0 else found + 1
+    newline = (text.rfind if last else text.find)(f"\n{mark} ", max(after - 1, 0))
+    return None if newline < 0 else newline + 1
 
 
 def _without_header(question: str) -> str:

@@ -128,7 +128,7 @@ class ItemReader:
         """The row's pictures; none of them where one is missing and that is allowed."""
         cells = [(column, row.values.get(column)) for column in self.layout.images]
         missing = ""
-        found: list[ImageRef] = []
+        refs: list[ImageRef] = []
         for column, value in cells:
             try:
                 images = self.pictures.load(value)
@@ -139,8 +139,8 @@ class ItemReader:
             if images and missing:
                 raise ItemError(row.where, missing, "nothing", f"a picture, since {column} has one")
             missing = missing or ("" if images else column)
-            found.extend(images)
-        return tuple(found)
+            refs.extend(images)
+        return tuple(refs)
 
     def build(self, row: Row, images: tuple[ImageRef, ...]) -> Item:
         """The row as an item that shows these pictures."""
@@ -202,7 +202,7 @@ def _with_provenance(choice: Choice, provenance: OptionProvenance) -> Choice:
 
 def _absent_pictures(layout: ItemLayout, row: Row) -> dict[str, Any]:
     """What the picture columns of a row without pictures say: the names of those that are not here."""
-    found = {}
+    absent = {}
     for column in layout.images:
         value = row.values.get(column)
         if isinstance(value, dict):
@@ -210,12 +210,12 @@ def _absent_pictures(layout: ItemLayout, row: Row) -> dict[str, Any]:
         if isinstance(value, bytes):
             value = value.decode("utf-8", "replace")
         if value not in (None, "", [], ()):
-            found[column] = value
-    return found
+            absent[column] = value
+    return absent
 
 
-def _bad_gold(row: Row, column: str, found: Any, names: Sequence[str]) -> ItemError:
-    return ItemError(row.where, column, short(found), f"one of the {len(names)} options ({', '.join(names[:26])})")
+def _bad_gold(row: Row, column: str, answer: Any, names: Sequence[str]) -> ItemError:
+    return ItemError(row.where, column, short(answer), f"one of the {len(names)} options ({', '.join(names[:26])})")
 
 
 def _agrees(answer: Any, gold: tuple[int, ...], offered: Offered) -> bool:
@@ -223,15 +223,15 @@ def _agrees(answer: Any, gold: tuple[int, ...], offered: Offered) -> bool:
     options = offered.texts
     marked = {options[i] for i in gold}
     said = (find_gold(answer, options, style) for style in ANSWER_STYLES)
-    return any({options[i] for i in found} == marked for found in said if found)
+    return any({options[i] for i in positions} == marked for positions in said if positions)
 
 
 def _find_letters(answer: Any, names: Sequence[str]) -> tuple[int, ...] | None:
     """Positions of options by the letters the file gives them, which may have gaps."""
-    found = find_gold(answer, ascii_uppercase, "letter")
-    if found is None or any(letter(i) not in names for i in found):
+    positions = find_gold(answer, ascii_uppercase, "letter")
+    if positions is None or any(letter(i) not in names for i in positions):
         return None
-    return tuple(names.index(letter(i)) for i in found)
+    return tuple(names.index(letter(i)) for i in positions)
 
 
 def _references(row: Row, column: str) -> tuple[str, ...]:
@@ -259,9 +259,9 @@ def _tags(layout: ItemLayout, row: Row) -> dict[str, Any]:
     values = row.values
     tags = {c: v for c in layout.tag_columns if (v := values.get(c)) is not None}
     for column, value in tags.items():
-        if found := _unfit(value):
+        if problem := _unfit(value):
             mend = f"leave the column out with {param('drop', column)}"
-            raise ItemError(row.where, column, found, f"text or numbers ({mend})")
+            raise ItemError(row.where, column, problem, f"text or numbers ({mend})")
     held = values.get(layout.tags) if layout.tags else None
     if isinstance(held, bytes):
         raise ItemError(row.where, layout.tags, short(held), "UTF-8 text")
@@ -282,5 +282,5 @@ def _unfit(value: Any, depth: int = 0) -> str:
     if isinstance(value, list):
         if depth > _MAX_DEPTH:
             return "values nested too deeply"
-        return next((found for part in value if (found := _unfit(part, depth + 1))), "")
+        return next((problem for part in value if (problem := _unfit(part, depth + 1))), "")
     return "bytes" if isinstance(value, bytes) else ""

@@ -17,7 +17,7 @@ from eyetest.errors import InputError, param, short
 from eyetest.records import Answer, Asked, ModelEntry, RunBenchmark, RunStep, columns
 from eyetest.runs.folder import RunWriter
 from eyetest.runs.importing.conditions import Unmapped, suggestion, told
-from eyetest.runs.importing.layouts import TOOL_COLUMNS, ItemAt, Place, Placed, as_rows, at, unfold
+from eyetest.runs.importing.layouts import TOOL_COLUMNS, ItemAt, Located, Location, as_rows, at, unfold
 from eyetest.runs.importing.mapping import AnswerFile, AnswerReader, Options
 from eyetest.runs.importing.merging import Merge, Staging, answer_id, compare, write
 from eyetest.runs.importing.values import FIELDS
@@ -82,7 +82,7 @@ def import_answers(
                 run.check_benchmark(benchmark)
             merge = compare(to, staging, reading.seen.keys(), brought.models.keys())
             if merge.replaced and not overwrite:
-                raise InputError(_differs(source, to, merge, reading.place(merge.first_replaced)))
+                raise InputError(_differs(source, to, merge, reading.location(merge.first_replaced)))
             brought.there, brought.replaced = merge.there, merge.replaced
             if merge.new:
                 write(to, staging, merge)
@@ -110,24 +110,24 @@ class _Reading:
         self._unmapped = self._new_unmapped()
         self._next_trial: dict[bytes, int] = {}
         self.brought = Brought()
-        self.seen: dict[bytes, Place] = {}
+        self.seen: dict[bytes, Location] = {}
         self.id_ = ""
         """Of the answer that was given last."""
-        self._place: Place = 0
+        self._location: Location = 0
 
     def __iter__(self) -> Iterator[Answer]:
         source, brought, known = self._source, self.brought, self._known
         reader = AnswerReader(self._fields, known, sheet=is_sheet(source.path), excel=is_excel(source.path))
         checked = False
-        for place, row in self._rows():
-            self._place = place
+        for location, row in self._rows():
+            self._location = location
             try:
                 if not checked:
                     self._fields.check(row)
                     checked = True
                 answer = reader.answer(row)
                 if answer is not None and (known is None or answer.item in known):
-                    answer = self._counted(answer, place)
+                    answer = self._counted(answer, location)
                     self._unmapped.see(row)
                     if reader.notice:
                         brought.notices[reader.notice] += 1
@@ -135,23 +135,23 @@ class _Reading:
                     brought.unknown[answer.item] += 1
                     continue
             except InputError as error:
-                raise InputError(f"{source.name} {at(place)}: {error}") from None
+                raise InputError(f"{source.name} {at(location)}: {error}") from None
             if answer is None:
                 brought.left_out += 1
             else:
                 yield answer
 
-    def place(self, id_: str) -> Place:
+    def location(self, id_: str) -> Location:
         """Where an answer stands in the file."""
         return self.seen[bytes.fromhex(id_)]
 
-    def _counted(self, answer: Answer, place: Place) -> Answer:
+    def _counted(self, answer: Answer, location: Location) -> Answer:
         brought = self.brought
         self.id_ = answer_id(_key(answer))
         key = bytes.fromhex(self.id_)
         if key in self.seen:
             answer, key = self._again(answer, key)
-        self.seen[key] = place
+        self.seen[key] = location
         brought.answers += 1
         brought.given += answer.given is not None
         brought.verdicts += answer.text is None and answer.given is not None
@@ -177,31 +177,32 @@ class _Reading:
 
     def forgotten(self) -> str:
         """The columns that look like conditions and are not mapped, in words; empty where there is none."""
-        found = self._unmapped.conditions()
-        if not found:
+        unmapped = self._unmapped.conditions()
+        if not unmapped:
             return ""
-        mends = [suggestion(name, values, self._models_column) for name, values in found.items()]
-        looks = "columns look like conditions and are" if len(found) > 1 else "column looks like a condition and is"
+        mends = [suggestion(name, values, self._models_column) for name, values in unmapped.items()]
+        number = len(unmapped)
+        looks = "columns look like conditions and are" if number > 1 else "column looks like a condition and is"
         return (
-            f"{len(found)} {looks} not mapped: {told(found)}. What differs only there came in as one condition; "
+            f"{number} {looks} not mapped: {told(unmapped)}. What differs only there came in as one condition; "
             f"map it, such as {listed(mends)}, or keep to some rows with {param('where')}"
         )
 
-    def _told_apart(self, first: Place) -> str:
+    def _told_apart(self, first: Location) -> str:
         """What a user may do about two answers to the same question, who goes on reading to see what differs."""
         unmapped, rows = self._new_unmapped(), {}
-        for place, row in self._rows():
+        for location, row in self._rows():
             if self._fields.only and not self._fields.wants(row):
                 continue
             unmapped.see(row)
-            if place in (first, self._place):
-                rows[place] = row
-        found = unmapped.telling_apart(rows[first], rows[self._place])
-        if not found:
+            if location in (first, self._location):
+                rows[location] = row
+        differing = unmapped.telling_apart(rows[first], rows[self._location])
+        if not differing:
             return f"map what tells them apart, or add {param('number_trials', True)}"
-        mends = [suggestion(name, values, self._models_column) for name, values in found.items()]
+        mends = [suggestion(name, values, self._models_column) for name, values in differing.items()]
         mend = f"say {mends[0]}, or add {param('number_trials', True)}"
-        return f"they differ in {told(dict(islice(found.items(), 3)))}: {mend}"
+        return f"they differ in {told(dict(islice(differing.items(), 3)))}: {mend}"
 
     @property
     def _models_column(self) -> str | None:
@@ -212,7 +213,7 @@ class _Reading:
         mapped = (name for names in self._fields.columns.values() for name in names)
         return Unmapped({*FIELDS, *TOOL_COLUMNS, *self._fields.only, *mapped})
 
-    def _rows(self) -> Iterator[Placed]:
+    def _rows(self) -> Iterator[Located]:
         source = self._source
         rows = read_rows(source.path)
         if source.matrix:
@@ -233,10 +234,10 @@ def _item_at(known: Options | None) -> ItemAt | None:
     return item_at
 
 
-def _differs(source: AnswerFile, to: Path, merge: Merge, place: Place) -> str:
+def _differs(source: AnswerFile, to: Path, merge: Merge, location: Location) -> str:
     others = f" ({merge.replaced:,} such rows)" if merge.replaced > 1 else ""
     return (
-        f"{source.name} {at(place)}: {to} holds another answer to this already{others}; "
+        f"{source.name} {at(location)}: {to} holds another answer to this already{others}; "
         f"add {param('overwrite', True)} to replace what it holds, or choose another run"
     )
 

@@ -59,12 +59,12 @@ class Unmapped:
 
     def telling_apart(self, one: Values, other: Values) -> dict[str, list[str]]:
         """The columns of few values in which two rows differ; those that look like conditions where there are any."""
-        found = {
+        differing = {
             name: [*values]
             for name, values in self._values.items()
             if values and _word(one.get(name)) != _word(other.get(name))
         }
-        return {name: values for name, values in found.items() if _field(name)} or found
+        return {name: values for name, values in differing.items() if _field(name)} or differing
 
 
 def told(columns: Mapping[str, Iterable[str]]) -> str:

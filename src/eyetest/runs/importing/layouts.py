@@ -11,19 +11,19 @@ from eyetest.tabular.table import Values
 
 ItemAt = Callable[[int], str]
 """The id of the item at a position of the benchmark."""
-Place = int | tuple[int, str]
+Location = int | tuple[int, str]
 """A row's number, or that and a column's name."""
-Placed = tuple[Place, Values]
+Located = tuple[Location, Values]
 TOOL_COLUMNS = frozenset({"doc_id", "resps", "filtered_resps", "index", "prediction"})
 """Columns by which a tool's layout is known; what they say is in ours."""
 
 
-def at(place: Place) -> str:
-    """A place in a file, in words."""
-    return f"row {place}" if isinstance(place, int) else f"row {place[0]}, column {short(place[1])}"
+def at(location: Location) -> str:
+    """A location in a file, in words."""
+    return f"row {location}" if isinstance(location, int) else f"row {location[0]}, column {short(location[1])}"
 
 
-def as_rows(rows: Iterable[tuple[int, Values]], source: AnswerFile, item_at: ItemAt | None) -> Iterator[Placed]:
+def as_rows(rows: Iterable[tuple[int, Values]], source: AnswerFile, item_at: ItemAt | None) -> Iterator[Located]:
     """Rows in which a known tool's columns have our names besides their own; other rows as they are."""
     judged = "given" in source.fields.columns
     for number, row in rows:
@@ -69,7 +69,7 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def unfold(rows: Iterable[tuple[int, Values]], source: AnswerFile) -> Iterator[Placed]:
+def unfold(rows: Iterable[tuple[int, Values]], source: AnswerFile) -> Iterator[Located]:
     """A matrix of verdicts as one row a cell; a row of the matrix is an item or a model.
 
     Its name is in the first column, unless the user names another. The other of the two is in a column's name, or,
@@ -109,7 +109,7 @@ def _pattern(header: str) -> re.Pattern[str]:
 
 
 def _parse(pattern: re.Pattern[str], column: str) -> Values:
-    found = pattern.fullmatch(column)
-    if found is None:
+    match = pattern.fullmatch(column)
+    if match is None:
         raise InputError(f"{heading('header')}: the column {short(column)} does not fit the pattern")
-    return {name: value or "" for name, value in found.groupdict().items()}
+    return {name: value or "" for name, value in match.groupdict().items()}

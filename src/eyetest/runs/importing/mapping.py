@@ -130,9 +130,9 @@ class AnswerReader:
         values = common | typed(mine)
         if not is_absent(order):
             values["order"] = self._order(order, values.get("item", ""), row)
-        found = assemble(dict(values), sheet=self._sheet, excel=self._excel)
-        self.notice = (values.get("text") or "").strip() if found.text is None and found.outcome == "failed" else ""
-        return found
+        answer = assemble(dict(values), sheet=self._sheet, excel=self._excel)
+        self.notice = (values.get("text") or "").strip() if answer.text is None and answer.outcome == "failed" else ""
+        return answer
 
     def _order(self, value: Any, item: str, row: Values) -> int:
         """What was shown; a table with all of our columns is our own, and a number there is a seed of ours."""
@@ -143,15 +143,15 @@ class AnswerReader:
 
     def _find(self, row: Values) -> list[tuple[str, tuple[str, ...]]]:
         """For each field the columns that make it up, in rows with these columns."""
-        found = []
+        sources = []
         for field in FIELDS:
             names = self._fields.columns.get(field)
             if names is None:
                 names = (field,) if field in row and field not in self._fields.constants else ()
             names = tuple(name for name in names if name in row)
             if names:
-                found.append((field, names))
-        return found
+                sources.append((field, names))
+        return sources
 
     def _joined(self, field: str, row: Values, names: tuple[str, ...]) -> str | list[Any]:
         """One name out of several; of an order, the options as they were shown."""
@@ -174,11 +174,11 @@ class AnswerReader:
         self._known[key] = common
         return common
 
-    def _renamed(self, found: dict[str, Any]) -> dict[str, Any] | None:
+    def _renamed(self, values: dict[str, Any]) -> dict[str, Any] | None:
         if not self._fields.values:
-            return found
+            return values
         renamed = {}
-        for field, value in found.items():
+        for field, value in values.items():
             renames = self._fields.values.get(field)
             ours = renames.get("" if is_absent(value) else plain(value)) if renames else None
             if ours == "":
@@ -191,18 +191,18 @@ def parse_field_map(
     pairs: Iterable[str] = (), values: Iterable[str] = (), constants: Iterable[str] = (), only: Iterable[str] = ()
 ) -> FieldMap:
     """The user's words, checked."""
-    found: dict[str, tuple[str, ...]] = {}
+    columns: dict[str, tuple[str, ...]] = {}
     for field, column in _fields(pairs, "columns", "item=item_id"):
-        _once(found, field, tuple(column.split("+")), "columns")
+        _once(columns, field, tuple(column.split("+")), "columns")
     renamed: dict[str, dict[str, str]] = {}
     for text in values:
         field, column, renames = _renames(text)
         if column:
-            _once(found, field, (column,), "values")
+            _once(columns, field, (column,), "values")
         renamed.setdefault(field, {}).update(renames)
     fixed: dict[str, str] = {}
     for field, value in _fields(constants, "constants", "sight=blind"):
-        if field in found:
+        if field in columns:
             raise InputError(
                 f"{heading('constants', field)}: {field} is mapped to a column as well; say one of the two"
             )
@@ -210,7 +210,7 @@ def parse_field_map(
     filters: dict[str, tuple[str, ...]] = {}
     for column, value in _pairs(only, "where", "setting=zero-shot"):
         filters[column] = (*filters.get(column, ()), value)
-    return FieldMap(columns=found, values=renamed, constants=fixed, only=filters)
+    return FieldMap(columns=columns, values=renamed, constants=fixed, only=filters)
 
 
 def _renames(text: str) -> tuple[str, str, dict[str, str]]:
@@ -242,10 +242,10 @@ def _fields(texts: Iterable[str], parameter: str, example: str) -> Iterator[tupl
         yield field, value
 
 
-def _once(found: dict[str, Any], field: str, value: Any, parameter: str) -> None:
-    if found.get(field, value) != value:
+def _once(settings: dict[str, Any], field: str, value: Any, parameter: str) -> None:
+    if settings.get(field, value) != value:
         raise InputError(f"{heading(parameter)}: {field} is said twice, differently")
-    found[field] = value
+    settings[field] = value
 
 
 def _allowed(field: str, word: str, parameter: str) -> str:

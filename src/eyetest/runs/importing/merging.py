@@ -131,12 +131,12 @@ def compare(folder: Path, staging: Staging, ids: Collection[bytes], models: Coll
     for batch in staging.batches():
         mask = np.ones(len(batch), bool)
         if held:
-            for place, (request, *said) in enumerate(_rows(batch, "request", *_SAID)):
+            for index, (request, *said) in enumerate(_rows(batch, "request", *_SAID)):
                 known = held.get(bytes.fromhex(request))
                 if known is None:
                     continue
                 if known.content == _content(said):
-                    mask[place] = False
+                    mask[index] = False
                     there += 1
                 elif not known.failed:
                     replaced += 1
@@ -147,11 +147,11 @@ def compare(folder: Path, staging: Staging, ids: Collection[bytes], models: Coll
 
 def write(folder: Path, staging: Staging, merge: Merge) -> None:
     """Put the rows in place: all responses in one step, then the plan in one step. The run is locked."""
-    with replacing_file(sealed(folder, next_part(folder))) as place:
-        with pq.ParquetWriter(place, SCHEMA, compression="zstd") as file:
+    with replacing_file(sealed(folder, next_part(folder))) as temporary:
+        with pq.ParquetWriter(temporary, SCHEMA, compression="zstd") as file:
             for batch in _chosen(staging, merge):
                 file.write_batch(_responses(batch))
-        add_checksum(place)
+        add_checksum(temporary)
     with PlanWriter(folder) as plan:
         for batch in _chosen(staging, merge):
             plan.add_batch(batch)

@@ -86,20 +86,20 @@ def score(value: Any) -> float | None:
     return number
 
 
-def convert(found: Mapping[str, Any], *, sheet: bool = False, excel: bool = False) -> Answer:
+def convert(values: Mapping[str, Any], *, sheet: bool = False, excel: bool = False) -> Answer:
     """An answer out of values of any type, or an error that says which of them is not one of ours.
 
     An empty cell means the field's default. In a ``sheet`` nothing said and nothing known look alike: beside a
     verdict or a failure it is nothing known; otherwise the model said nothing. A text in ``excel`` may be cut off.
     """
-    return assemble(typed(found), sheet=sheet, excel=excel)
+    return assemble(typed(values), sheet=sheet, excel=excel)
 
 
-def typed(found: Mapping[str, Any]) -> dict[str, Any]:
+def typed(values: Mapping[str, Any]) -> dict[str, Any]:
     """Each value as its field has it; an empty text stays, and any other empty cell is left out."""
     return {
         field: _CONVERTERS[field](value)
-        for field, value in found.items()
+        for field, value in values.items()
         if not is_absent(value) or (field == "text" and value == "")
     }
 
@@ -179,13 +179,13 @@ def _word(field: str) -> Callable[[Any], str]:
     name = _named(field, plain)
 
     def word(value: Any) -> str:
-        found = name(value)
-        if found not in WORDS[field]:
+        text = name(value)
+        if text not in WORDS[field]:
             raise InputError(
-                f"{field}: found {short(found)}, expected one of {', '.join(WORDS[field])}; "
-                f"rename it with {param('values', f'{field}={found[:40]}>{WORDS[field][0]}')}"
+                f"{field}: found {short(text)}, expected one of {', '.join(WORDS[field])}; "
+                f"rename it with {param('values', f'{field}={text[:40]}>{WORDS[field][0]}')}"
             )
-        return found
+        return text
 
     return word
 
@@ -264,14 +264,14 @@ def _folded(text: str) -> str:
 
 
 def _not_understood(value: Any, parts: list[Any] | None, options: Sequence[str] | None) -> str:
-    found = f"order: found {short(value)}, which does not say what was shown"
+    problem = f"order: found {short(value)}, which does not say what was shown"
     if parts and options is None:
-        return f"{found}; where it lists the options' texts, name the benchmark with {param('bench')}"
+        return f"{problem}; where it lists the options' texts, name the benchmark with {param('bench')}"
     if parts:
-        return f"{found}: these are not the {len(options or ())} options of the item"
+        return f"{problem}: these are not the {len(options or ())} options of the item"
     word = " ".join(_words(value).split())[:20]
     return (
-        f"{found}; expected original, reversed, or the options as shown (BADC or 1,0,3,2). "
+        f"{problem}; expected original, reversed, or the options as shown (BADC or 1,0,3,2). "
         f"Say {param('values', f'order={word}>reversed')}, or '>seed 1' where eyetest drew it, or "
         f"{param('constants', 'order=original')} if the column means something else"
     )

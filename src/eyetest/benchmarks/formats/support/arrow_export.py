@@ -173,12 +173,12 @@ def _question_with_options(item: Item) -> str:
 
 def _tag_types(benchmark: Benchmark) -> dict[str, pa.DataType]:
     """The tags that can be columns: those with one simple type throughout and a name that means nothing else."""
-    found: dict[str, pa.DataType | None] = {}
+    types: dict[str, pa.DataType | None] = {}
     for item in benchmark:
         for name, value in item.tags.items():
             kind = _simple_type(value)
-            found[name] = kind if found.get(name, kind) == kind else None
-    return {name: kind for name, kind in found.items() if kind is not None and unreserved(name)}
+            types[name] = kind if types.get(name, kind) == kind else None
+    return {name: kind for name, kind in types.items() if kind is not None and unreserved(name)}
 
 
 def _simple_type(value: Any) -> pa.DataType | None:

@@ -8,6 +8,7 @@
 
 from typing import TYPE_CHECKING
 
+import eyetest.reform
 import eyetest.results
 from eyetest.api import __all__ as _names
 from eyetest.version import __version__
@@ -15,8 +16,8 @@ from eyetest.version import __version__
 if TYPE_CHECKING:
     from eyetest.api import *  # noqa: F403 (the list of public names is there)
 else:
-    # A room of that name is loaded for good by now; without this, `et.results` would be the room, not the function.
-    del eyetest.results
+    # Rooms of these names are loaded for good by now; without this, `et.results` would be the room, not the function.
+    del eyetest.reform, eyetest.results
     from eyetest.api import __dir__, __getattr__  # noqa: F401 (a name is loaded when it is first used)
 
 __all__ = [*_names, "__version__"]  # noqa: PLE0604

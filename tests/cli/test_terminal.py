@@ -49,6 +49,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 COMMANDS: list[tuple[object, ...]] = [
+    ("reform", "list"),
     ("show", "бенч é"),
     ("show", "бенч é", f"{ODD} 3"),
     ("show", "бенч é", f"{ODD} 3", "--json"),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eyetest.api.open_ import open, open_run  # noqa: A004
     from eyetest.api.refine import RefinedFolder as Refined
     from eyetest.api.refine import refine
+    from eyetest.api.reform import reform
     from eyetest.api.report import card, chart, charts, report
     from eyetest.api.results import Compared, compare, results, score
     from eyetest.api.run import import_answers, run
@@ -59,6 +60,7 @@ __all__ = [
     "open_run",
     "read_choice",
     "refine",
+    "reform",
     "report",
     "results",
     "run",
@@ -74,6 +76,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest.api.results": ("Compared", "compare", "results", "score"),
     "eyetest.api.open_": ("open", "open_run"),
     "eyetest.api.refine": ("RefinedFolder", "refine"),
+    "eyetest.api.reform": ("reform",),
     "eyetest.api.report": ("card", "chart", "charts", "report"),
     "eyetest.api.views": ("MeasureTable",),
     "eyetest.benchmarks": ("Benchmark", "ReadOptions", "export_benchmark", "import_benchmark"),

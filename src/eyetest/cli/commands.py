@@ -29,6 +29,7 @@ _COMMANDS = {
     "measure": "measure:measure",
     "compare": "compare:compare",
     "report": "report:report",
+    "reform": "reform:reform",
     "refine": "refine:refine",
     "recipe": "refine:recipe",
     "card": "curate:card",

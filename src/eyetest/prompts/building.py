@@ -274,7 +274,7 @@ def description_prompt(item: Item) -> Prompt:
     return Prompt((Message("user", (*pictures, Words(_ONE + more))),))
 
 
-_CAPTION_TASKS = ("caption", "captioning")
+_CAPTION_TASKS = ("caption", "captioning", "image captioning")
 
 
 def build(item: Item, condition: Condition, *, prefill: bool = False) -> Prompt:

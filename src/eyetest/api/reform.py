@@ -1,0 +1,42 @@
+"""Any dataset's annotations become a benchmark, from Python."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eyetest.api.run import NOTEBOOK
+from eyetest.benchmarks import Benchmark
+from eyetest.jobs import reform as job
+from eyetest.jobs.opening import Place
+from eyetest.reform.catalog import Dataset
+
+
+def reform(
+    dataset: str | Dataset,
+    annotations: Place | Sequence[Place],
+    *,
+    to: Place,
+    images: Place | None = None,
+    settings: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    overwrite: bool = False,
+) -> Benchmark:
+    """The benchmark that a dataset becomes: one of the catalogue by name, or one of your own by its YAML file.
+
+    >>> et.reform("docvqa", "val_v1.0.json", images="documents", to="docvqa")  # doctest: +SKIP
+    <Benchmark 'docvqa': 5,349 items in docvqa>
+    """
+    done = job.reform(
+        dataset,
+        annotations,
+        to=to,
+        images=images,
+        settings=settings,
+        limit=limit,
+        seed=seed,
+        overwrite=overwrite,
+        observer=NOTEBOOK,
+    )
+    for line in job.told(done):
+        NOTEBOOK.note(line)
+    return done.benchmark

@@ -1,0 +1,93 @@
+"""``eyetest reform``: any dataset's annotations become a benchmark."""
+
+from pathlib import Path
+from typing import Annotated
+
+from rich.text import Text
+
+from eyetest.cli import options
+from eyetest.cli.live import TERMINAL
+from eyetest.cli.options import Words, argument, option
+from eyetest.cli.terminal import note, out, program, safe, show_table
+from eyetest.errors import InputError
+from eyetest.jobs import reform as job
+from eyetest.reform.building import Reformed
+from eyetest.reform.catalog import DIMENSIONS, dataset_names, load_dataset
+from eyetest.wording import counted, typed
+
+_LIST, _CHECK = "list", "check"
+
+
+def reform(
+    name: Annotated[str, argument("NAME", "A dataset of the catalogue, a YAML file of your own, or: list, check.")],
+    file: Annotated[str | None, argument("[FILE]", "check: the YAML file, or a name of the catalogue.")] = None,
+    annotations: Annotated[
+        list[Path] | None,
+        option("--annotations -a", "The dataset's annotation file or folder, as published; repeatable.", "PATH"),
+    ] = None,
+    images: Annotated[
+        Path | None, option("--images", "The folder that its pictures are in. Without it, items have none.", "DIR")
+    ] = None,
+    to: Annotated[Path | None, option("--to", "The benchmark folder.", "DIR")] = None,
+    set_: Annotated[Words, option("--set", "A setting of the reformer: options=6; repeatable.", "KEY=VALUE")] = None,
+    limit: Annotated[int | None, option("--limit -n", "Only the first N items.", min=1)] = None,
+    seed: Annotated[int, option("--seed", "Of distractors and their order.", min=0)] = 0,
+    overwrite: options.OverwriteOption = False,
+) -> None:
+    """Turn a dataset's annotations into choice or text questions.
+
+    eyetest reform list shows the datasets of the catalogue. One of your own is a YAML file of a few lines; eyetest
+    reform check my.yaml says whether it is right.
+    """
+    if name == _LIST:
+        _list()
+    elif name == _CHECK:
+        _check(file, annotations)
+    else:
+        if not annotations:
+            raise InputError(f"--annotations PATH is missing: {load_dataset(name).files or 'where does it lie?'}")
+        if to is None:
+            raise InputError("--to DIR is missing: where is the benchmark to be written?")
+        settings = job.read_settings(set_ or ())
+        _report(
+            job.reform(
+                name,
+                annotations,
+                to=to,
+                images=images,
+                settings=settings,
+                limit=limit,
+                seed=seed,
+                overwrite=overwrite,
+                observer=TERMINAL,
+            )
+        )
+
+
+def _list() -> None:
+    rows = []
+    for name in dataset_names():
+        dataset = load_dataset(name)
+        rows.append((dataset.dimension, dataset.task, name, dataset.reformer, dataset.reader, dataset.licence))
+    order = list(DIMENSIONS)
+    rows.sort(key=lambda row: (order.index(row[0]) if row[0] in order else len(order), *row[1:3]))
+    show_table(["dimension", "task", "name", "reformer", "reader", "licence"], [], rows, f"{len(rows)} datasets")
+
+
+def _check(file: str | None, annotations: list[Path] | None) -> None:
+    if file is None:
+        raise InputError("which file? eyetest reform check FILE")
+    dataset = load_dataset(file)
+    out.print(safe(f"{file}: {dataset.reader} → {dataset.reformer}, {dataset.dimension}, {dataset.task}"))
+    if annotations:
+        records, first = job.look(dataset, annotations)
+        out.print(safe(f"{counted(records, 'record')}; the first becomes:\n{first}"))
+
+
+def _report(done: Reformed) -> None:
+    records = counted(done.records, "record")
+    made = f"{counted(done.items, 'item')} of {records} → {safe(str(done.benchmark.path))}"
+    out.print(Text(made, "bold"), soft_wrap=True)
+    for line in job.told(done):
+        note(line)
+    note(f"next: {typed(program(), 'audit', done.benchmark.path)}")

@@ -1,0 +1,79 @@
+"""Any dataset's annotations become a benchmark."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyetest.errors import InputError, heading, param, short
+from eyetest.jobs.opening import SILENT, Observer, Place, several
+from eyetest.reform.building import MISSING, Reformed, Reforming
+from eyetest.reform.building import reform as build
+from eyetest.reform.catalog import Dataset, load_dataset
+from eyetest.reform.readers import READERS, AnnotationFiles
+from eyetest.reform.reformers import REFORMERS, Kit
+from eyetest.store.handwritten import parse_yaml
+from eyetest.wording import counted
+
+
+def reform(
+    dataset: str | Dataset,
+    annotations: Place | Sequence[Place],
+    *,
+    to: Place,
+    images: Place | None = None,
+    settings: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    overwrite: bool = False,
+    observer: Observer = SILENT,
+) -> Reformed:
+    """Write the benchmark that a dataset of the catalogue, or one of a YAML file, becomes."""
+    described = load_dataset(dataset) if isinstance(dataset, str) else dataset
+    if settings:
+        described = msgspec.structs.replace(described, settings=described.settings | dict(settings))
+    named: list[Place] = several(annotations)
+    plan = Reforming(
+        dataset=described,
+        annotations=tuple(map(Path, named)),
+        images=Path(images) if images is not None else None,
+        to=Path(to),
+        limit=limit,
+        seed=seed,
+        overwrite=overwrite,
+    )
+    title = f"reforming {described.name}"
+    with observer.steps(title) as step:
+        return build(plan, progress=lambda items: step(f"{title}: {items:,} items", 0.0))
+
+
+def told(done: Reformed) -> list[str]:
+    """What the user should know of it."""
+    lines = [f"{counted(count, 'record')} passed over: {reason}" for reason, count in done.passed_over.items()]
+    if done.without_pictures:
+        missing = counted(done.without_pictures, "item")
+        lines.append(f"{missing} without pictures ({param('images')}); the tag {MISSING} names them")
+    return [*lines, *done.notes]
+
+
+def read_settings(words: Sequence[str]) -> dict[str, Any]:
+    """Settings as somebody types them: ``options=6``, ``hard=[similarity]``."""
+    settings: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise InputError(f"{heading('own')}: found {short(word)}, expected KEY=VALUE")
+        settings[name.strip()] = parse_yaml(value, heading("own"))
+    return settings
+
+
+def look(dataset: Dataset, annotations: Sequence[Place]) -> tuple[int, str]:
+    """How many records there are, and what the first one that becomes an item becomes."""
+    reading, settings = dataset.checked(dataset.name)
+    records = READERS[dataset.reader].read(AnnotationFiles([Path(path) for path in annotations]), reading)
+    for draft in REFORMERS[dataset.reformer].drafts(records, settings, Kit()):
+        options = [f"  {'*' if choice.correct else '-'} {choice.text}" for choice in draft.item.choices]
+        answers = [f"  = {answer}" for answer in draft.item.references]
+        return sum(1 for _ in records), "\n".join((draft.item.question, *options, *answers))
+    raise InputError(f"{dataset.name}: no record becomes an item")

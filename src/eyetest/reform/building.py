@@ -1,0 +1,107 @@
+"""A dataset becomes a benchmark folder: read, reformed, pictures put in, every item with where it came from."""
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError, MissingImage
+from eyetest.records import Item, Lineage, Manifest, OptionProvenance
+from eyetest.reform.catalog import Dataset
+from eyetest.reform.pictures import PictureFinder
+from eyetest.reform.readers import READERS, AnnotationFiles
+from eyetest.reform.reformers import REFORMERS, Draft, Kit
+
+REFORM_STEP = "reform"
+"""The step in an item's lineage that made it of an annotation."""
+MISSING = "missing_pictures"
+"""The tag of an item whose pictures were not there: their names."""
+_REPORT_EVERY = 500
+
+
+class Reformed(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a dataset."""
+
+    benchmark: Benchmark
+    items: int
+    records: int
+    """That became items; one record may become several."""
+    without_pictures: int
+    """Items whose pictures were not there."""
+    passed_over: dict[str, int]
+    """Records that became no item, by reason."""
+    notes: tuple[str, ...]
+
+
+class Reforming(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be reformed, and where it goes."""
+
+    dataset: Dataset
+    annotations: tuple[Path, ...]
+    images: Path | None = None
+    to: Path
+    limit: int | None = None
+    seed: int = 0
+    overwrite: bool = False
+
+
+def reform(plan: Reforming, kit: Kit | None = None, progress: Callable[[int], None] = lambda items: None) -> Reformed:
+    """Write the benchmark that a dataset becomes; the folder appears when it is complete."""
+    kit = kit or Kit(plan.seed)
+    dataset = plan.dataset
+    reading, settings = dataset.checked(dataset.name)
+    annotations = READERS[dataset.reader].read(AnnotationFiles(plan.annotations), reading)
+    source = ", ".join(dict.fromkeys(path.name for path in plan.annotations))
+    step = Lineage(step=REFORM_STEP, source=source, note=f"{dataset.reader} → {dataset.reformer}", seed=plan.seed)
+    manifest = Manifest(name=dataset.name, licence=dataset.licence, source=dataset.url, lineage=(step,))
+    records: set[str] = set()
+    without = 0
+    with BenchmarkWriter(plan.to, manifest, overwrite=plan.overwrite) as writer:
+        finder = PictureFinder(plan.images, writer.images)
+        drafts = REFORMERS[dataset.reformer].drafts(annotations, settings, kit)
+        for number, draft in enumerate(islice(drafts, plan.limit), 1):
+            item = _completed(draft, dataset, finder, plan.seed)
+            without += MISSING in item.tags
+            records.add(draft.record)
+            writer.add(item, f"record {draft.record}")
+            if number % _REPORT_EVERY == 0:
+                progress(number)
+        items = writer.counts.items
+        if not items:
+            raise InputError(f"{source}: no record became an item{_why(kit.passed_over)}")
+    return Reformed(
+        benchmark=Benchmark(plan.to),
+        items=items,
+        records=len(records),
+        without_pictures=without,
+        passed_over=dict(kit.passed_over.most_common()),
+        notes=tuple(kit.notes),
+    )
+
+
+def _completed(draft: Draft, dataset: Dataset, finder: PictureFinder, seed: int) -> Item:
+    """The item with its pictures, its dataset's tags and where it came from."""
+    images, missing = [], []
+    for shown in draft.pictures:
+        try:
+            images.append(finder.take(shown))
+        except MissingImage:
+            missing.append(shown.image if isinstance(shown.image, str) else "")
+    tags = {"dataset": dataset.name, "dimension": dataset.dimension, "task": dataset.task, **draft.item.tags}
+    if missing:
+        images, tags = [], tags | {MISSING: missing}
+    made = Counter(
+        choice.provenance.author for choice in draft.item.choices if isinstance(choice.provenance, OptionProvenance)
+    )
+    how = ", ".join(f"{count} by {author}" for author, count in sorted(made.items()))
+    note = f"{dataset.reformer}; distractors: {how}" if how else dataset.reformer
+    step = Lineage(step=REFORM_STEP, source=dataset.name, item=draft.record, note=note, seed=seed)
+    return msgspec.structs.replace(draft.item, images=tuple(images), tags=tags, lineage=(step,))
+
+
+def _why(passed_over: Counter[str]) -> str:
+    reasons = "; ".join(f"{reason}: {count:,}" for reason, count in passed_over.most_common(3))
+    return f" ({reasons})" if reasons else ""

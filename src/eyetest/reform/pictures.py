@@ -1,0 +1,129 @@
+"""Pictures of a dataset, found by whatever its annotations call them, with what is to be drawn on them."""
+
+import io
+import re
+from collections import defaultdict
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from PIL import ImageDraw
+
+from eyetest.benchmarks.images import ImageStore, decode
+from eyetest.benchmarks.rows.pictures import PictureLoader
+from eyetest.errors import InputError, MissingImage, heading
+from eyetest.records import IMAGE_FORMATS, ImageRef
+from eyetest.reform.annotation import Box
+from eyetest.reform.reformers import Shown
+
+_ENDINGS = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
+_NUMBER = re.compile(r"(\d+)$")
+_FRAME = "#ff0000"
+_THINNEST_FRAME = 2
+_PIXELS_A_FRAME = 200
+"""A frame is one pixel thicker for so many pixels of the picture's longer side."""
+
+
+class PictureFinder:
+    """Takes pictures of a folder into a store.
+
+    A name is a path inside the folder, the end of one, a file's name with or without its ending, or the number that
+    its name ends in: COCO's picture 540769 is ``COCO_val2014_000000540769.jpg`` or ``000000540769.jpg``.
+    """
+
+    def __init__(self, root: Path | None, store: ImageStore) -> None:
+        if root is not None and not root.is_dir():
+            raise InputError(f"{heading('images')}: {root} is no folder")
+        self._root, self._store = root, store
+        self._loader = None if root is None else PictureLoader(store, root)
+        self._known: dict[Shown, ImageRef] = {}
+
+    def take(self, shown: Shown) -> ImageRef:
+        """A picture as it is to be shown; MissingImage where it is not there."""
+        if shown in self._known:
+            return self._known[shown]
+        image = self._as_it_is(shown.image)
+        if shown.box is not None or shown.crop is not None:
+            image = self._store.put(_drawn(self._bytes(image), shown))
+        if len(self._known) < 100_000:
+            self._known[shown] = image
+        return image
+
+    def _as_it_is(self, name: str | bytes) -> ImageRef:
+        if isinstance(name, bytes):
+            return self._store.put(name)
+        if self._loader is None or self._root is None:
+            raise MissingImage(name)
+        path = name if _is_inside(self._root, name) else self._nearest_path(name)
+        return self._loader.load({"path": path})[0]
+
+    def _bytes(self, image: ImageRef) -> bytes:
+        self._store.finish()
+        return self._store.read(image)
+
+    def _nearest_path(self, name: str) -> str:
+        """The one file of the folder that such a name can mean."""
+        wanted = PurePosixPath(name.replace("\\", "/"))
+        same = self._by_name.get(wanted.name.lower()) or self._by_name.get(wanted.stem.lower(), [])
+        if not same and name.isdigit():
+            same = self._by_name.get(f"#{int(name)}", [])
+        alike = defaultdict(list)
+        for path in same:
+            alike[_common_tail(PurePosixPath(path).parts[:-1], wanted.parts[:-1])].append(path)
+        best = alike[max(alike)] if alike else []
+        if len(best) != 1:
+            raise MissingImage(f"{name}: {len(best)} files have that name" if best else name)
+        return best[0]
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        assert self._root is not None
+        paths: dict[str, list[str]] = defaultdict(list)
+        for path in sorted(self._root.rglob("*")):
+            if path.suffix.lower() in _ENDINGS and path.is_file():
+                relative = path.relative_to(self._root).as_posix()
+                paths[path.name.lower()].append(relative)
+                paths[path.stem.lower()].append(relative)
+                if number := _NUMBER.search(path.stem):
+                    paths[f"#{int(number[1])}"].append(relative)
+        return dict(paths)
+
+
+def _is_inside(root: Path, name: str) -> bool:
+    try:
+        return (root / name).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _common_tail(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """How many folders two paths share, from the file upwards."""
+    count = 0
+    for ours, theirs in zip(reversed(one), reversed(other), strict=False):
+        if ours != theirs:
+            break
+        count += 1
+    return count
+
+
+def _drawn(data: bytes, shown: Shown) -> bytes:
+    """A picture with its box drawn, or the part that is to be shown, as PNG."""
+    picture = decode(data).convert("RGB")
+    if shown.box is not None:
+        width = max(_THINNEST_FRAME, max(picture.size) // _PIXELS_A_FRAME)
+        ImageDraw.Draw(picture).rectangle(_corners(shown.box, picture.size), outline=_FRAME, width=width)
+    if shown.crop is not None:
+        left, top, right, bottom = _corners(shown.crop, picture.size)
+        picture = picture.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
+    file = io.BytesIO()
+    picture.save(file, "PNG")
+    return file.getvalue()
+
+
+def _corners(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int]:
+    left, top, width, height = box
+    return (
+        round(min(max(left, 0), size[0] - 1)),
+        round(min(max(top, 0), size[1] - 1)),
+        round(min(max(left + width, left, 0), size[0] - 1)),
+        round(min(max(top + height, top, 0), size[1] - 1)),
+    )

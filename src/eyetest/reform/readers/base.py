@@ -1,0 +1,114 @@
+"""What a reader is, and the files that it is given."""
+
+import codecs
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+from eyetest.errors import InputError, heading
+from eyetest.reform.annotation import Annotations
+from eyetest.store.files import refuse_special
+from eyetest.tabular.json_table import MAX_DOCUMENT, decode
+from eyetest.tabular.table import open_plain
+
+_PACKED = (".zip", ".tar", ".tgz", ".7z", ".rar")
+
+
+class NoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Of a part that has nothing to set."""
+
+
+class Reader(ABC):
+    """Reads one file format. ``settings`` is the type of what a YAML file may say under ``read:``."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    """What the files look like, in a line."""
+    settings: ClassVar[type[msgspec.Struct]] = NoSettings
+
+    @abstractmethod
+    def read(self, files: "AnnotationFiles", settings: Any) -> Annotations:
+        """The annotations in some files; an InputError that says what was expected where they are of another kind."""
+
+
+class AnnotationFiles:
+    """The files and folders that a user named, and what lies beside them.
+
+    Many datasets keep questions in one file and answers in another; whoever names one of them means both.
+    """
+
+    def __init__(self, named: Sequence[Path]) -> None:
+        if not named:
+            raise InputError(f"{heading('annotations')}: which file or folder holds them?")
+        self.named = tuple(named)
+        for path in named:
+            if not path.exists():
+                raise InputError(f"{path} does not exist")
+            refuse_special(path)
+            if path.suffix.lower() in _PACKED or path.name.lower().endswith(".tar.gz"):
+                raise InputError(f"{path} is an archive: unpack it, and name what was in it")
+        self._documents: dict[Path, Any] = {}
+
+    @cached_property
+    def files(self) -> tuple[Path, ...]:
+        """The named files, and all inside named folders, in the order of their names."""
+        inside = (sorted(path.rglob("*")) if path.is_dir() else [path] for path in self.named)
+        return tuple(dict.fromkeys(path for paths in inside for path in paths if path.is_file()))
+
+    @cached_property
+    def beside(self) -> tuple[Path, ...]:
+        """Files that lie in the same folder as a named file, and were not named themselves."""
+        folders = dict.fromkeys(path.parent for path in self.named if path.is_file())
+        others = (path for folder in folders for path in sorted(folder.iterdir()) if path.is_file())
+        return tuple(path for path in others if path not in self.files)
+
+    def ending(self, *endings: str, beside: bool = False) -> list[Path]:
+        """Files whose names end so, whatever their case; packed with gzip or not."""
+        paths = (*self.files, *self.beside) if beside else self.files
+        return [path for path in paths if path.name.lower().removesuffix(".gz").endswith(endings)]
+
+    def document(self, path: Path) -> Any:
+        """What a JSON file holds, read once."""
+        if path not in self._documents:
+            with open_plain(path) as file:
+                data = file.read(MAX_DOCUMENT + 1)
+            if len(data) > MAX_DOCUMENT:
+                raise InputError(f"{path} is one JSON value of more than 2 GB")
+            self._documents[path] = decode(data.removeprefix(codecs.BOM_UTF8).strip(), str(path))
+        return self._documents[path]
+
+    def documents(self, is_meant: Callable[[Any], bool], *, beside: bool = True) -> Iterator[tuple[Path, Any]]:
+        """JSON files that hold what is meant: of the named ones, or else of those beside them.
+
+        A file beside the named ones that is no JSON is nobody's mistake, and passed over.
+        """
+        some = False
+        for path in self.ending(".json"):
+            if is_meant(document := self.document(path)):
+                some = True
+                yield path, document
+        if some or not beside:
+            return
+        for path in self.beside:
+            if path.suffix.lower() == ".json":
+                try:
+                    document = self.document(path)
+                except InputError:
+                    continue
+                if is_meant(document):
+                    yield path, document
+
+    def one_document(self, is_meant: Callable[[Any], bool], expected: str) -> Any:
+        """The one JSON file that holds what is meant, or a line that says what was expected."""
+        for _, document in self.documents(is_meant):
+            return document
+        raise self.unlike(expected)
+
+    def unlike(self, expected: str) -> InputError:
+        """The error where none of the files is what was expected."""
+        names = ", ".join(str(path) for path in self.named[:3])
+        return InputError(f"{names}: expected {expected}")

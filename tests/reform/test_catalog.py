@@ -1,0 +1,64 @@
+"""Every dataset of the catalogue is reformed from a hand-made sample in its publisher's format."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.records import Item, OptionProvenance
+from eyetest.reform.building import MISSING, REFORM_STEP, Reforming, reform
+from eyetest.reform.catalog import dataset_names, load_dataset
+from eyetest.reform.distractors.words import plain
+from tests.reform.conftest import NATIVE
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
+
+
+def reformed(name: str, to: Path) -> Benchmark:
+    plan = Reforming(dataset=load_dataset(name), annotations=(NATIVE / name,), to=to / name)
+    return reform(plan).benchmark
+
+
+@pytest.mark.parametrize("name", dataset_names())
+def test_a_dataset_reforms_its_sample(name: str, tmp_path: Path) -> None:
+    dataset = load_dataset(name)
+    items = list(reformed(name, tmp_path))
+    assert len(items) >= 2
+    for item in items:
+        assert {tag: item.tags[tag] for tag in ("dataset", "dimension", "task")} == {
+            "dataset": name,
+            "dimension": dataset.dimension,
+            "task": dataset.task,
+        }
+        assert item.lineage[0].step == REFORM_STEP
+        assert item.lineage[0].item
+        assert item.images or item.tags[MISSING]
+        if item.choices:
+            assert_options_hold(item)
+    assert msgspec.structs.asdict(dataset)["licence"]
+    assert dataset.url.startswith("https://")
+    assert dataset.files
+
+
+def assert_options_hold(item: Item) -> None:
+    assert len(item.gold) == 1
+    assert len({plain(choice.text) for choice in item.choices}) == len(item.choices) >= 2
+    for choice in item.choices:
+        if not choice.correct and isinstance(choice.provenance, OptionProvenance):
+            assert choice.provenance.author
+
+
+def test_a_name_is_found_however_it_is_spelt(eyetest: Eyetest, tmp_path: Path) -> None:
+    said = eyetest("reform", "Doc-VQA", "-a", NATIVE / "docvqa", "--to", tmp_path / "b").fine()
+    assert "3 items of 3 records" in said
+    assert "3 items without pictures" in said
+
+
+def test_bad_words_are_answered_with_the_nearest_right_one(eyetest: Eyetest, tmp_path: Path) -> None:
+    assert 'did you mean "docvqa"?' in eyetest("reform", "dokvqa").refused()
+    own = tmp_path / "own.yaml"
+    own.write_text("{name: x, dimension: CG, task: t, reader: tabel, reformer: text}")
+    assert 'did you mean "table"?' in eyetest("reform", "check", own).refused()
+    own.write_text("{name: x, dimension: CG, task: t, reader: docvqa, reformer: text, settings: {metrik: words}}")
+    assert 'did you mean "metric"?' in eyetest("reform", "check", own).refused()

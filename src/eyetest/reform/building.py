@@ -13,7 +13,7 @@ from eyetest.records import Item, Lineage, Manifest, OptionProvenance
 from eyetest.reform.catalog import Dataset
 from eyetest.reform.pictures import PictureFinder
 from eyetest.reform.readers import READERS, AnnotationFiles
-from eyetest.reform.reformers import REFORMERS, Draft, Kit
+from eyetest.reform.reformers import REFORMERS, ItemDraft, Kit
 
 REFORM_STEP = "reform"
 """The step in an item's lineage that made it of an annotation."""
@@ -82,7 +82,7 @@ def reform(plan: Reforming, kit: Kit | None = None, progress: Callable[[int], No
     )
 
 
-def _completed(draft: Draft, dataset: Dataset, finder: PictureFinder, seed: int) -> Item:
+def _completed(draft: ItemDraft, dataset: Dataset, finder: PictureFinder, seed: int) -> Item:
     """The item with its pictures, its dataset's tags and where it came from."""
     images, missing = [], []
     for shown in draft.pictures:

@@ -22,7 +22,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     crop: Box | None = None
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
+class ItemDraft(msgspec.Struct, frozen=True, kw_only=True):
     """An item whose pictures are not there yet, and the record that it was made of."""
 
     item: Item
@@ -60,16 +60,16 @@ class Reformer(ABC):
     settings: ClassVar[type[msgspec.Struct]]
 
     @abstractmethod
-    def drafts(self, annotations: Annotations, settings: Any, kit: Kit) -> Iterator[Draft]:
+    def drafts(self, annotations: Annotations, settings: Any, kit: Kit) -> Iterator[ItemDraft]:
         """Items of these annotations. A record of which none can be made is counted in ``kit.passed_over``."""
 
 
-def draft(record: Annotation, part: str = "", pictures: Sequence[Shown] | None = None, **fields: Any) -> Draft:
+def draft(record: Annotation, part: str = "", pictures: Sequence[Shown] | None = None, **fields: Any) -> ItemDraft:
     """A draft of a record, or of a named part of it, that shows the record's pictures unless others are given."""
     shown = tuple(Shown(image=image) for image in record.images) if pictures is None else tuple(pictures)
     tags = record.tags | fields.pop("tags", {})
     item = Item(id=f"{record.id}:{part}" if part else record.id, tags=tags, **fields)
-    return Draft(item=item, pictures=shown, record=record.id)
+    return ItemDraft(item=item, pictures=shown, record=record.id)
 
 
 def shuffled(gold: str, distractors: Sequence[tuple[str, str]], chance: random.Random) -> tuple[Choice, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from eyetest.reform.annotation import Annotations
-from eyetest.reform.reformers.base import Draft, Kit, Reformer, draft, listed_choices
+from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, draft, listed_choices
 
 
 class ChoicesSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -21,7 +21,7 @@ class GivenChoices(Reformer):
     summary = "questions that come with their own options"
     settings = ChoicesSettings
 
-    def drafts(self, annotations: Annotations, settings: ChoicesSettings, kit: Kit) -> Iterator[Draft]:
+    def drafts(self, annotations: Annotations, settings: ChoicesSettings, kit: Kit) -> Iterator[ItemDraft]:
         """One item a record."""
         for record in annotations:
             if record.gold is None or len(record.options) < 2:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from eyetest.reform.annotation import Annotations
-from eyetest.reform.reformers.base import Draft, Kit, Reformer, draft
+from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, draft
 
 
 class TextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -23,7 +23,7 @@ class TextAnswers(Reformer):
     summary = "questions answered in a few words, scored against all right answers"
     settings = TextSettings
 
-    def drafts(self, annotations: Annotations, settings: TextSettings, kit: Kit) -> Iterator[Draft]:
+    def drafts(self, annotations: Annotations, settings: TextSettings, kit: Kit) -> Iterator[ItemDraft]:
         """One item a record that has an answer."""
         for record in annotations:
             if not record.answers:

@@ -19,9 +19,12 @@ def reform(
     settings: Mapping[str, Any] | None = None,
     limit: int | None = None,
     seed: int = 0,
+    html: Place | None = None,
     overwrite: bool = False,
 ) -> Benchmark:
     """The benchmark that a dataset becomes: one of the catalogue by name, or one of your own by its YAML file.
+
+    ``html`` is where a page about it goes.
 
     >>> et.reform("docvqa", "val_v1.0.json", images="documents", to="docvqa")  # doctest: +SKIP
     <Benchmark 'docvqa': 5,349 items in docvqa>
@@ -34,6 +37,7 @@ def reform(
         settings=settings,
         limit=limit,
         seed=seed,
+        html=html,
         overwrite=overwrite,
         observer=NOTEBOOK,
     )

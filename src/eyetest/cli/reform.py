@@ -15,12 +15,16 @@ from eyetest.reform.building import Reformed
 from eyetest.reform.catalog import DIMENSIONS, dataset_names, load_dataset
 from eyetest.wording import counted, typed
 
-_LIST, _CHECK = "list", "check"
+_LIST, _CHECK, _PAGE = "list", "check", "page"
 
 
 def reform(
-    name: Annotated[str, argument("NAME", "A dataset of the catalogue, a YAML file of your own, or: list, check.")],
-    file: Annotated[str | None, argument("[FILE]", "check: the YAML file, or a name of the catalogue.")] = None,
+    name: Annotated[
+        str, argument("NAME", "A dataset of the catalogue, a YAML file of your own, or: list, check, page.")
+    ],
+    what: Annotated[
+        list[str] | None, argument("[FILE...]", "check: the YAML file; page: reformed benchmarks.")
+    ] = None,
     annotations: Annotated[
         list[Path] | None,
         option("--annotations -a", "The dataset's annotation file or folder, as published; repeatable.", "PATH"),
@@ -32,6 +36,7 @@ def reform(
     set_: Annotated[Words, option("--set", "A setting of the reformer: options=6; repeatable.", "KEY=VALUE")] = None,
     limit: Annotated[int | None, option("--limit -n", "Only the first N items.", min=1)] = None,
     seed: Annotated[int, option("--seed", "Of distractors and their order.", min=0)] = 0,
+    html: Annotated[Path | None, option("--html", "A page with items, distractors and figures.", "FILE")] = None,
     overwrite: options.OverwriteOption = False,
 ) -> None:
     """Turn a dataset's annotations into choice or text questions.
@@ -42,7 +47,12 @@ def reform(
     if name == _LIST:
         _list()
     elif name == _CHECK:
-        _check(file, annotations)
+        _check((what or [""])[0], annotations)
+    elif name == _PAGE:
+        if not what or html is None:
+            raise InputError("eyetest reform page BENCH... --html FILE: which benchmarks, and which file?")
+        job.write_page([Path(bench) for bench in what], html, seed=seed, overwrite=overwrite)
+        out.print(safe(f"page → {html}"), soft_wrap=True)
     else:
         if not annotations:
             raise InputError(f"--annotations PATH is missing: {load_dataset(name).files or 'where does it lie?'}")
@@ -58,6 +68,7 @@ def reform(
                 settings=settings,
                 limit=limit,
                 seed=seed,
+                html=html,
                 overwrite=overwrite,
                 observer=TERMINAL,
             )
@@ -74,8 +85,8 @@ def _list() -> None:
     show_table(["dimension", "task", "name", "reformer", "reader", "licence"], [], rows, f"{len(rows)} datasets")
 
 
-def _check(file: str | None, annotations: list[Path] | None) -> None:
-    if file is None:
+def _check(file: str, annotations: list[Path] | None) -> None:
+    if not file:
         raise InputError("which file? eyetest reform check FILE")
     dataset = load_dataset(file)
     out.print(safe(f"{file}: {dataset.reader} → {dataset.reformer}, {dataset.dimension}, {dataset.task}"))

@@ -7,12 +7,14 @@ from typing import Any
 import msgspec
 
 from eyetest.errors import InputError, heading, param, short
-from eyetest.jobs.opening import SILENT, Observer, Place, several
+from eyetest.jobs.opening import SILENT, Bench, Observer, Place, open_bench, several
 from eyetest.reform.building import MISSING, Reformed, Reforming
 from eyetest.reform.building import reform as build
 from eyetest.reform.catalog import Dataset, load_dataset
 from eyetest.reform.readers import READERS, AnnotationFiles
 from eyetest.reform.reformers import REFORMERS, Kit
+from eyetest.reports.reform_page import write_reform_page
+from eyetest.store import refuse_to_lose
 from eyetest.store.handwritten import parse_yaml
 from eyetest.wording import counted
 
@@ -26,6 +28,7 @@ def reform(
     settings: Mapping[str, Any] | None = None,
     limit: int | None = None,
     seed: int = 0,
+    html: Place | None = None,
     overwrite: bool = False,
     observer: Observer = SILENT,
 ) -> Reformed:
@@ -44,8 +47,18 @@ def reform(
         overwrite=overwrite,
     )
     title = f"reforming {described.name}"
+    if html is not None:
+        refuse_to_lose(Path(html), overwrite=overwrite, ours=None)
     with observer.steps(title) as step:
-        return build(plan, progress=lambda items: step(f"{title}: {items:,} items", 0.0))
+        done = build(plan, progress=lambda items: step(f"{title}: {items:,} items", 0.0))
+    if html is not None:
+        write_page([done.benchmark], html, seed=seed, overwrite=overwrite)
+    return done
+
+
+def write_page(benches: Sequence[Bench], to: Place, *, seed: int = 0, overwrite: bool = False) -> None:
+    """One page about reformed datasets: their items, their distractors, their figures."""
+    write_reform_page([open_bench(bench) for bench in benches], Path(to), seed=seed, overwrite=overwrite)
 
 
 def told(done: Reformed) -> list[str]:

@@ -1,0 +1,48 @@
+"""The page about reformed datasets says how many items there are and how they were made, and shows them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.records import Choice, Item, Manifest, OptionProvenance
+from eyetest.reform.building import MISSING
+from eyetest.reports.reform_page import gather_statistics, write_reform_page
+from tests.conftest import png
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Benchmark:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="<b>birds</b>", licence="CC BY 4.0")) as writer:
+        image = writer.images.put(png())
+        for number in range(40):
+            wrong = [Choice(f"bird {n}", provenance=OptionProvenance(author="similarity")) for n in range(3)]
+            wrong.insert(number % 4, Choice("a very long heron", correct=True))
+            tags: dict[str, object] = {"dataset": "birds", "dimension": "CG", "task": "image classification"}
+            pictures = (image,) if number else ()
+            tags |= {} if number else {MISSING: ["x.jpg"]}
+            writer.add(
+                Item(id=str(number), question="Which?", images=pictures, choices=tuple(wrong), tags=tags | missing)
+            )
+        tags = {"dataset": "signs", "dimension": "STP", "task": "reading"}
+        writer.add(Item(id="t", question="What does it say?", references=("one way",), images=(image,), tags=tags))
+    return Benchmark(tmp_path / "b")
+
+
+def test_statistics_are_counted_by_dataset(benchmark: Benchmark) -> None:
+    birds, signs = gather_statistics([benchmark])
+    assert (birds.items, birds.without_pictures, birds.made) == (40, 1, "similarity 100 %")
+    assert birds.looks == "100 % against 25 % by chance"
+    assert birds.positions[0].values == [10.0, 10.0, 10.0, 10.0]
+    assert (signs.text_items, signs.reference_words) == (1, 2)
+
+
+def test_the_page_shows_items_and_escapes_names(benchmark: Benchmark, tmp_path: Path) -> None:
+    write_reform_page([benchmark], tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "41 items of 2 datasets, 2 tasks." in page
+    assert "&lt;b&gt;birds" in page
+    assert "<b>birds" not in page
+    assert len(re.findall('<article class="item">', page)) == 7
+    assert "the longest" in page

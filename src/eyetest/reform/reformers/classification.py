@@ -8,7 +8,7 @@ import msgspec
 from eyetest.records import MAX_CHOICES
 from eyetest.reform.annotation import Annotations
 from eyetest.reform.distractors.words import differs
-from eyetest.reform.reformers.base import Draft, Kit, Reformer, draft, shuffled
+from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, draft, shuffled
 
 Way = Literal["hierarchy", "groups", "similarity", "confusion"]
 
@@ -33,7 +33,7 @@ class Classification(Reformer):
     summary = "which class of a closed list a picture belongs to, among hard negatives"
     settings = ClassificationSettings
 
-    def drafts(self, annotations: Annotations, settings: ClassificationSettings, kit: Kit) -> Iterator[Draft]:
+    def drafts(self, annotations: Annotations, settings: ClassificationSettings, kit: Kit) -> Iterator[ItemDraft]:
         """One item a record that has a class."""
         names = [one.name for one in annotations.classes]
         names = names or list(dict.fromkeys(record.label for record in annotations if record.label))

@@ -9,7 +9,7 @@ import msgspec
 from eyetest.records import MAX_CHOICES
 from eyetest.reform.annotation import Annotation, Annotations
 from eyetest.reform.distractors.words import differs, plain
-from eyetest.reform.reformers.base import Draft, Kit, Reformer, draft, shuffled
+from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, draft, shuffled
 
 Source = Literal["rules", "model", "pool"]
 
@@ -35,7 +35,7 @@ class OptionsForAnswers(Reformer):
     summary = "open questions as choice questions, with distractors made by rule, by a model or from other answers"
     settings = OpenAnswerSettings
 
-    def drafts(self, annotations: Annotations, settings: OpenAnswerSettings, kit: Kit) -> Iterator[Draft]:
+    def drafts(self, annotations: Annotations, settings: OpenAnswerSettings, kit: Kit) -> Iterator[ItemDraft]:
         """One item a record that has an answer."""
         pool = list(dict.fromkeys(gold for record in annotations if (gold := gold_of(record)[0])))
         for record in annotations:

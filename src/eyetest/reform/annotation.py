@@ -19,6 +19,8 @@ class Region(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something in a picture, and where it is."""
 
     box: Box
+    id: str = ""
+    """As the dataset names it, where it does."""
     label: str = ""
     """Its class."""
     text: str = ""

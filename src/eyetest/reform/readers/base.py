@@ -12,9 +12,12 @@ import msgspec
 from eyetest.errors import InputError, heading
 from eyetest.reform.annotation import Annotations
 from eyetest.store.files import refuse_special
+from eyetest.tabular.files import read_rows
 from eyetest.tabular.json_table import MAX_DOCUMENT, decode
-from eyetest.tabular.table import open_plain
+from eyetest.tabular.table import Values, kind_of, open_plain
 
+TABLES = (".csv", ".tsv", ".xlsx", ".json", ".jsonl", ".parquet")
+"""Endings of files that hold one record a row."""
 _PACKED = (".zip", ".tar", ".tgz", ".7z", ".rar")
 
 
@@ -52,6 +55,7 @@ class AnnotationFiles:
             if path.suffix.lower() in _PACKED or path.name.lower().endswith(".tar.gz"):
                 raise InputError(f"{path} is an archive: unpack it, and name what was in it")
         self._documents: dict[Path, Any] = {}
+        self._unreadable = ""
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
@@ -78,7 +82,7 @@ class AnnotationFiles:
                 data = file.read(MAX_DOCUMENT + 1)
             if len(data) > MAX_DOCUMENT:
                 raise InputError(f"{path} is one JSON value of more than 2 GB")
-            self._documents[path] = decode(data.removeprefix(codecs.BOM_UTF8).strip(), str(path))
+            self._documents[path] = _parsed(data.removeprefix(codecs.BOM_UTF8).strip(), path)
         return self._documents[path]
 
     def documents(self, is_meant: Callable[[Any], bool], *, beside: bool = True) -> Iterator[tuple[Path, Any]]:
@@ -108,7 +112,52 @@ class AnnotationFiles:
             return document
         raise self.unlike(expected)
 
+    def tables(self, is_meant: Callable[[Values], bool]) -> list[Path]:
+        """Files of rows whose first row is what is meant: of the named ones, or else of those beside them."""
+        for paths in (self.files, self.beside):
+            meant = [path for path in paths if (row := self._first_row(path)) is not None and is_meant(row)]
+            if meant:
+                return meant
+        return []
+
+    def _first_row(self, path: Path) -> Values | None:
+        if kind_of(path) not in TABLES:
+            return None
+        try:
+            return next((values for _, values in read_rows(path)), None)
+        except InputError as error:
+            if path in self.named:
+                self._unreadable = str(error)
+            return None
+
+    def lines(self, path: Path) -> Iterator[str]:
+        """The lines of a text file that are not blank."""
+        with open_plain(path) as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    text = line.removeprefix(codecs.BOM_UTF8).decode().strip()
+                except UnicodeDecodeError:
+                    raise InputError(f"{path} line {number} is not UTF-8") from None
+                if text:
+                    yield text
+
     def unlike(self, expected: str) -> InputError:
         """The error where none of the files is what was expected."""
         names = ", ".join(str(path) for path in self.named[:3])
-        return InputError(f"{names}: expected {expected}")
+        why = f" ({self._unreadable})" if self._unreadable else ""
+        return InputError(f"{names}: expected {expected}{why}")
+
+
+def _parsed(data: bytes, path: Path) -> Any:
+    """A JSON value, or the list of those that stand on a line each: people give both the same ending."""
+    try:
+        return decode(data, str(path))
+    except InputError:
+        first, *others = data.split(b"\n")
+        if not others or not first.rstrip().endswith((b"}", b"]")):
+            raise
+        try:
+            return [decode(line, str(path)) for line in (first, *others) if line.strip()]
+        except InputError:
+            pass
+        raise

@@ -7,11 +7,10 @@ import msgspec
 
 from eyetest.errors import InputError, nearest, short
 from eyetest.reform.annotation import Annotation, Annotations, ClassLabel
-from eyetest.reform.readers.base import AnnotationFiles, Reader
+from eyetest.reform.readers.base import TABLES, AnnotationFiles, Reader
 from eyetest.tabular.files import read_rows
 from eyetest.tabular.literals import looks_like_list, parse_list
 
-_TABLES = (".csv", ".tsv", ".xlsx", ".json", ".jsonl", ".parquet")
 _LISTS = ("images", "answers", "options", "also", "captions", "steps")
 _WORDS = ("id", "question", "hint", "label")
 _FIELDS = (*_WORDS, *_LISTS, "gold")
@@ -42,9 +41,9 @@ class TableReader(Reader):
 
     def read(self, files: AnnotationFiles, settings: TableSettings) -> Annotations:
         """The rows of all tables, in order."""
-        tables = files.ending(*_TABLES)
+        tables = files.ending(*TABLES)
         if not tables:
-            raise files.unlike(f"a table ({', '.join(_TABLES)})")
+            raise files.unlike(f"a table ({', '.join(TABLES)})")
 
         def records() -> Iterator[Annotation]:
             for path in tables:

@@ -58,8 +58,13 @@ class OptionsForAnswers(Reformer):
 
 
 def gold_of(record: Annotation) -> tuple[str, float]:
-    """The answer that most people gave, the first of them where several did, and the share that gave it."""
+    """The answer that the dataset itself names, or that most people gave, and the share that gave it.
+
+    Where several were given as often, it is the first.
+    """
     answers = [answer.strip() for answer in record.answers if answer.strip()]
+    if record.label:
+        return record.label, sum(plain(answer) == plain(record.label) for answer in answers) / max(1, len(answers))
     if not answers:
         return "", 0.0
     said, count = Counter(map(plain, answers)).most_common(1)[0]

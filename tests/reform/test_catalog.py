@@ -56,7 +56,7 @@ def test_a_name_is_found_however_it_is_spelt(eyetest: Eyetest, tmp_path: Path) -
 
 
 def test_bad_words_are_answered_with_the_nearest_right_one(eyetest: Eyetest, tmp_path: Path) -> None:
-    assert 'did you mean "docvqa"?' in eyetest("reform", "dokvqa").refused()
+    assert 'did you mean "docvqa"?' in eyetest("reform", "docvqaa").refused()
     own = tmp_path / "own.yaml"
     own.write_text("{name: x, dimension: CG, task: t, reader: tabel, reformer: text}")
     assert 'did you mean "table"?' in eyetest("reform", "check", own).refused()

@@ -100,7 +100,7 @@ def _spread_golds(
 
 
 def _with_gold_at(item: Item, target: int) -> Item:
-    """The item with its gold at another place and the other options in their old order."""
+    """The item with its gold at another position and the other options in their old order."""
     choices: list[Choice] = list(item.choices)
     choices.insert(target, choices.pop(item.gold[0]))
     return msgspec.structs.replace(item, choices=tuple(choices))

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from eyetest.errors import InputError
 from eyetest.measures.stats.intervals import Floats, one_thread
-from eyetest.measures.stats.item_analysis import SCALE, ItemFit, abilities, place, probabilities
+from eyetest.measures.stats.item_analysis import SCALE, ItemFit, abilities, posterior_abilities, probabilities
 from eyetest.store import replacing_file
 
 Places = NDArray[np.intp]
@@ -26,7 +26,7 @@ CURVES, PANEL = "curves.parquet", "panel.parquet"
 
 
 class Subset(NamedTuple):
-    """The places of the items that were drawn, rising, and the chance that each item of the whole had."""
+    """The positions of the items that were drawn, rising, and the chance that each item of the whole had."""
 
     items: Places
     chances: Floats
@@ -128,16 +128,16 @@ class Estimator:
         self._expected = _like_the_panel(fitted.panel)
 
     def estimate(self, items: ArrayLike, answers: ArrayLike) -> Estimated:
-        """Estimate scores from answers to the items at these places: items × models, from 0 to 1, nan if missing.
+        """Estimate scores from answers to the items at these positions: items × models, from 0 to 1, nan if missing.
 
         An item whose answer is missing counts as not asked.
         """
-        places, known = np.asarray(items, np.intp), np.asarray(answers, float)
+        positions, known = np.asarray(items, np.intp), np.asarray(answers, float)
         asked = ~np.isnan(known)
         whole = len(self._fitted.slopes)
         with one_thread():
-            likely = self._placed(places, known)
-            chance = self._chances(places)
+            likely = self._posterior(positions, known)
+            chance = self._chances(positions)
             expected = self._right - asked.T @ chance
             noise = self._noise - asked.T @ (chance * (1 - chance))
         rest = (likely * expected).sum(axis=1)
@@ -151,13 +151,15 @@ class Estimator:
             (ability > ablest).astype(np.int8) - (ability < weakest).astype(np.int8),
         )
 
-    def _chances(self, places: NDArray[np.intp]) -> Floats:
-        return probabilities(self._fitted.slopes[places], self._fitted.intercepts[places], SCALE)
+    def _chances(self, positions: NDArray[np.intp]) -> Floats:
+        return probabilities(self._fitted.slopes[positions], self._fitted.intercepts[positions], SCALE)
 
-    def _placed(self, places: NDArray[np.intp], known: Floats) -> Floats:
+    def _posterior(self, positions: NDArray[np.intp], known: Floats) -> Floats:
         """Where models may stand, taken before any answer to be models such as the panel's."""
-        part = ItemFit(self._fitted.slopes[places], self._fitted.intercepts[places], self._fitted.panel, 0, True)
-        likely = place(part, known) * self._expected
+        part = ItemFit(
+            self._fitted.slopes[positions], self._fitted.intercepts[positions], self._fitted.panel, 0, True
+        )
+        likely = posterior_abilities(part, known) * self._expected
         return np.asarray(likely / likely.sum(axis=1, keepdims=True), float)
 
 

@@ -43,23 +43,24 @@ class Positions(Measure):
             pl.col("gold").is_not_null(),
         )
         seen = rows.select(pl.col("choice", "gold").cast(pl.String).unique().implode()).collect(engine="streaming")
-        places = sorted({*seen.item(0, "choice"), *seen.item(0, "gold")})
-        if not places:
+        letters = sorted({*seen.item(0, "choice"), *seen.item(0, "gold")})
+        if not letters:
             raise NotMeasurable("positions: no answer was read to options in the order as written (order 0)")
         of_item = rows.group_by(*keys, "cluster", "item", "gold").agg(
-            (pl.col("choice") == place).mean().alias(f"picked {place}") for place in places
+            (pl.col("choice") == letter).mean().alias(f"picked {letter}") for letter in letters
         )
         of_item = of_item.with_columns(
-            (pl.col("gold") == place).cast(pl.Float64).alias(f"gold {place}") for place in places
+            (pl.col("gold") == letter).cast(pl.Float64).alias(f"gold {letter}") for letter in letters
         ).with_columns(
-            (pl.col(f"picked {place}") - pl.col(f"gold {place}")).alias(f"difference {place}") for place in places
+            (pl.col(f"picked {letter}") - pl.col(f"gold {letter}")).alias(f"difference {letter}")
+            for letter in letters
         )
-        return Measured(_table(of_item, keys, places, settings.level), (_NOTE,))
+        return Measured(_table(of_item, keys, letters, settings.level), (_NOTE,))
 
 
-def _table(of_item: pl.LazyFrame, keys: Sequence[str], places: Sequence[str], level: float) -> pl.DataFrame:
-    gaps = [f"difference {place}" for place in places]
-    values = [f"{kind} {place}" for kind in ("picked", "gold") for place in places]
+def _table(of_item: pl.LazyFrame, keys: Sequence[str], letters: Sequence[str], level: float) -> pl.DataFrame:
+    gaps = [f"difference {letter}" for letter in letters]
+    values = [f"{kind} {letter}" for kind in ("picked", "gold") for letter in letters]
     means = mean_columns(of_item, keys, [*values, *gaps], signed=gaps, level=level)
     of_cluster = of_item.group_by(*keys, "cluster").agg(pl.col(gaps).sum()).sort(*keys, "cluster")
     tests = {
@@ -70,23 +71,23 @@ def _table(of_item: pl.LazyFrame, keys: Sequence[str], places: Sequence[str], le
     apart = pl.sum_horizontal(pl.col(gap).abs() for gap in gaps) / 2
     rows = means.with_columns(
         apart.alias("total_variation"),
-        *(pl.Series(name, p, pl.Float64) for name, p in zip(["p", *places], columns, strict=True)),
+        *(pl.Series(name, p, pl.Float64) for name, p in zip(["p", *letters], columns, strict=True)),
     )
-    by_place = [
+    by_letter = [
         rows.select(
             *keys,
-            pl.lit(place).alias("place"),
-            pl.col(f"picked {place}").alias("picked"),
-            pl.col(f"gold {place}").alias("gold"),
-            *(pl.col(f"difference {place}{end}").alias(f"difference{end}") for end in ("", "_low", "_high")),
+            pl.lit(letter).alias("place"),
+            pl.col(f"picked {letter}").alias("picked"),
+            pl.col(f"gold {letter}").alias("gold"),
+            *(pl.col(f"difference {letter}{end}").alias(f"difference{end}") for end in ("", "_low", "_high")),
             *("total_variation", "p"),
-            pl.col(place).alias("of place"),
-            pl.col(f"difference {place}_n").alias("n"),
+            pl.col(letter).alias("of place"),
+            pl.col(f"difference {letter}_n").alias("n"),
         )
-        for place in places
+        for letter in letters
     ]
     families = [key for key in keys if key != "model"]
-    return with_adjusted(pl.concat(by_place).sort(*keys, "place"), families, "of place").drop("of place")
+    return with_adjusted(pl.concat(by_letter).sort(*keys, "place"), families, "of place").drop("of place")
 
 
 def homogeneity(gaps: NDArray[np.float64]) -> float | None:

@@ -33,7 +33,9 @@ class Baselines(Measure):
         for key, part in split(choice.sort("benchmark", *tags), ["benchmark", *tags]):
             of = guessing(part.get_column("options").to_list(), part.get_column("position").to_list())
             assert of is not None
-            rows.append(key | {"random": of.random, "frequent": of.frequent, "letter": letter(of.place), "n": of.n})
+            rows.append(
+                key | {"random": of.random, "frequent": of.frequent, "letter": letter(of.position), "n": of.n}
+            )
         if not rows:
             raise NotMeasurable(f"baselines: no item with options is known; name the benchmark with {param('bench')}")
         left = len(results.items) - len(choice)

@@ -74,7 +74,7 @@ def strictest(columns: Mapping[str, Floats]) -> str:
     """Of several sights the one under which most is answered, on the items that all have; nan where one has not."""
     counts = {sight: np.count_nonzero(~np.isnan(column)) for sight, column in columns.items()}
     most = max(counts.values())
-    rivals = sorted((sight for sight, n in counts.items() if n >= _NEARLY_ALL * most), key=_place)
+    rivals = sorted((sight for sight, n in counts.items() if n >= _NEARLY_ALL * most), key=_rank)
     table = np.column_stack([columns[sight] for sight in rivals])
     shared = table[~np.isnan(table).any(axis=1)]
     if not len(shared):
@@ -100,13 +100,13 @@ def told_choice(asked: Iterable[tuple[str, ...]], taken: Iterable[str]) -> tuple
     ways = [sights for sights in asked if len(sights) > 1]
     if not ways:
         return ()
-    names = listed(sorted({sight for sights in ways for sight in sights}, key=_place))
+    names = listed(sorted({sight for sights in ways for sight in sights}, key=_rank))
     each = [name for name, several in zip(taken, asked, strict=True) if len(several) > 1]
-    counts = listed([f"{name} {each.count(name):,}" for name in sorted(set(each), key=_place)])
+    counts = listed([f"{name} {each.count(name):,}" for name in sorted(set(each), key=_rank)])
     return (f"asked without the picture in several ways ({names}): the higher score counts, {counts}",)
 
 
-def _place(sight: str) -> int:
+def _rank(sight: str) -> int:
     return BLIND_SIGHTS.index(sight) if sight in BLIND_SIGHTS else len(BLIND_SIGHTS)
 
 

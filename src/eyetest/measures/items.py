@@ -20,8 +20,8 @@ _ROUNDING = 1e-9
 
 _ENOUGH_VOICES = 2
 _FEW_VOICES = 5
-_LETTERS = {place: letter(place) for place in range(MAX_CHOICES)}
-_PLACES = {mark: place for place, mark in _LETTERS.items()}
+_LETTERS = {position: letter(position) for position in range(MAX_CHOICES)}
+_POSITIONS = {mark: position for position, mark in _LETTERS.items()}
 _NOTE = "a queue for people, not a verdict: hard items with an attractive wrong option stand here too"
 
 
@@ -108,7 +108,7 @@ def _answers(results: Results, around: Sequence[str]) -> pl.DataFrame:
     """What each model chose for each item, and its mean score; no choice where tests of the item disagree evenly."""
     items = results.items if "kinds" in results.items.columns else results.items.with_columns(kinds=None)
     known = items.lazy().filter((pl.col("options") > 1) & pl.col("position").is_not_null())
-    choice = pl.col("choice").replace_strict(_PLACES, default=None, return_dtype=pl.Int64)
+    choice = pl.col("choice").replace_strict(_POSITIONS, default=None, return_dtype=pl.Int64)
     favourites = pl.col("place").drop_nulls().mode()
     return (
         results.scores.filter(pl.col("score").is_not_null())

@@ -180,23 +180,23 @@ def parse_target(target: str) -> tuple[str, str]:
     address = re.search("@(https?://.*)", target, re.IGNORECASE | re.DOTALL)
     if address:
         refuse_keys_in(address[1])
-    found = _SPEC.fullmatch(target)
-    if found is None:
+    match = _SPEC.fullmatch(target)
+    if match is None:
         if "@" in target or "://" in target or not target:
             model = plain_word(target)
             raise InputError(f"openai:{model} needs an address: openai:MODEL@URL, such as http://host:8000/v1")
         return target, _DEFAULT_URL
-    url = found["url"].rstrip("/")
+    url = match["url"].rstrip("/")
     parts = urlsplit(url)
     try:
         usable = bool(URL(url).host) and parts.port != 0
     except ValueError:
         usable = False
     if not usable:
-        raise InputError(f"openai:{plain_word(found['model'])}@… has no address that can be: http://host:8000/v1")
+        raise InputError(f"openai:{plain_word(match['model'])}@… has no address that can be: http://host:8000/v1")
     if parts.path.endswith("/chat/completions"):
         raise InputError(f"{plain_address(url)}: leave /chat/completions off the end")
-    return found["model"], url
+    return match["model"], url
 
 
 class Secret:

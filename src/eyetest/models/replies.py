@@ -206,16 +206,16 @@ def _count(value: Any) -> int | None:
 
 
 def _likelihoods(content: Any) -> tuple[Likelihood, ...]:
-    """Of each token of the answer; none at all where one of them cannot be read, since their places count."""
-    found = []
+    """Of each token of the answer; none at all where one of them cannot be read, since their positions count."""
+    likelihoods = []
     for token in content if isinstance(content, list) else ():
         weighed = _weighed(token)
         if weighed is None:
             return ()
         tops = _get(token, "top_logprobs")
         others = map(_weighed, tops if isinstance(tops, list) else ())
-        found.append(Likelihood(*weighed, tuple(one for one in others if one)))
-    return tuple(found)
+        likelihoods.append(Likelihood(*weighed, tuple(one for one in others if one)))
+    return tuple(likelihoods)
 
 
 def _weighed(token: Any) -> tuple[str, float] | None:
@@ -261,7 +261,7 @@ def _error_in(body: Any) -> str:
 
 def _words(data: bytes) -> str:
     text = _cut(data[: 64 * _LONGEST_WORDS + 1].decode("utf-8", "replace"))
-    return _clip(re.sub(r"\\u00([2-7][0-9a-fA-F])", lambda found: chr(int(found[1], 16)), text))
+    return _clip(re.sub(r"\\u00([2-7][0-9a-fA-F])", lambda match: chr(int(match[1], 16)), text))
 
 
 def _clip(text: str) -> str:

@@ -85,8 +85,8 @@ class ScriptedModel:
         if not call.item.choices:
             said = call.item.references[0] if self._is_right(call) and call.item.references else "something else"
         else:
-            place = shown_order(call.item, call.asked.condition).index(self._choice(call))
-            said = mark(call.asked.marks, place)
+            position = shown_order(call.item, call.asked.condition).index(self._choice(call))
+            said = mark(call.asked.marks, position)
         if self.script.style == "cot" or call.asked.ask != "direct":
             return f"Let me think step by step. Everything considered, one answer fits best.\nAnswer: {said}"
         return f"The answer is {said}." if self.script.style == "sentence" else said

@@ -61,9 +61,9 @@ def make_models(entries: dict[str, ModelEntry], surroundings: Surroundings) -> l
 def _one(word: str, listed: dict[str, ModelEntry]) -> tuple[str, ModelEntry]:
     if word in listed:
         return word, listed[word]
-    found = _NAMED.fullmatch(word)
-    if found and found["name"].partition(":")[0] not in BACKENDS:
-        return found["name"], _checked(ModelEntry(spec=found["spec"]), plain_word(word))
+    named = _NAMED.fullmatch(word)
+    if named and named["name"].partition(":")[0] not in BACKENDS:
+        return named["name"], _checked(ModelEntry(spec=named["spec"]), plain_word(word))
     if ":" in word:
         return _default_name(word), _checked(ModelEntry(spec=word), plain_word(word))
     known = nearest(word, listed) if listed else "write KIND:…, such as openai:MODEL@URL"

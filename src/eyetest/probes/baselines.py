@@ -70,7 +70,7 @@ def baseline(items: Sequence[Item]) -> dict[str, Any]:
     """Random choice, and the most frequent gold letter."""
     found = guessing([len(item.choices) for item in items], [item.gold[0] for item in items])
     assert found is not None
-    return {"n": found.n, "random": found.random, "frequent": found.frequent, "letter": letter(found.place)}
+    return {"n": found.n, "random": found.random, "frequent": found.frequent, "letter": letter(found.position)}
 
 
 def _by_tags(items: Iterable[Item]) -> dict[str, dict[str, list[Item]]]:

@@ -78,15 +78,15 @@ def _closed(kept: list[str], after: str) -> str:
 
 def _strip_end(kept: list[str]) -> bool:
     """Take spaces off the end; says whether there were any."""
-    found = False
+    stripped = False
     while kept:
         bare = kept[-1].rstrip(" \t")
-        found = found or len(bare) < len(kept[-1])
+        stripped = stripped or len(bare) < len(kept[-1])
         kept[-1] = bare
         if bare:
             break
         kept.pop()
-    return found
+    return stripped
 
 
 def label(text: str, known: int = 0) -> str:
@@ -208,7 +208,7 @@ def _refuse_screenshot(item: Item, condition: Condition) -> None:
 
 
 _MARKS: dict[Marks, tuple[str, ...]] = {
-    style: tuple(mark(style, place) for place in range(MAX_CHOICES)) for style in ("upper", "lower", "digit")
+    style: tuple(mark(style, position) for position in range(MAX_CHOICES)) for style in ("upper", "lower", "digit")
 }
 
 
@@ -310,13 +310,13 @@ def task_kind(item: Item) -> TaskKind:
 
 def _candidates(item: Item) -> tuple[str, ...]:
     """The choices as they are written. One without words would be the likeliest continuation of anything."""
-    found = []
+    texts = []
     for choice in item.choices:
         text = remove(choice.text)
         if not text.strip():
             raise CannotApply("options are pictures" if names_picture(choice.text) else "empty option")
-        found.append(text)
-    return tuple(found)
+        texts.append(text)
+    return tuple(texts)
 
 
 def _closing(item: Item, condition: Condition, kind: TaskKind) -> str:
@@ -367,13 +367,13 @@ def _options(item: Item, view: View) -> list[str]:
 
 def _turns(item: Item, view: View) -> list[tuple[str, str]]:
     """Earlier turns with their gold answers. A turn of which one side is blank could not be sent and is left out."""
-    found = []
+    turns = []
     for turn in item.history:
         question = _shown(turn.question, item, view) or label(turn.question).strip()
         answer = remove(turn.answer).strip() or label(turn.answer).strip()
         if question and answer:
-            found.append((question, answer))
-    return found
+            turns.append((question, answer))
+    return turns
 
 
 def _dialogue(item: Item, view: View, asked: list[str], answers: list[str]) -> list[Message]:

@@ -125,5 +125,5 @@ def instruction(kind: TaskKind, ask: Ask, template: int, marks: Marks, pictures:
     if not 0 <= template < len(wordings):
         known = f"{len(wordings)} templates for {kind} questions asked {ask}, 0 to {len(wordings) - 1}"
         raise InputError(f"template {template}: there are {known}")
-    place = sight_words().place.of(pictures) if pictures else ""
-    return wordings[template].replace("{mark}", "number" if marks == "digit" else "letter").replace("{place}", place)
+    phrase = sight_words().place.of(pictures) if pictures else ""
+    return wordings[template].replace("{mark}", "number" if marks == "digit" else "letter").replace("{place}", phrase)

@@ -68,8 +68,8 @@ class Batches:
 def by_picture(queue: list[_Waiting]) -> list[_Waiting]:
     """Those about one picture side by side, behind the first of them; otherwise in the order in which they came."""
     first: dict[object, int] = {}
-    order = [first.setdefault(_picture(one.call) or place, place) for place, one in enumerate(queue)]
-    return [queue[place] for place in sorted(range(len(queue)), key=order.__getitem__)]
+    order = [first.setdefault(_picture(one.call) or index, index) for index, one in enumerate(queue)]
+    return [queue[index] for index in sorted(range(len(queue)), key=order.__getitem__)]
 
 
 def _picture(call: Call) -> str:

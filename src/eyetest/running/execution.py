@@ -119,13 +119,13 @@ class _Window:
     """Bounds how many tasks exist at once, so that memory does not grow with the plan."""
 
     def __init__(self, most: int) -> None:
-        self._places = asyncio.Semaphore(most)
+        self._slots = asyncio.Semaphore(most)
 
     async def enter(self) -> None:
-        await self._places.acquire()
+        await self._slots.acquire()
 
     async def leave_after(self, work: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> None:
         try:
             await work(*arguments)
         finally:
-            self._places.release()
+            self._slots.release()

@@ -71,7 +71,7 @@ class Ledger:
 
     def __init__(self, models: Sequence[Model]) -> None:
         self._models = list(models)
-        self._places = {model.name: place for place, model in enumerate(models)}
+        self._indices = {model.name: index for index, model in enumerate(models)}
         self._ids: list[str] = []
         self._chunks: list[pa.Array] = []
         self._sights: dict[str, int] = {}
@@ -85,7 +85,7 @@ class Ledger:
         if len(self._ids) >= _ROWS_AT_ONCE:
             self._flush()
         self._item.append(item)
-        self._model.append(self._places[asked.model])
+        self._model.append(self._indices[asked.model])
         self._sight.append(self._sights.setdefault(asked.sight, len(self._sights)))
         self._in.append(tokens[0])
         self._out.append(tokens[1])
@@ -118,13 +118,13 @@ class Ledger:
     def count(self, estimate: Estimate, rows: NDArray[np.int64]) -> None:
         """What the calls of some rows will take."""
         sights = np.bincount(np.frombuffer(self._sight, np.uint8)[rows], minlength=len(self._sights))
-        estimate.by_sight.update({name: int(sights[place]) for name, place in self._sights.items() if sights[place]})
+        estimate.by_sight.update({name: int(sights[index]) for name, index in self._sights.items() if sights[index]})
         sent, back = np.frombuffer(self._in, np.int64)[rows], np.frombuffer(self._out, np.int64)[rows]
         estimate.no_picture += int(np.frombuffer(self._bare, np.uint8)[rows].sum())
         estimate.tokens_in += int(sent.sum())
         estimate.most_tokens_out += int(back.sum())
-        for place, model in enumerate(self._models):
-            mine = self.models[rows] == place
+        for index, model in enumerate(self._models):
+            mine = self.models[rows] == index
             if mine.any():
                 estimate.by_model[model.name] += int(mine.sum())
                 if price := model.entry.price:

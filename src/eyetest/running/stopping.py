@@ -71,5 +71,5 @@ class ItemPanel:
 
     def heard(self, call: Call, hit: bool | None) -> None:
         """What a call of the wave brought: a hit, a miss, or nothing (None). Calls are told in order."""
-        place = next(i for i, calls in enumerate(self._calls) if calls and calls[0].asked.model == call.asked.model)
-        self._waves.heard[place].append(hit)
+        index = next(i for i, calls in enumerate(self._calls) if calls and calls[0].asked.model == call.asked.model)
+        self._waves.heard[index].append(hit)

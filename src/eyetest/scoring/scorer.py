@@ -122,13 +122,13 @@ class Scorer:
             return scored if item.has_gold else msgspec.structs.replace(scored, score=None)
         return msgspec.structs.replace(scored, rule=GIVEN, metric=GIVEN, score=said.given)
 
-    def rescore(self, item: Item, condition: Condition, found: Reading) -> Scored:
+    def rescore(self, item: Item, condition: Condition, reading: Reading) -> Scored:
         """What a choice is worth that somebody else read out of an answer; it is marked as theirs."""
         order = shown_order(item, condition)
-        choice = identity(order, found.index) if found.index is not None else None
-        right = found.index is not None and order[found.index] in item.gold
+        choice = identity(order, reading.index) if reading.index is not None else None
+        right = reading.index is not None and order[reading.index] in item.gold
         score = float(right) if item.has_gold else None
-        return Scored(found.kind, choice, _rule(self.rules, found), ACCURACY, score, found.marked, found.why)
+        return Scored(reading.kind, choice, _rule(self.rules, reading), ACCURACY, score, reading.marked, reading.why)
 
     def metric_for(self, item: Item) -> str:
         """The metric of a text item: the user's, the item's own tag, or what its references call for."""
@@ -155,12 +155,12 @@ class Scorer:
     def _choice(self, item: Item, condition: Condition, text: str) -> Scored:
         order = shown_order(item, condition)
         options = tuple(item.choices[position].text for position in order)
-        found: Reading = self.rules.read(Reply(text, options, condition.marks))
-        choice = identity(order, found.index) if found.index is not None else None
-        right = found.index is not None and order[found.index] in item.gold
-        why = "would guess" if found.would_guess else found.why
-        rule = _rule(self.rules, found)
-        return Scored(found.kind, choice, rule, ACCURACY, float(right), found.marked, why, found.span)
+        reading: Reading = self.rules.read(Reply(text, options, condition.marks))
+        choice = identity(order, reading.index) if reading.index is not None else None
+        right = reading.index is not None and order[reading.index] in item.gold
+        why = "would guess" if reading.would_guess else reading.why
+        rule = _rule(self.rules, reading)
+        return Scored(reading.kind, choice, rule, ACCURACY, float(right), reading.marked, why, reading.span)
 
     def _text(self, item: Item, text: str, name: str) -> Scored:
         metric = METRICS[name]
@@ -168,8 +168,8 @@ class Scorer:
         if isinstance(metric, ItemMetric):
             score = metric.score(text, item.references, Context(item.question, item.tags))
         ours = RULE_SETS["eyetest"]
-        if not score and (found := ours.read(Reply(text, ()))).kind == "refused":
-            return Scored("refused", None, _rule(ours, found), name, 0.0, None, found.why, found.span)
+        if not score and (reading := ours.read(Reply(text, ()))).kind == "refused":
+            return Scored("refused", None, _rule(ours, reading), name, 0.0, None, reading.why, reading.span)
         return Scored("text", None, None, name, score, None, "" if isinstance(metric, ItemMetric) else _TOGETHER)
 
 
@@ -177,8 +177,8 @@ def _has_words(said: Said) -> bool:
     return said.text is not None or bool(said.candidates)
 
 
-def _rule(rules: RuleSet, found: Reading) -> str:
-    return f"{rules.version} {found.rule}".rstrip()
+def _rule(rules: RuleSet, reading: Reading) -> str:
+    return f"{rules.version} {reading.rule}".rstrip()
 
 
 def _weighed(item: Item, candidates: Sequence[float]) -> Scored:
@@ -218,7 +218,7 @@ def looks_refused(text: str) -> bool:
 _CONDITION = Condition.__struct_fields__
 _LIKE = ("item", "ask", "order", "marks", "outcome", "text", "candidates", "given")
 """What decides how an answer is read and what it is worth."""
-_FOUND_TYPES = {
+_SCORED_TYPES = {
     "reading": pl.String,
     "choice": pl.String,
     "rule": pl.String,
@@ -238,8 +238,8 @@ def score_table(answers: pl.LazyFrame, items: Iterable[Item], scorer: Scorer) ->
     different = answers.select(_LIKE).unique().with_row_index("like")
     known = different.collect(engine="streaming")
     references: dict[str, Sequence[str]] = {}
-    found = _score_unique(known, items, scorer, references)
-    values = pl.DataFrame(found, schema={"like": known.schema["like"], **_FOUND_TYPES}, orient="row")
+    rows = _score_unique(known, items, scorer, references)
+    values = pl.DataFrame(rows, schema={"like": known.schema["like"], **_SCORED_TYPES}, orient="row")
     like = known.join(values, on="like", how="inner").drop("like")
     scored = answers.join(like.lazy(), on=_LIKE, how="inner", nulls_equal=True, maintain_order="left")
     if references:
@@ -250,7 +250,7 @@ def score_table(answers: pl.LazyFrame, items: Iterable[Item], scorer: Scorer) ->
 def stored_scores(scores: pl.LazyFrame) -> pl.LazyFrame:
     """A table of scores as it was stored; a column that an older version wrote it without is empty."""
     there = scores.collect_schema().names()
-    new = [pl.lit(None, type_).alias(name) for name, type_ in _FOUND_TYPES.items() if name not in there]
+    new = [pl.lit(None, type_).alias(name) for name, type_ in _SCORED_TYPES.items() if name not in there]
     return scores.with_columns(new).select(columns(Score))
 
 
@@ -264,7 +264,7 @@ def corpus_table(answers: pl.LazyFrame, items: Iterable[Item], scores: pl.LazyFr
     frame = wanted.join(texts, on=key, maintain_order="left").collect() if pooled else wanted.head(0).collect()
     asked = set(frame.get_column("item"))
     references = {item.id: item.references for item in items if item.id in asked} if asked else {}
-    rows = [(*key, found.overall) for key, _, found in _corpora(frame, references)] if asked else []
+    rows = [(*key, corpus.overall) for key, _, corpus in _corpora(frame, references)] if asked else []
     schema = {name: frame.schema[name] for name in _CORPUS} | {"overall": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -279,10 +279,10 @@ def _score_unique(
     for item in items:
         for like, _, ask, order, marks, outcome, text, candidates, given in by_item.pop(item.id, ()):
             condition = Condition(ask=ask, order=order, marks=marks)
-            found = scorer.score(item, condition, Said(outcome, text, given, _decoded(candidates)))
-            if _is_corpus(found.metric):
+            scored = scorer.score(item, condition, Said(outcome, text, given, _decoded(candidates)))
+            if _is_corpus(scored.metric):
                 references[item.id] = item.references
-            yield (like, *_values(found))
+            yield (like, *_values(scored))
         if not by_item:
             return
 
@@ -291,8 +291,8 @@ def _decoded(candidates: str | None) -> tuple[float, ...]:
     return tuple(float("nan") if weight is None else weight for weight in read_candidates(candidates)[0])
 
 
-def _values(found: Scored) -> tuple[Any, ...]:
-    return tuple(getattr(found, name) for name in _FOUND_TYPES)
+def _values(scored: Scored) -> tuple[Any, ...]:
+    return tuple(getattr(scored, name) for name in _SCORED_TYPES)
 
 
 def _is_corpus(name: str) -> bool:
@@ -307,9 +307,9 @@ def _with_corpus_scores(scored: pl.LazyFrame, references: _References) -> pl.Laz
     captions = frame.filter(pl.col("metric").is_in(alone) & _IS_SAID)
     rows: list[int] = []
     values: list[float | None] = []
-    for _, group, found in _corpora(captions, references):
+    for _, group, corpus in _corpora(captions, references):
         rows += group.get_column("row").to_list()
-        values += found.items
+        values += corpus.items
     new = pl.DataFrame({"row": rows, "corpus": values}, schema={"row": frame.schema["row"], "corpus": pl.Float64})
     filled = frame.join(new, on="row", how="left", maintain_order="left")
     of_corpus = pl.when(pl.col("reading") == "text").then("corpus")

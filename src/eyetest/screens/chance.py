@@ -15,7 +15,7 @@ from eyetest.wording import counted
 
 _USUAL_RATE = 0.05
 _TOO_FEW = "too few items are like it to rule out a shared belief"
-_LETTERS = {letter(place): place for place in range(MAX_CHOICES)}
+_LETTERS = {letter(position): position for position in range(MAX_CHOICES)}
 
 
 class ChanceAware:
@@ -137,7 +137,7 @@ def _beyond_beliefs(tested: Sequence[_OnItem], chances: Sequence[float], rate: f
         counts[row, :, : options[row]] = one.choices
         golds[row, list(one.item.gold)] = True
     favoured = favourites(counts, options)
-    right = golds[np.arange(len(tested)), favoured.place] & (favoured.place >= 0)
+    right = golds[np.arange(len(tested)), favoured.option] & (favoured.option >= 0)
     by_lot = golds.sum(axis=1) / options
     sure = exceeding(favoured, right, by_lot, rate) & (np.array(chances) <= rate)
     likely = exceeding(favoured, right, by_lot, rate, benefit=0.0)

@@ -17,7 +17,7 @@ from eyetest.measures.stats.item_analysis import (
     ItemFit,
     abilities,
     fit,
-    place,
+    posterior_abilities,
     probabilities,
 )
 
@@ -65,7 +65,7 @@ def test_predictions_are_calibrated_on_models_that_were_not_fitted() -> None:
     fitted = fit(answers[:, :200])
     seen, unseen = np.arange(300) < 150, np.arange(300) >= 150
     known = np.where(seen[:, None], answers[:, 200:], np.nan)
-    able, _ = abilities(place(fitted, known))
+    able, _ = abilities(posterior_abilities(fitted, known))
     predicted = probabilities(fitted.slopes, fitted.intercepts, able)[unseen].ravel()
     came = answers[unseen, 200:].ravel()
     for low in np.arange(0, 1, 0.2):
@@ -148,18 +148,20 @@ def test_abilities_are_the_posterior_mean_and_spread() -> None:
     total, first, second = (
         integrate.quad(lambda theta, power=power: weight(theta) * theta**power, -8, 8)[0] for power in range(3)
     )
-    mean, spread = abilities(place(fitted, right[:, None]))
+    mean, spread = abilities(posterior_abilities(fitted, right[:, None]))
     assert mean[0] == pytest.approx(first / total, abs=1e-6)
     assert spread[0] == pytest.approx(np.sqrt(second / total - (first / total) ** 2), abs=1e-6)
 
 
 def test_the_spread_of_an_ability_is_honest() -> None:
     answers, slopes, intercepts, able = _answers(2_000, 40, seed=4)
-    mean, spread = abilities(place(ItemFit(slopes, intercepts, np.empty((0, len(SCALE))), 0, True), answers))
+    mean, spread = abilities(
+        posterior_abilities(ItemFit(slopes, intercepts, np.empty((0, len(SCALE))), 0, True), answers)
+    )
     assert (np.abs(able - mean) < 1.96 * spread).mean() == pytest.approx(0.95, abs=0.015)
 
 
 def test_the_panel_is_placed_as_any_other_model() -> None:
     answers = _answers(9, 50)[0]
     fitted = fit(answers)
-    assert (place(fitted, answers) == fitted.panel).all()
+    assert (posterior_abilities(fitted, answers) == fitted.panel).all()

@@ -19,7 +19,7 @@ def counts_of(drawn: Drawn, options: int) -> Any:
 def blamed(drawn: Drawn, options: int, benefit: float = 1.0) -> Bools:
     number = np.full(len(drawn.leaky), options)
     favoured = favourites(counts_of(drawn, options), number)
-    return exceeding(favoured, favoured.place == 0, np.full(len(number), 1 / options), RATE, benefit)
+    return exceeding(favoured, favoured.option == 0, np.full(len(number), 1 / options), RATE, benefit)
 
 
 class Found(NamedTuple):
@@ -95,7 +95,7 @@ def test_nobody_is_blamed_where_too_few_stand_out() -> None:
 def test_a_favourite_has_to_lead() -> None:
     counts = np.array([[[5, 5, 0]], [[0, 0, 0]], [[6, 3, 1]], [[0, 9, 0]]])
     seen = favourites(counts, np.array([3, 3, 3, 2]))
-    assert seen.place.tolist() == [-1, -1, 0, 1]
+    assert seen.option.tolist() == [-1, -1, 0, 1]
     assert np.isneginf(seen.strength[:2]).all()
 
 

@@ -23,7 +23,7 @@ _ROUNDING = 1e-12
 NODES: Floats = np.linspace(-4.0, 4.0, 33)
 """Abilities over which items are fitted."""
 SCALE: Floats = np.linspace(-8.0, 8.0, 801)
-"""Abilities at which models are placed: finer, because many items know a model better than `NODES` can say."""
+"""Abilities that a model is weighed at: finer, because many items know a model better than `NODES` can say."""
 SLOPE_MEAN, SLOPE_SPREAD, SLOPE_LEAST, SLOPE_MOST = 1.0, 0.5, 0.05, 4.0
 INTERCEPT_SPREAD = 2.0
 _LONGEST_STEP = 1.0
@@ -107,16 +107,16 @@ def fit(responses: ArrayLike, tolerance: float = 1e-3, most_rounds: int = 500) -
         return _fitted(*_split(responses), tolerance, most_rounds)
 
 
-def place(fitted: ItemFit, responses: ArrayLike) -> Floats:
+def posterior_abilities(fitted: ItemFit, responses: ArrayLike) -> Floats:
     """The chance of each ability on `SCALE` for models that answered the fitted items: models × abilities."""
     with one_thread():
         return _posterior(*_split(responses), fitted.slopes, fitted.intercepts, SCALE)
 
 
-def abilities(placed: Floats) -> tuple[Floats, Floats]:
+def abilities(posterior: Floats) -> tuple[Floats, Floats]:
     """Mean and standard deviation of each model's ability, from the chances on `SCALE`."""
-    mean = placed @ SCALE
-    return mean, np.sqrt(np.maximum(placed @ SCALE**2 - mean**2, 0.0))
+    mean = posterior @ SCALE
+    return mean, np.sqrt(np.maximum(posterior @ SCALE**2 - mean**2, 0.0))
 
 
 def probabilities(slopes: Floats, intercepts: Floats, at: ArrayLike) -> Floats:
@@ -172,12 +172,12 @@ def _newton_step(expected: Floats, tried: Floats, slopes: Floats, intercepts: Fl
     return np.clip(slopes + steps[0], SLOPE_LEAST, SLOPE_MOST), intercepts + steps[1]
 
 
-def expected_information(fitted: ItemFit, placed: Floats | None = None) -> Floats:
+def expected_information(fitted: ItemFit, posterior: Floats | None = None) -> Floats:
     """Each item's information a²P(1 − P), averaged over where a panel's models stand.
 
-    ``placed`` are their chances on `SCALE` (models × abilities), by default those of the panel that the fit rests on.
+    ``posterior`` are their chances on `SCALE` (models × abilities), by default those of the panel that was fitted.
     """
-    where = (fitted.panel if placed is None else placed).mean(axis=0)
+    where = (fitted.panel if posterior is None else posterior).mean(axis=0)
     information = np.empty(len(fitted.slopes))
     for start in range(0, len(information), _ITEMS_AT_ONCE):
         some = slice(start, start + _ITEMS_AT_ONCE)
@@ -186,9 +186,9 @@ def expected_information(fitted: ItemFit, placed: Floats | None = None) -> Float
     return information
 
 
-def choose_by_information(fitted: ItemFit, size: int, placed: Floats | None = None) -> NDArray[np.intp]:
+def choose_by_information(fitted: ItemFit, size: int, posterior: Floats | None = None) -> NDArray[np.intp]:
     """Places of the items with the most expected information, the best first; of equals the earlier one.
 
     It suits models like the panel's: beyond their abilities a chosen item may say little.
     """
-    return np.argsort(-expected_information(fitted, placed), kind="stable")[:size]
+    return np.argsort(-expected_information(fitted, posterior), kind="stable")[:size]

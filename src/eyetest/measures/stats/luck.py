@@ -72,26 +72,26 @@ def most_of(trials: int, chance: float) -> float:
 
 
 class Guessing(NamedTuple):
-    """The expected score of random choice, and that of always choosing the place that is right most often."""
+    """The expected score of random choice, and that of always choosing the position that is right most often."""
 
     random: float
     frequent: float
-    place: int
+    position: int
     n: int
 
 
 def guessing(options: Sequence[int], golds: Sequence[int]) -> Guessing | None:
-    """From the number of options of each item and the place of its gold."""
+    """From the number of options of each item and the position of its gold."""
     if not options:
         return None
-    place, count = max(Counter(golds).items(), key=lambda pair: (pair[1], -pair[0]))
-    return Guessing(sum(1 / number for number in options) / len(options), count / len(golds), place, len(options))
+    position, count = max(Counter(golds).items(), key=lambda pair: (pair[1], -pair[0]))
+    return Guessing(sum(1 / number for number in options) / len(options), count / len(golds), position, len(options))
 
 
 class Favourites(NamedTuple):
     """By item, the option that a panel chose most."""
 
-    place: Ints
+    option: Ints
     """Which option; −1 where none leads."""
     strength: Floats
     """How unlikely tastes alone make it that so many models choose it so often: Fisher's sum of their log chances."""
@@ -102,9 +102,9 @@ def favourites(counts: Ints, options: Ints) -> Favourites:
 
     Golds have no part in it: all options of an item are treated alike, which is what decoys rest on.
     """
-    places = np.arange(counts.shape[2])
+    columns = np.arange(counts.shape[2])
     taste = _taste(counts, options)
-    together = np.where(places < options[:, None], counts.sum(axis=1), -1)
+    together = np.where(columns < options[:, None], counts.sum(axis=1), -1)
     best = together.argmax(axis=1)
     most = together.max(axis=1, initial=0)
     leads = ((together == most[:, None]).sum(axis=1) == 1) & (most > 0)

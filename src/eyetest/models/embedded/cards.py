@@ -48,19 +48,19 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Cards(Mapping[str, Card]):
     """All models by name."""
 
-    def __init__(self, found: Mapping[str, Card]) -> None:
-        self._found = found
+    def __init__(self, by_name: Mapping[str, Card]) -> None:
+        self._by_name = by_name
 
     def __getitem__(self, name: str) -> Card:
-        if name not in self._found:
-            raise InputError(f'no embedded model "{name}"; {nearest(name, self._found)}')
-        return self._found[name]
+        if name not in self._by_name:
+            raise InputError(f'no embedded model "{name}"; {nearest(name, self._by_name)}')
+        return self._by_name[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._by_name)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._by_name)
 
 
 @cache

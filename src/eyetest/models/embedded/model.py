@@ -67,20 +67,20 @@ class EmbeddedModel:
 
     def _respond(self, calls: Sequence[Call]) -> list[Response | CallError]:
         """Answer calls in groups that can be read together."""
-        found: dict[int, Response | CallError] = {}
+        results: dict[int, Response | CallError] = {}
         turns: dict[int, Generation] = {}
-        for place, call in enumerate(calls):
+        for index, call in enumerate(calls):
             try:
-                turns[place] = self._turn(call)
+                turns[index] = self._turn(call)
             except CallError as error:
-                found[place] = error
+                results[index] = error
             except EyetestError as error:
-                found[place] = CallError("bad-request", str(error))
+                results[index] = CallError("bad-request", str(error))
         assert self._network is not None
         for group in _groups(turns):
-            answer(self._network, [turns[place] for place in group])
-            found |= {place: self._response(calls[place], turns[place]) for place in group}
-        return [found[place] for place in range(len(calls))]
+            answer(self._network, [turns[index] for index in group])
+            results |= {index: self._response(calls[index], turns[index]) for index in group}
+        return [results[index] for index in range(len(calls))]
 
     def _turn(self, call: Call) -> Generation:
         prompt, settings = call.request.prompt, call.request.settings
@@ -139,7 +139,7 @@ class EmbeddedModel:
         )
 
     def _told(self, token: int, logs: NDArray[np.float64], top: int) -> Likelihood:
-        """A token that was said, and the likeliest ones at its place."""
+        """A token that was said, and the likeliest ones at its position."""
         best = np.argsort(-logs, kind="stable")[:top]
         others = tuple((self._tokens.word(int(one)), float(logs[one])) for one in best)
         return Likelihood(self._tokens.word(token), float(logs[token]), others)
@@ -168,19 +168,19 @@ def _identity(part: Picture | GreyPicture) -> tuple[object, ...]:
 def _groups(turns: dict[int, Generation]) -> list[list[int]]:
     """Batches of prompts that show equally many pictures and are about as long; equal prompts stay together."""
 
-    def order(place: int) -> tuple[Any, ...]:
-        turn = turns[place]
+    def order(index: int) -> tuple[Any, ...]:
+        turn = turns[index]
         return len(turn.pictures), len(turn.prompt), turn.prompt, turn.pictures
 
     groups: list[list[int]] = []
     distinct, before = 0, None
-    for place in sorted(turns, key=order):
-        key = order(place)
+    for index in sorted(turns, key=order):
+        key = order(index)
         if before is None or key[0] != before[0] or (distinct >= _BATCH and key != before):
             groups.append([])
             distinct = 0
         distinct += key != before
-        groups[-1].append(place)
+        groups[-1].append(index)
         before = key
     return groups
 

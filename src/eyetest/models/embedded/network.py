@@ -104,9 +104,9 @@ class Network:
         return [f"past_{which}{layer}" for layer in range(self._card.layers) for which in "kv"]
 
     def _run(self, inputs: dict[str, NDArray[np.generic]]) -> tuple[Floats, dict[str, Floats]]:
-        found = dict(zip(self._outputs, self._mind.run(self._outputs, inputs), strict=True))
-        logits = found.pop("logits")
-        return logits, {f"past_{name}": values for name, values in found.items()}
+        outputs = dict(zip(self._outputs, self._mind.run(self._outputs, inputs), strict=True))
+        logits = outputs.pop("logits")
+        return logits, {f"past_{name}": values for name, values in outputs.items()}
 
 
 def _longer(marked: NDArray[np.bool_], new: int) -> NDArray[np.bool_]:

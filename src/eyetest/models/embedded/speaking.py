@@ -35,16 +35,16 @@ class Generation:
     candidates: Sequence[Sequence[int]] = ()
     said: list[int] = field(default_factory=list)
     likelihoods: list[NDArray[np.float64]] = field(default_factory=list)
-    """Of every token at each place, where others are to be told."""
+    """Of every token at each position, where others are to be told."""
     weights: list[float] = field(default_factory=list)
     stopped: bool = False
 
 
 def answer(network: Network, turns: Sequence[Generation]) -> None:
     """Say something in every turn, or weigh its candidates."""
-    places: dict[object, int] = {}
-    rows = [places.setdefault((turn.prompt, turn.pictures), len(places)) for turn in turns]
-    distinct = [turns[rows.index(row)] for row in range(len(places))]
+    row_of: dict[object, int] = {}
+    rows = [row_of.setdefault((turn.prompt, turn.pictures), len(row_of)) for turn in turns]
+    distinct = [turns[rows.index(row)] for row in range(len(row_of))]
     reading = network.read(
         [one.prompt for one in distinct], [one.lines for one in distinct], _seen(network, distinct)
     )
@@ -70,12 +70,12 @@ def _speak(network: Network, reading: PromptState, turns: Sequence[Generation], 
     current = reading if rows.tolist() == list(range(len(reading.lengths))) else reading.rows(rows)
     while True:
         chosen = _draw(active, current.logits[:, -1])
-        going = [place for place, turn in enumerate(active) if not _ends(turn, int(chosen[place]))]
+        going = [index for index, turn in enumerate(active) if not _ends(turn, int(chosen[index]))]
         if not going:
             return
         if len(going) < len(active):
             current = current.rows(going)
-            active = [active[place] for place in going]
+            active = [active[index] for index in going]
         current = network.go_on(current, chosen[going][:, None])
 
 
@@ -84,28 +84,28 @@ def _draw(turns: Sequence[Generation], logits: NDArray[np.float32]) -> Numbers:
     logits[:, PAD] = _NEVER
     shifted = logits - logits.max(axis=1, keepdims=True)
     chosen: Numbers = shifted.argmax(axis=1)
-    for place, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         if turn.top is not None:
-            _tell(turn, shifted[place])
-    warm = [place for place, turn in enumerate(turns) if turn.temperature >= _LEAST_WARM]
+            _tell(turn, shifted[index])
+    warm = [index for index, turn in enumerate(turns) if turn.temperature >= _LEAST_WARM]
     if warm:
-        heat = np.array([[turns[place].temperature] for place in warm])
+        heat = np.array([[turns[index].temperature] for index in warm])
         sums = np.exp(shifted[warm] / heat).cumsum(axis=1)
-        lots = np.array([lot(turns[place].seed, len(turns[place].said)) for place in warm])[:, None] * sums[:, -1:]
+        lots = np.array([lot(turns[index].seed, len(turns[index].said)) for index in warm])[:, None] * sums[:, -1:]
         chosen[warm] = (sums <= lots).sum(axis=1)
     return chosen
 
 
-def lot(seed: int, place: int) -> float:
-    """A number from 0 to 1 that belongs to a call and a place in its reply (SplitMix64)."""
-    mixed = (seed + (place + 1) * 0x9E3779B97F4A7C15) & _WIDE
+def lot(seed: int, position: int) -> float:
+    """A number from 0 to 1 that belongs to a call and a position in its reply (SplitMix64)."""
+    mixed = (seed + (position + 1) * 0x9E3779B97F4A7C15) & _WIDE
     mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _WIDE
     mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _WIDE
     return (mixed ^ (mixed >> 31)) / 2**64
 
 
 def _tell(turn: Generation, shifted: NDArray[np.float32]) -> None:
-    """Keep the log-likelihoods of this place; which of them was chosen is known from what is said."""
+    """Keep the log-likelihoods of this position; which of them was chosen is known from what is said."""
     wide = shifted.astype(np.float64)
     logs = wide - np.log(np.exp(wide).sum())
     turn.likelihoods.append(logs)
@@ -131,7 +131,7 @@ def _weigh(network: Network, reading: PromptState, candidates: Sequence[Sequence
     )
     logs = logits - np.logaddexp.reduce(logits, axis=2, keepdims=True)
     return [
-        sum(float(logs[row, place, token]) for place, token in enumerate((*one, END)))
+        sum(float(logs[row, position, token]) for position, token in enumerate((*one, END)))
         for row, one in enumerate(candidates)
     ]
 

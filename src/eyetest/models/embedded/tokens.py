@@ -20,13 +20,13 @@ _PIECE = re.compile(r"([^\S\n]*)(\n|[A-Z](?![^\W_])|[^\W\d_]+|\d|[^\w\s]|_)")
 
 def pieces(text: str) -> list[str]:
     """A text cut into pieces; those that come after a space, or first, begin with one."""
-    found = []
+    parts = []
     fresh = True
     for gap, piece in _PIECE.findall(text):
         plain = piece if len(piece) == 1 and piece.isupper() else piece.lower()
-        found.append(f" {plain}" if (gap or fresh) and plain != "\n" else plain)
+        parts.append(f" {plain}" if (gap or fresh) and plain != "\n" else plain)
         fresh = plain == "\n"
-    return found
+    return parts
 
 
 class Tokens:
@@ -35,21 +35,21 @@ class Tokens:
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
         first = len(SPECIAL) + _BYTES
-        self._numbers = {word: first + place for place, word in enumerate(words)}
+        self._numbers = {word: first + index for index, word in enumerate(words)}
         self.size = first + len(words)
         self._newline, self._stop = self._numbers.get("\n", -1), self._numbers.get(".", -1)
         self._marks = {self._numbers.get(f" {one}", -1) for one in (*ascii_letters, *digits)} - {-1}
 
     def encode(self, text: str) -> list[int]:
         """The numbers of a text."""
-        found: list[int] = []
+        numbers: list[int] = []
         for piece in pieces(text):
             number = self._numbers.get(piece)
             if number is None:
-                found += [len(SPECIAL) + byte for byte in piece.encode("utf-8", "replace")]
+                numbers += [len(SPECIAL) + byte for byte in piece.encode("utf-8", "replace")]
             else:
-                found.append(number)
-        return found
+                numbers.append(number)
+        return numbers
 
     def decode(self, numbers: Iterable[int]) -> str:
         """The text of some numbers, with a capital at its beginning."""
@@ -63,30 +63,30 @@ class Tokens:
 
     def encode_prompt(self, prompt: Prompt, style: str = STYLES[0]) -> list[int]:
         """A whole prompt, up to where the model's own turn begins."""
-        found: list[int] = []
+        numbers: list[int] = []
         for message in prompt.messages:
-            found += self._turn(message)
-        return [*found, ASSISTANT, SPECIAL.index(f"<{style}>"), *self.encode(prompt.prefill)]
+            numbers += self._turn(message)
+        return [*numbers, ASSISTANT, SPECIAL.index(f"<{style}>"), *self.encode(prompt.prefill)]
 
     def lines(self, numbers: Sequence[int]) -> list[int]:
         """For each token the mark of the option in whose line it stands, or PAD: so that options are told apart."""
-        found: list[int] = []
+        marks: list[int] = []
         mark, fresh = PAD, False
-        for place, number in enumerate(numbers):
+        for index, number in enumerate(numbers):
             if fresh:
-                marked = place + 1 < len(numbers) and numbers[place + 1] == self._stop and number in self._marks
+                marked = index + 1 < len(numbers) and numbers[index + 1] == self._stop and number in self._marks
                 mark = number if marked else PAD
             elif number == self._newline or number < len(SPECIAL):
                 mark = PAD
             fresh = number == self._newline
-            found.append(mark)
-        return found
+            marks.append(mark)
+        return marks
 
     def _turn(self, message: Message) -> list[int]:
-        found = [ASSISTANT if message.role == "assistant" else USER]
+        numbers = [ASSISTANT if message.role == "assistant" else USER]
         for part in message.parts:
-            found += self.encode(part.text) if isinstance(part, Words) else [PICTURE]
-        return [*found, END] if message.role == "assistant" else found
+            numbers += self.encode(part.text) if isinstance(part, Words) else [PICTURE]
+        return [*numbers, END] if message.role == "assistant" else numbers
 
     def _bytes(self, number: int) -> bytes:
         if number < len(SPECIAL):

@@ -10,7 +10,7 @@ from eyetest.pages.plots import benchmark_of, bounded, rows
 from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 
-_MOST_PLACES = 10
+_MOST_LETTERS = 10
 _RARE = 0.02
 """Places that are hardly ever right or picked say nothing; they stand in the numbers only."""
 
@@ -25,19 +25,19 @@ def _numbers(material: Material) -> pl.DataFrame:
 def _draw(frame: pl.DataFrame) -> ChartType:
     order = frame.sort("total_variation", descending=True).get_column("series").unique(maintain_order=True).to_list()
     used = frame.filter(pl.max_horizontal("picked", "gold").max().over("place") >= _RARE).get_column("place")
-    places = sorted(set(used))[:_MOST_PLACES]
+    letters = sorted(set(used))[:_MOST_LETTERS]
     widest = pl.max_horizontal(pl.col("difference_low", "difference_high").abs()).max()
     most = float(frame.select(widest).item() or 0.1)
     edge = max(0.01, round(0.7 * most, 2))
     x = plots.across("", form=plots.POINTS, domain=(-most * 1.05, most * 1.05), at=(-edge, 0, edge))
     panels = []
-    for number, place in enumerate(places):
+    for number, letter in enumerate(letters):
         y = rows(order) if not number else rows(order).axis(None)
-        chart = alt.Chart(plots.values(frame.filter(pl.col("place") == place)))
+        chart = alt.Chart(plots.values(frame.filter(pl.col("place") == letter)))
         colour = alt.condition("datum.preferred", alt.value(palette.BLIND), alt.value(palette.QUIET))
         dots = plots.layered(plots.dashed(), plots.intervals(chart, "difference", x, y=y, color=colour))
-        width = max(52, 480 // len(places))
-        panels.append(dots.properties(width=width, height=plots.step(len(order)), title=place))
+        width = max(52, 480 // len(letters))
+        panels.append(dots.properties(width=width, height=plots.step(len(order)), title=letter))
     return alt.hconcat(*panels, spacing=8)
 
 

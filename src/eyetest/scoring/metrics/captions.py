@@ -44,13 +44,13 @@ class CaptionMetric:
     def score_tokens(self, answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> CorpusScore:
         """Score texts that somebody else has split, so that two tools can be compared on the same tokens."""
         check_pairs(answers, references)
-        usable = [place for place, texts in enumerate(references) if texts]
+        usable = [index for index, texts in enumerate(references) if texts]
         items: list[float | None] = [None] * len(answers)
         if not usable:
             return CorpusScore(None, tuple(items))
         overall, scores = self.compute([answers[i] for i in usable], [references[i] for i in usable])
-        for place, score in zip(usable, scores, strict=True):
-            items[place] = float(score)
+        for index, score in zip(usable, scores, strict=True):
+            items[index] = float(score)
         return CorpusScore(float(overall), tuple(items))
 
 
@@ -58,7 +58,7 @@ _TINY = 1e-15
 _SMALL = 1e-9
 
 
-def _found(counts: NgramCounts, items: int) -> Floats:
+def _matched(counts: NgramCounts, items: int) -> Floats:
     """For each answer, how many n-grams a reference has too, each at most as often as the richest reference."""
     split = counts.answers
     most = np.zeros(split, dtype=np.int64)
@@ -76,9 +76,9 @@ def _closest(corpus: Corpus) -> Ints:
     return lengths[order][first]
 
 
-def _combine(found: Floats, guessed: Floats, length: Floats, reference: Floats) -> Floats:
+def _combine(matched: Floats, guessed: Floats, length: Floats, reference: Floats) -> Floats:
     """BLEU-1 … BLEU-4 (rows) from counts by order (rows), for any number of texts (columns)."""
-    ratios = (found + _TINY) / (guessed + _SMALL)
+    ratios = (matched + _TINY) / (guessed + _SMALL)
     means = np.cumprod(ratios, axis=0) ** (1 / np.arange(1, ORDERS + 1))[:, None]
     ratio = (length + _TINY) / (reference + _SMALL)
     return np.asarray(means * np.where(ratio < 1, np.exp(1 - 1 / np.minimum(ratio, 1)), 1.0))
@@ -87,12 +87,12 @@ def _combine(found: Floats, guessed: Floats, length: Floats, reference: Floats) 
 def bleu_scores(answers: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> list[Computed]:
     """BLEU-1 to BLEU-4 in one pass: of the corpus, and of each item."""
     corpus = Corpus.of(answers, references)
-    found = np.stack([_found(counts, corpus.items) for counts in corpus.orders()])
+    matched = np.stack([_matched(counts, corpus.items) for counts in corpus.orders()])
     length = corpus.lengths[: corpus.items].astype(np.float64)
     guessed = np.maximum(length - np.arange(ORDERS)[:, None], 0)
     closest = _closest(corpus).astype(np.float64)
-    each = _combine(found, guessed, length, closest)
-    sums = [part.sum(axis=-1, keepdims=True) for part in (found, guessed, length, closest)]
+    each = _combine(matched, guessed, length, closest)
+    sums = [part.sum(axis=-1, keepdims=True) for part in (matched, guessed, length, closest)]
     overall = _combine(*sums)
     return [(float(overall[order, 0]), each[order].tolist()) for order in range(ORDERS)]
 

@@ -62,12 +62,15 @@ def read_number(text: str) -> Quantity | None:
 def read_measure(text: str) -> tuple[Quantity, str] | None:
     """The number that a text is, and the words behind it."""
     plain = plain_text(text)
-    found = find_quantities(plain)
-    if len(found) != 1 or not _LEAD.fullmatch(plain[: found[0].start]) or _ORDINAL.match(plain, found[0].end):
+    quantities = find_quantities(plain)
+    if len(quantities) != 1:
         return None
-    if is_part(plain, found[0]) or not _UNIT_TAIL.fullmatch(plain, found[0].end):
+    quantity = quantities[0]
+    if not _LEAD.fullmatch(plain[: quantity.start]) or _ORDINAL.match(plain, quantity.end):
         return None
-    return found[0], plain[found[0].end :].strip(" .$)}]")
+    if is_part(plain, quantity) or not _UNIT_TAIL.fullmatch(plain, quantity.end):
+        return None
+    return quantity, plain[quantity.end :].strip(" .$)}]")
 
 
 def read_numbers(text: str) -> list[Quantity]:
@@ -76,10 +79,10 @@ def read_numbers(text: str) -> list[Quantity]:
     if _INTERVAL.fullmatch(plain):
         return []
     plain = plain.strip(" .[](){}")
-    found = find_quantities(plain)
-    edges = [0, *(edge for quantity in found for edge in (quantity.start, quantity.end)), len(plain)]
+    quantities = find_quantities(plain)
+    edges = [0, *(edge for quantity in quantities for edge in (quantity.start, quantity.end)), len(plain)]
     gaps = (plain[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
-    return found if len(found) > 1 and all(map(_BETWEEN.fullmatch, gaps)) else []
+    return quantities if len(quantities) > 1 and all(map(_BETWEEN.fullmatch, gaps)) else []
 
 
 class _Given(msgspec.Struct, frozen=True):
@@ -104,13 +107,13 @@ def announces_number(text: str) -> bool:
 
 
 def _given(text: str) -> _Given | None:
-    plain, found = _found(text)
+    plain, quantities = _quantities(text)
     if (conclusion := stated(plain)) and (concluded := find_quantities(conclusion)):
         return _Given(conclusion, concluded[0], True)
-    for quantity in reversed(found):
+    for quantity in reversed(quantities):
         if _COMES_NEXT.search(plain[max(0, quantity.start - _CUE_LENGTH) : quantity.start]):
             return _Given(plain, quantity, True)
-    return _Given(plain, found[-1], False) if found else None
+    return _Given(plain, quantities[-1], False) if quantities else None
 
 
 def _computed(text: str) -> Quantity | None:
@@ -122,18 +125,18 @@ def _computed(text: str) -> Quantity | None:
     return None
 
 
-def _found(text: str) -> tuple[str, list[Quantity]]:
+def _quantities(text: str) -> tuple[str, list[Quantity]]:
     plain = plain_text(text, lone_one=False)
-    found = find_quantities(plain)
-    if found:
-        return plain, found
+    quantities = find_quantities(plain)
+    if quantities:
+        return plain, quantities
     plain = plain_text(text)
     return plain, find_quantities(plain)
 
 
 def _lists(text: str) -> list[list[Quantity]]:
     """The lists an answer may mean, the likeliest first."""
-    plain, everything = _found(text)
+    plain, everything = _quantities(text)
     concluded = stated(plain) or ""
     lists = (_bracketed(concluded), find_quantities(concluded), _bracketed(plain), everything)
     return [numbers for numbers in lists if len(numbers) > 1]

@@ -135,10 +135,10 @@ def _declines(answer: str) -> bool:
 def _commits(answer: str, letter: str, context: Context) -> bool:
     """Whether a reply commits to a letter, or to the option that the question lists under it."""
     options = _listed(context.question)
-    found = RULE_SETS["eyetest"].read(Reply(answer, options or _LETTERS))
-    if found.index is not None:
-        return chr(ord("A") + found.index) == letter
-    if found.kind != "unparsed" or options:
+    reading = RULE_SETS["eyetest"].read(Reply(answer, options or _LETTERS))
+    if reading.index is not None:
+        return chr(ord("A") + reading.index) == letter
+    if reading.kind != "unparsed" or options:
         return False
     said = _ARTICLE.sub("", conclusion(answer[-_READ:]))
     return re.search(rf"(?<![\w']){letter}(?![\w'])", said) is not None and names(said, letter)

@@ -31,16 +31,16 @@ class WordAccuracy:
 
     def score(self, answer: str, references: Sequence[str], context: Context) -> float | None:
         """The share found in one answer."""
-        found, words = self._count(answer, references)
-        return found / words if words else None
+        matched, words = self._count(answer, references)
+        return matched / words if words else None
 
     def score_all(self, answers: Sequence[str], references: Sequence[Sequence[str]]) -> CorpusScore:
         """The share found in all answers together, and in each."""
         check_pairs(answers, references)
         counts = [self._count(*pair) for pair in zip(answers, references, strict=True)]
         total = sum(words for _, words in counts)
-        items = tuple(found / words if words else None for found, words in counts)
-        return CorpusScore(sum(found for found, _ in counts) / total if total else None, items)
+        items = tuple(matched / words if words else None for matched, words in counts)
+        return CorpusScore(sum(matched for matched, _ in counts) / total if total else None, items)
 
 
 class PhraseAccuracy:
@@ -71,7 +71,7 @@ class ReformPhrase:
         return "".join(char for char in text.lower() if (char.isascii() and char.isalnum()) or char.isspace())
 
     @staticmethod
-    def _found(phrase: str, said: str) -> bool:
+    def _occurs(phrase: str, said: str) -> bool:
         if len(phrase) > _LONG_PHRASE:
             return phrase in said
         return re.search(rf"\b{re.escape(phrase)}\b", said, re.ASCII) is not None
@@ -79,7 +79,7 @@ class ReformPhrase:
     def score(self, answer: str, references: Sequence[str], context: Context) -> float | None:
         """1 where any reference is found."""
         said = self._kept(answer)
-        return float(any(self._found(self._kept(text), said) for text in references)) if references else None
+        return float(any(self._occurs(self._kept(text), said) for text in references)) if references else None
 
 
 METRICS = (WordAccuracy(), PhraseAccuracy(), ReformPhrase())

@@ -35,8 +35,8 @@ def read_yes_no(text: str) -> Literal["yes", "no"] | None:
         return _SAID[concluded[-1]]
     if opening := _OPENING.match(said):
         return _SAID[opening[1]]
-    found = {_SAID[word] for word in _ANYWHERE.findall(said)}
-    return found.pop() if len(found) == 1 else None
+    verdicts = {_SAID[word] for word in _ANYWHERE.findall(said)}
+    return verdicts.pop() if len(verdicts) == 1 else None
 
 
 class YesNoTable(msgspec.Struct, frozen=True):

@@ -130,24 +130,24 @@ class Cued:
 
     def hits(self, group: str) -> list[Hit]:
         """Where the cues of a group stand, in their order."""
-        found = self._hits.get(group)
-        if found is None:
+        hits = self._hits.get(group)
+        if hits is None:
             begins = self.table.begins(group)
-            found = self._hits[group] = []
+            hits = self._hits[group] = []
             for word in begins.keys() & self.words:
                 for at in self.starts(word):
-                    found.extend(hit for cue in begins[word] if (hit := self._match(cue, at)))
+                    hits.extend(hit for cue in begins[word] if (hit := self._match(cue, at)))
             for sign in begins.keys() & _SYMBOLS:
                 if sign in self.low:
-                    found.extend(
+                    hits.extend(
                         hit for at in self.starts(sign) for cue in begins[sign] if (hit := self._match(cue, at))
                     )
             for cue in begins.get(FOREIGN, ()) if self._foreign else ():
                 if cue.foreign:
-                    found.extend(Hit(*match.span(), cue) for match in cue.foreign.finditer(self.low))
-            if len(found) > 1:
-                found.sort(key=lambda hit: hit[:2])
-        return found
+                    hits.extend(Hit(*match.span(), cue) for match in cue.foreign.finditer(self.low))
+            if len(hits) > 1:
+                hits.sort(key=lambda hit: hit[:2])
+        return hits
 
     def starts(self, word: str) -> Iterator[int]:
         """Where a word stands as a word."""

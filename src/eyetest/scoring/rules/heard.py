@@ -131,7 +131,7 @@ class Heard:
     def openers(self) -> list[int]:
         """Where a word stands with which an option begins."""
         starts, low = self.offer.starts, self.cued.low
-        found = [at for word in self.cued.words if word and fold(word) in starts for at in self.cued.starts(word)]
+        positions = [at for word in self.cued.words if word and fold(word) in starts for at in self.cued.starts(word)]
         if any(not word[0].isalpha() for word in starts):
-            found += [number.start() for number in _NUMBER.finditer(low)]
-        return sorted(found)
+            positions += [number.start() for number in _NUMBER.finditer(low)]
+        return sorted(positions)

@@ -32,7 +32,7 @@ def judged(words: str, options: int, *, marks: Marks = "upper") -> Reading:
         return Reading("refused" if word == "REFUSED" else "ambiguous", rule="judge", why="says the judge")
     if word == "NONE":
         return Reading("unparsed", rule="judge", why="judge found no commitment")
-    shown = [mark(marks, place).upper() for place in range(options)]
+    shown = [mark(marks, position).upper() for position in range(options)]
     if word.upper() not in shown:
         return Reading("unparsed", rule="judge", why="judge named no option")
     return Reading("chosen", shown.index(word.upper()), "judge", marked=False)
@@ -40,7 +40,7 @@ def judged(words: str, options: int, *, marks: Marks = "upper") -> Reading:
 
 def judge_prompt(reply: str, options: Sequence[str], marks: Marks) -> str:
     """The request to a judge."""
-    listed = "\n".join(f"{mark(marks, place)}. {option}" for place, option in enumerate(options))
+    listed = "\n".join(f"{mark(marks, position)}. {option}" for position, option in enumerate(options))
     return (
         "Someone was asked a question with the options below and wrote the reply below. Say which option the reply "
         "settles on. Do not work out the answer yourself: only read the reply. Its last commitment counts.\n"

@@ -89,7 +89,7 @@ _GLUED = re.compile(r"\s{0,9}[(\"']?([A-Z]{2,60})[)\"']?(?=[\s.]{0,9}$)")
 def _glued(text: str, at: int, end: int, offer: Offer) -> Mention | None:
     """``AC``: marks in their order, written as one word that ends the reply; ``BBBB`` is one mark."""
     word = _GLUED.match(text, at, end) if offer.marks == "upper" else None
-    indices = [offer.places[letter] for letter in word[1]] if word else []
+    indices = [offer.positions[letter] for letter in word[1]] if word else []
     if not word or min(indices) < 0 or word[1] in offer.literal:
         return None
     if len(set(indices)) == 1 and len(indices) > 2:
@@ -107,7 +107,7 @@ def _one_mark(text: str, at: int, end: int, offer: Offer, *, bare: bool) -> Ment
     if not match or text.startswith("N/A", match.start("mark")):
         return None
     mark, after = match["mark"], match.end()
-    index = offer.places.get(mark)
+    index = offer.positions.get(mark)
     if index is None:
         return None
     opened, closed = bool(match["open"].strip("\"'")), bool(match["close"] and match["close"].strip(" \"'"))
@@ -235,13 +235,13 @@ _LINE_HEAD = re.compile(r"[\s\-•|\]\[x(]*$")
 def _items(text: str, offer: Offer) -> list[Mention]:
     """Marks that begin an item: at the beginning of a line, or between brackets."""
     marks = []
-    if text[1:2] in (")", ".", ":") and text[0] in offer.places:
+    if text[1:2] in (")", ".", ":") and text[0] in offer.positions:
         marks.append(Mention((_rank(text[0]),), 0, 2, "mark", True))
     for item in _ITEM.finditer(text):
         stop = item.start()
         end = stop - 1 if text[stop - 1].isspace() else stop
         at = end - 2 if text[end - 2 : end].isdigit() else end - 1
-        if text[at:end] not in offer.places or (text[stop] in ".:" and not text[stop + 1 : stop + 2].isspace()):
+        if text[at:end] not in offer.positions or (text[stop] in ".:" and not text[stop + 1 : stop + 2].isspace()):
             continue
         if text[stop] in ")]" or _LINE_HEAD.match(text, text.rfind("\n", 0, at) + 1, at):
             marks.append(Mention((_rank(text[at:end]),), at, stop + 1, "mark", True))
@@ -284,8 +284,8 @@ def text_at(text: str, at: int, end: int, offer: Offer) -> Mention | None:
         words = words[1:]
     if not words or words[0].start - start > 5:
         return None
-    found = texts_in(text, words[: 2 * max(map(len, offer.exact), default=1) + 2], offer)
-    return found[0] if found and found[0].start == words[0].start else None
+    mentions = texts_in(text, words[: 2 * max(map(len, offer.exact), default=1) + 2], offer)
+    return mentions[0] if mentions and mentions[0].start == words[0].start else None
 
 
 def is_whole(text: str, words: list[Word], first: int, last: int) -> bool:  # noqa: PLR0911 (one a kind of part)

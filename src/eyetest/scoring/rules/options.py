@@ -36,7 +36,7 @@ class Offer(msgspec.Struct):
 
     texts: tuple[str, ...]
     marks: Marks
-    places: dict[str, int]
+    positions: dict[str, int]
     """The index that each mark names; -1 for marks that are not on offer."""
     forms: tuple[Forms, ...]
     literal: dict[str, int]
@@ -89,7 +89,7 @@ def prepare(options: tuple[str, ...], marks: Marks) -> Offer:
     return Offer(
         texts,
         marks,
-        _places(len(texts), marks),
+        _positions(len(texts), marks),
         folded,
         {text.strip(" ."): i for i, text in enumerate(texts) if text.strip(" .") and texts.count(text) == 1},
         exact,
@@ -179,7 +179,7 @@ def _names_another(tokens: Forms, index: int, marks: Marks) -> bool:
 
 
 @lru_cache
-def _places(count: int, marks: Marks) -> dict[str, int]:
+def _positions(count: int, marks: Marks) -> dict[str, int]:
     if marks == "digit":
         return {str(n): n - 1 if 0 < n <= count else -1 for n in range(100)}
     letters = {letter: ascii_lowercase.index(letter.lower()) for letter in ascii_letters}

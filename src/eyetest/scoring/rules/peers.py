@@ -24,18 +24,18 @@ def read_loosely(text: str, options: tuple[str, ...]) -> Reading:
         ("before a space", "", " "),
         ("before a full stop", "", "."),
     ):
-        found = [place for place, mark in enumerate(marks) if f"{before}{mark}{after}" in text]
-        if found:
+        named = [position for position, mark in enumerate(marks) if f"{before}{mark}{after}" in text]
+        if named:
             # several letters are ordered by where they stand between brackets or else between spaces
-            ordered = [text.rfind(f"({marks[place]})" if before else f" {marks[place]} ") for place in found]
-            return Reading("chosen", found[ordered.index(max(ordered))], rule, marked=True)
+            ordered = [text.rfind(f"({marks[position]})" if before else f" {marks[position]} ") for position in named]
+            return Reading("chosen", named[ordered.index(max(ordered))], rule, marked=True)
     if len(text.split()) > _FEW_WORDS:
         lower = text.lower()
         texts = [option.lower() for option in options]
-        found = [place for place, option in enumerate(texts) if place < len(marks) and option in lower]
-        if found:
-            ordered = [lower.rfind(texts[place]) for place in found]
-            return Reading("chosen", found[ordered.index(max(ordered))], "option text", marked=False)
+        named = [position for position, option in enumerate(texts) if position < len(marks) and option in lower]
+        if named:
+            ordered = [lower.rfind(texts[position]) for position in named]
+            return Reading("chosen", named[ordered.index(max(ordered))], "option text", marked=False)
     return Reading("unparsed", rule="guess", why="no letter, no option text", would_guess=True)
 
 
@@ -48,9 +48,9 @@ class _Mmmu:
         """Read behind the last ``Answer:`` if exactly one letter stands there, else loosely."""
         _, cue, behind = reply.text.rpartition("Answer:")
         if cue:
-            found = [place for place, mark in enumerate(letters(reply.options)) if mark in behind]
-            if len(found) == 1:
-                return Reading("chosen", found[0], "behind Answer:", marked=True)
+            named = [position for position, mark in enumerate(letters(reply.options)) if mark in behind]
+            if len(named) == 1:
+                return Reading("chosen", named[0], "behind Answer:", marked=True)
         return read_loosely(reply.text, reply.options)
 
 
@@ -116,17 +116,17 @@ class _VlmEvalKit:
 def _one_letter(reply: Reply) -> Reading | None:
     """Exactly one option's letter as a word, among the last words."""
     marks, words = letters(reply.options), reply.text.translate(_TO_SPACES).split()
-    found = [place for place, mark in enumerate(marks) if mark in words]
-    if len(found) == 1 and words.index(marks[found[0]]) >= len(words) - _LAST_WORDS:
-        return Reading("chosen", found[0], "one letter", marked=True)
-    return Reading("refused", rule="letter Z") if not found and "Z" in words else None
+    named = [position for position, mark in enumerate(marks) if mark in words]
+    if len(named) == 1 and words.index(marks[named[0]]) >= len(words) - _LAST_WORDS:
+        return Reading("chosen", named[0], "one letter", marked=True)
+    return Reading("refused", rule="letter Z") if not named and "Z" in words else None
 
 
 def _answer_is(reply: Reply) -> Reading | None:
-    found, marks = _STATED.search(reply.text), letters(reply.options)
-    if not found or found[1].upper() not in marks:
+    match, marks = _STATED.search(reply.text), letters(reply.options)
+    if not match or match[1].upper() not in marks:
         return None
-    return Reading("chosen", marks.index(found[1].upper()), "answer is", marked=True)
+    return Reading("chosen", marks.index(match[1].upper()), "answer is", marked=True)
 
 
 def _one_text(reply: Reply) -> Reading | None:
@@ -134,8 +134,8 @@ def _one_text(reply: Reply) -> Reading | None:
     if len(reply.text) > 2 * sum(map(len, reply.options)):
         return None
     lower = reply.text.lower()
-    found = [place for place, option in enumerate(reply.options) if option.lower() in lower]
-    return Reading("chosen", found[0], "option text", marked=False) if len(found) == 1 else None
+    named = [position for position, option in enumerate(reply.options) if option.lower() in lower]
+    return Reading("chosen", named[0], "option text", marked=False) if len(named) == 1 else None
 
 
 RULES = (_Mmmu(), _LmmsEval(), _MmStar(), _VlmEvalKit())

@@ -13,7 +13,7 @@ Kind = Literal["chosen", "refused", "ambiguous", "unparsed"]
 class Reading(msgspec.Struct, frozen=True):
     """Which option a reply commits to, which rule said so, and where it looked.
 
-    ``index`` is the place among the options as shown, ``span`` the deciding words in the raw reply. ``why`` is a
+    ``index`` is the position among the options as shown, ``span`` the deciding words in the raw reply. ``why`` is a
     short phrase that can be counted. ``would_guess``: the tool whose rules these are would draw at random here.
     ``marked``: whether the option's mark was there to decide by, not only its words; None where the rules do not say.
     """

@@ -124,9 +124,9 @@ def is_modest(tree: Tree) -> bool:
 
 
 def _size(part: object) -> float:
-    """How large a formula is at a place; infinite where floats do not say."""
-    found = value_at(part) if isinstance(part, tuple) else None
-    return abs(found) if found is not None else math.inf
+    """How large a formula is at a point; infinite where floats do not say."""
+    value = value_at(part) if isinstance(part, tuple) else None
+    return abs(value) if value is not None else math.inf
 
 
 def _at_most(part: object, largest: float) -> bool:

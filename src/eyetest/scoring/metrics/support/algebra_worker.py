@@ -60,8 +60,8 @@ def compare(one: list[Any], other: list[Any]) -> str:
     equal = sympy.expand(first - second).equals(0)
     if equal is None:
         rest = (first - second).subs({symbol: sympy.Rational(7, 5) + n for n, symbol in _numbered(first, second)})
-        found = rest.evalf(_DIGITS, maxn=10 * _DIGITS)
-        equal = bool(abs(found) < sympy.Float(10) ** -(_DIGITS // 2)) if found.is_number else None
+        value = rest.evalf(_DIGITS, maxn=10 * _DIGITS)
+        equal = bool(abs(value) < sympy.Float(10) ** -(_DIGITS // 2)) if value.is_number else None
     return "unknown" if equal is None else "same" if equal else "different"
 
 

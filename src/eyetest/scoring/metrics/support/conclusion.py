@@ -29,8 +29,8 @@ def stated(text: str) -> str | None:
 def tagged_answers(text: str) -> list[str]:
     r"""What stands in the last of ``<answer>`` and ``\boxed{}``, in order."""
     last = list(_TAGGED.finditer(text))[-_MOST_TAGGED:]
-    found = ((match[1] or _boxed(text, match.end())) for match in last)
-    return [inner for inner in found if inner.strip()]
+    answers = ((match[1] or _boxed(text, match.end())) for match in last)
+    return [inner for inner in answers if inner.strip()]
 
 
 def _boxed(text: str, start: int) -> str:
@@ -70,25 +70,25 @@ def final_answers(answer: str) -> list[str]:
     """The texts that may be compared with a gold, each as a whole."""
     boxes = list(dict.fromkeys(tagged_answers(answer)))
     said = stated(answer)
-    found = [answer.strip()] if len(answer.strip()) <= _SHORT else []
+    texts = [answer.strip()] if len(answer.strip()) <= _SHORT else []
     if boxes:
-        found += [boxes[-1], ", ".join(boxes)] if 1 < len(boxes) <= _MOST_BOXES else [boxes[-1]]
+        texts += [boxes[-1], ", ".join(boxes)] if 1 < len(boxes) <= _MOST_BOXES else [boxes[-1]]
     else:
-        found.append(first_sentence(said) if said else last_sentence(answer))
-    for text in list(found):
+        texts.append(first_sentence(said) if said else last_sentence(answer))
+    for text in list(texts):
         bare = _REMARK.sub("", _MARK.sub("", text.strip(), count=1))
-        found += [bare, last_formula(bare)]
-    return [text for text in dict.fromkeys(found) if text]
+        texts += [bare, last_formula(bare)]
+    return [text for text in dict.fromkeys(texts) if text]
 
 
 def last_formula(text: str) -> str:
     """The formula with which a sentence ends, with the unit behind it: all that follows the last other word."""
     plain = undressed(text[-LONGEST:]).strip(" .,;:!?\"'“”‘’")
     tokens = tokenise(plain) or []
-    words = [place for place, token in enumerate(tokens) if token.kind in _OUTSIDE]
-    behind = (place for place in words if place and tokens[place - 1].kind not in _OUTSIDE)
-    end = next((place for place in behind if can_be_unit(spelt(tokens[place:]))), len(tokens))
-    start = next((place for place in range(end - 1, -1, -1) if tokens[place].kind in _OUTSIDE), -1) + 1
+    words = [index for index, token in enumerate(tokens) if token.kind in _OUTSIDE]
+    behind = (index for index in words if index and tokens[index - 1].kind not in _OUTSIDE)
+    end = next((index for index in behind if can_be_unit(spelt(tokens[index:]))), len(tokens))
+    start = next((index for index in range(end - 1, -1, -1) if tokens[index].kind in _OUTSIDE), -1) + 1
     if start and tokens[start - 1].text.lower() in _JOINING:
         return ""
     while start < end and tokens[start].kind in (",", ":", "="):

@@ -151,8 +151,8 @@ def _letters(letters: str, start: int, plain: str, glued: bool) -> list[FormulaT
         "pi",
         "sqrt",
     ):
-        found = _named(name, start, end, glued)
-        return [found] if found else []
+        token = _named(name, start, end, glued)
+        return [token] if token else []
     touched = (
         plain[start - 1 : start].isdigit()
         or plain[start - 1 : start] in ("}", ")")
@@ -161,7 +161,7 @@ def _letters(letters: str, start: int, plain: str, glued: bool) -> list[FormulaT
     in_prose = len(letters) > 1 and not glued and (start > 0 or _PROSE.match(plain, end) is not None)
     if len(letters) > 3 or (len(letters) == 3 and not touched) or in_prose:
         return [FormulaToken("word", letters, start, end, glued)]
-    single = [(letter, start + place) for place, letter in enumerate(letters)]
+    single = [(letter, start + offset) for offset, letter in enumerate(letters)]
     return [
         FormulaToken("constant" if letter in _CONSTANT_NAMES else "symbol", letter, at, at + 1, glued or at > start)
         for letter, at in single

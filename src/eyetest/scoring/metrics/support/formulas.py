@@ -257,7 +257,7 @@ def parse(tokens: list[FormulaToken]) -> tuple[Tree, ...]:
 
 
 _SCALES = (1.0, 1.0, 0.02, 5.0, 0.0003)
-"""How large symbols are at each place: where one overflows or drowns, another may not."""
+"""How large symbols are at each point: where one overflows or drowns, another may not."""
 _DIFFER = 1e-9
 _LOST = 1e-6
 _SMALLEST = 1e-150
@@ -272,7 +272,7 @@ _CONSTANTS: dict[object, complex] = {"pi": math.pi, "e": math.e, "i": 1j, "infin
 
 
 class _Point:
-    """A place at which formulas are evaluated: every symbol has a positive value that its name and the place give."""
+    """A point at which formulas are evaluated: every symbol has a positive value that its name and the point give."""
 
     def __init__(self, number: int) -> None:
         self.number, self.scale = number, _SCALES[number]
@@ -294,17 +294,17 @@ class _Point:
             return abs(first)
         if kind == "factorial":
             return _factorial(first)
-        found = _OPERATIONS[str(kind)](first, others[0])
-        return _checked(found, first, others[0], str(kind))
+        result = _OPERATIONS[str(kind)](first, others[0])
+        return _checked(result, first, others[0], str(kind))
 
 
-def _checked(found: complex, first: complex, second: complex, kind: str) -> complex:
+def _checked(result: complex, first: complex, second: complex, kind: str) -> complex:
     """Refuse what floats lost: all digits of a difference, or a number too small to be told from nothing."""
-    if kind in ("add", "sub", "pm") and abs(found) < _LOST * max(abs(first), abs(second)):
+    if kind in ("add", "sub", "pm") and abs(result) < _LOST * max(abs(first), abs(second)):
         raise ValueError
-    if abs(found) < _SMALLEST and first and kind != "binomial":
+    if abs(result) < _SMALLEST and first and kind != "binomial":
         raise ValueError
-    return found
+    return result
 
 
 def _factorial(value: complex) -> complex:
@@ -331,12 +331,12 @@ _OPERATIONS: dict[str, Callable[[complex, complex], complex]] = {
 
 
 def value_at(tree: Tree, number: int = 0) -> complex | None:
-    """The value at a place; None where floats cannot say."""
+    """The value at a point; None where floats cannot say."""
     try:
-        found = _Point(number).value(tree)
+        value = _Point(number).value(tree)
     except (ArithmeticError, ValueError, KeyError, TypeError):
         return None
-    return None if cmath.isnan(found) else found
+    return None if cmath.isnan(value) else value
 
 
 def nodes(tree: Tree) -> Iterator[Tree]:
@@ -354,14 +354,14 @@ def symbols(tree: Tree) -> set[object]:
 
 def constant(tree: Tree) -> float | None:
     """The real number that a formula is; None where it has symbols or is no real number."""
-    found = None if symbols(tree) else value_at(tree)
-    if found is None or abs(found.imag) > _DIFFER * max(1.0, abs(found)) or math.isinf(found.real):
+    value = None if symbols(tree) else value_at(tree)
+    if value is None or abs(value.imag) > _DIFFER * max(1.0, abs(value)) or math.isinf(value.real):
         return None
-    return found.real
+    return value.real
 
 
 def agree(one: Tree, other: Tree) -> bool | None:
-    """Whether two formulas have the same values at a few places; None where no place could be evaluated."""
+    """Whether two formulas have the same values at a few points; None where no point could be evaluated."""
     compared = 0
     for number in range(len(_SCALES) if symbols(one) | symbols(other) else 1):
         first, second = value_at(one, number), value_at(other, number)
@@ -374,7 +374,7 @@ def agree(one: Tree, other: Tree) -> bool | None:
 
 
 def proportional(one: Tree, other: Tree) -> bool:
-    """Whether one formula is a constant multiple of the other, so that both are zero at the same places."""
+    """Whether one formula is a constant multiple of the other, so that both are zero at the same points."""
     if symbols(one) != symbols(other) or not symbols(one):
         return False
     ratios = []

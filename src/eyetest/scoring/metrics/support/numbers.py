@@ -76,16 +76,16 @@ def unit_name(text: str) -> str:
 def unit_of(text: str) -> str:
     """The unit that a text is, with its powers and what it is divided by; empty where it is none that we know."""
     text = text.strip(" .,{}()")
-    found, at, sign = [], 0, ""
+    units, at, sign = [], 0, ""
     while match := _FORM.match(text, at):
         name = unit_name(match["name"])
         if not name:
             return ""
         word = (match["power"] or match["after"] or "").rstrip(".")
-        found.append(f"{sign}{name}{_POWERS.get(word) or match['raised'] or ''}")
+        units.append(f"{sign}{name}{_POWERS.get(word) or match['raised'] or ''}")
         at = match.end()
         if at == len(text):
-            return "".join(found[:1] + sorted(found[1:]))
+            return "".join(units[:1] + sorted(units[1:]))
         between = _BETWEEN.match(text, at)
         if between is None:
             return ""
@@ -133,7 +133,7 @@ _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 
 def _values(run: str) -> list[int]:
     """The numbers that a run of number words says, one after another: ``one two`` is two numbers."""
-    found: list[int] = []
+    values: list[int] = []
     total = current = 0
     started, room = False, 0
     for word in _WORD.findall(run.lower()):
@@ -147,11 +147,11 @@ def _values(run: str) -> list[int]:
             continue
         value = _SMALL.get(word, _TENS.get(word, 0))
         if started and value >= room:
-            found.append(total + current)
+            values.append(total + current)
             total = current = 0
         current += value
         started, room = True, 10 if word in _TENS else 0
-    return [*found, total + current] if started else found
+    return [*values, total + current] if started else values
 
 
 def _digits(match: re.Match[str]) -> str:
@@ -299,5 +299,5 @@ def _quantity(match: re.Match[str], text: str) -> Quantity | None:
 
 def find_quantities(plain: str) -> list[Quantity]:
     """All numbers of a text that ``plain_text`` made, in order."""
-    found = (_quantity(match, plain) for match in _NUMBER.finditer(plain))
-    return [quantity for quantity in found if quantity]
+    quantities = (_quantity(match, plain) for match in _NUMBER.finditer(plain))
+    return [quantity for quantity in quantities if quantity]

@@ -80,15 +80,15 @@ def same_whole(gold: Whole, said: Whole) -> bool:
 
 def _split(tokens: _Tokens, kinds: frozenset[str]) -> list[tuple[str, _Tokens]]:
     """The runs between signs of some kinds that stand in no brackets, each with the sign before it."""
-    found: list[tuple[str, _Tokens]] = [("", [])]
+    runs: list[tuple[str, _Tokens]] = [("", [])]
     depth = 0
     for token in tokens:
         depth += (token.kind in _OPENING) - (token.kind in _OPENING.values())
         if depth == 0 and token.kind in kinds:
-            found.append((token.kind, []))
+            runs.append((token.kind, []))
         else:
-            found[-1][1].append(token)
-    return found
+            runs[-1][1].append(token)
+    return runs
 
 
 def _parts(tokens: _Tokens) -> tuple[str, list[_Tokens], bool]:
@@ -216,21 +216,21 @@ def _terms(tokens: _Tokens, text: str) -> list[_Term]:
         return [_Term(("ratio", *(member[0] for member in members)))] if all(members) else []
     if [token.kind for token in tokens] == ["number", "-", "number"] and tokens[1].glued and tokens[2].glued:
         return [_Term(("range", *(("number", token.text) for token in tokens[::2])))]
-    first_word = next((place for place, token in enumerate(tokens) if token.kind == "word"), len(tokens))
-    found = [_Term(tree) for tree in parse(tokens)]
+    first_word = next((index for index, token in enumerate(tokens) if token.kind == "word"), len(tokens))
+    terms = [_Term(tree) for tree in parse(tokens)]
     ends = {first_word, len(tokens) - 1} if first_word == len(tokens) else {first_word, first_word - 1}
     for end in sorted(ends, reverse=True):
         tail = tokens[end:]
         if 0 < end < len(tokens) and (tail[0].kind == "word" or _is_unit_letter(tokens, end)):
             unit = spelt(tail)
             if can_be_unit(unit):
-                found += [_Term(tree, unit) for tree in parse(tokens[:end])]
-    return found
+                terms += [_Term(tree, unit) for tree in parse(tokens[:end])]
+    return terms
 
 
-def _is_unit_letter(tokens: _Tokens, place: int) -> bool:
+def _is_unit_letter(tokens: _Tokens, index: int) -> bool:
     return (
-        tokens[place].kind == "symbol" and tokens[place].text in LETTERS and tokens[place - 1].kind in ("number", "}")
+        tokens[index].kind == "symbol" and tokens[index].text in LETTERS and tokens[index - 1].kind in ("number", "}")
     )
 
 

@@ -82,7 +82,10 @@ def write_run(path: Path, benchmark: Benchmark, answers: int) -> None:
                 for name, value in (("sight", "image"), ("ask", "direct"), ("shots", "none"))
             ),
             *(pl.lit(0, pl.Int64).alias(name) for name in ("template", "order")),
-            *(pl.lit(value).alias(name) for name, value in (("marks", "upper"), ("method", "generate"))),
+            *(
+                pl.lit(value).alias(name)
+                for name, value in (("marks", "upper"), ("method", "generate"), ("history", "gold"))
+            ),
             pl.lit(trial, pl.Int64).alias("trial"),
             request.alias("request"),
         )

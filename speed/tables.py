@@ -65,6 +65,7 @@ def columns(items: int, models: int, tests: int) -> Iterator[pa.Table]:
                 "order": pa.array(test),
                 "marks": _constant("upper", n),
                 "method": _constant("generate", n),
+                "history": _constant("gold", n),
                 "trial": pa.array(np.zeros(n, np.int64)),
                 "request": _constant("", n),
                 "outcome": _constant("answered", n),

@@ -96,9 +96,9 @@ def test_examples_in_the_docs_run(folder: Path) -> None:
 def test_one_condition() -> None:
     assert one_condition() == Condition()
     words = {"sight": "blind", "ask": "cot", "shots": "two", "template": "3", "order": "-7", "marks": "digit"}
-    assert one_condition(**words, method="likelihood") == Condition(
-        sight="blind", ask="cot", shots="two", template=3, order=-7, marks="digit", method="likelihood"
-    )
+    words |= {"method": "likelihood", "history": "own"}
+    expected = {"sight": "blind", "ask": "cot", "shots": "two", "template": 3, "order": -7, "marks": "digit"}
+    assert one_condition(**words) == Condition(**expected, method="likelihood", history="own")
 
 
 def test_all_combinations() -> None:
@@ -115,6 +115,7 @@ def test_all_combinations() -> None:
         ({"ask": "direct,cott"}, "--ask: no such thing as 'cott'; did you mean \"cot\"?"),
         ({"sight": "image,"}, "--sight: no such thing as ''; known: blind"),
         ({"marks": "roman"}, "--marks: no such thing as 'roman'; known: digit, lower, upper"),
+        ({"history": "goldd"}, "--history: no such thing as 'goldd'; did you mean \"gold\"?"),
         ({"template": "-1"}, "--template: found '-1', expected a number from 0"),
         ({"order": "1.5"}, "--order: found '1.5', expected a whole number"),
         ({"order": "9" * 30}, "expected a whole number"),

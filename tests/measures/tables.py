@@ -19,6 +19,7 @@ _USUAL = {
     "order": 0,
     "marks": "upper",
     "method": "generate",
+    "history": "gold",
     "trial": 0,
     "request": "",
     "outcome": "answered",

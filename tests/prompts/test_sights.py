@@ -3,7 +3,7 @@ import re
 import msgspec
 import pytest
 
-from eyetest.prompts import CannotApply, templates
+from eyetest.prompts import CannotApply, build, templates
 from eyetest.records import Condition, GreyPicture, Item, Turn, shown_order
 from tests.prompts.questions import asked, choice_item, image, said, screenshot, seen, spelt, text_item
 
@@ -167,6 +167,22 @@ def test_dialogue() -> None:
     described = asked(choice_item(history=history, pictures=2, description="A car."), sight="caption")
     assert spelt(described)[0].endswith("in words:\nA car.\n\nWhat is it?")
     assert seen(asked(choice_item(history=history, pictures=2), sight="blind")) == []
+
+
+def test_a_dialogue_with_own_answers() -> None:
+    item = choice_item(history=(Turn("What is it?", "A car."), Turn("Whose?", "Hers.")), pictures=2)
+    own = build(item, Condition(history="own"), answers=["A van.", "Mine, <image 2>"])
+    gold = asked(item)
+    assert [message.text for message in own.messages[1::2]] == ["A van.", "Mine,"]
+    assert own.messages[::2] == gold.messages[::2]
+    assert refusal(item, history="own") == "own answers are known only in a run"
+
+
+@pytest.mark.parametrize("sight", ["no-question", "nothing"])
+def test_history_changes_nothing_where_none_is_told(sight: str) -> None:
+    item = choice_item(history=(Turn("What is it?", "A car."),))
+    assert asked(item, sight=sight, history="own") == asked(item, sight=sight)
+    assert asked(choice_item(), history="own") == asked(choice_item())
 
 
 def test_a_question_of_pictures_alone() -> None:

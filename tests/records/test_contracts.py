@@ -6,10 +6,11 @@ import msgspec
 import pytest
 import yaml
 
-from eyetest.records import TABLES, Answer, Condition, Cut, Manifest, ModelEntry, Recipe, Stage, columns
+from eyetest.records import TABLES, Answer, Asked, Condition, Cut, Manifest, ModelEntry, Recipe, Stage, columns
+from eyetest.runs.importing.merging import answer_id
 
 EXAMPLES = Path(__file__).parent.parent / "fixtures" / "contracts"
-CONDITION = "sight ask shots template order marks method trial"
+CONDITION = "sight ask shots template order marks method history trial"
 COLUMNS = {
     "answers": f"item model {CONDITION} text outcome given",
     "plan": f"item model {CONDITION} request",
@@ -46,6 +47,16 @@ def test_an_unknown_column_or_value_is_refused() -> None:
 def test_the_condition_of_an_answer() -> None:
     answer = Answer(item="1", model="m", sight="grey", order=3, marks="digit")
     assert answer.condition == Condition(sight="grey", order=3, marks="digit")
+
+
+def test_keys_are_what_they_were_before_there_was_a_history() -> None:
+    """Hashes in folders of older versions rest on them."""
+    asked = Asked(item="7", model="m", sight="blind", order=3, trial=2)
+    own = msgspec.structs.replace(asked, history="own")
+    assert asked.key.hex() == "ac57c7e4d552431c5641deb82394cc41"
+    assert answer_id(msgspec.structs.astuple(asked)) == "2ef471383e62431ef346982c03205b09"
+    assert own.key != asked.key
+    assert answer_id(msgspec.structs.astuple(own)) != answer_id(msgspec.structs.astuple(asked))
 
 
 def test_models_and_recipes_load() -> None:

@@ -85,7 +85,7 @@ def test_out_and_in_again(found: list[Answer]) -> None:
 
 
 LISTED = [
-    *("item", "model", "sight", "ask", "shots", "template", "order", "marks", "method", "trial"),
+    *("item", "model", "sight", "ask", "shots", "template", "order", "marks", "method", "history", "trial"),
     *("text", "outcome", "given"),
 ]
 ROWS: list[dict[str, object]] = [
@@ -119,6 +119,7 @@ def test_the_columns_in_order(tmp_path: Path, run: Path, eyetest: Eyetest) -> No
         "0",
         "upper",
         "generate",
+        "gold",
         "2",
         "a\nb",
         "answered",
@@ -130,7 +131,17 @@ def test_the_columns_in_order(tmp_path: Path, run: Path, eyetest: Eyetest) -> No
     table = pq.read_table(tmp_path / "out.parquet")
     assert table.column_names == LISTED
     assert table.to_pylist() == lines
-    assert table.schema.metadata[b"version"] == b"1"
+    assert table.schema.metadata[b"version"] == b"2"
+
+
+def test_a_table_from_before_there_was_a_history_is_our_own_too(tmp_path: Path, run: Path) -> None:
+    """A number in its column for the order is a seed, as it was when it was written."""
+    write_answers(run, tmp_path / "out.jsonl")
+    old = [{**json.loads(line), "order": 7} for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    for row in old:
+        del row["history"]
+    import_answers(AnswerFile(path=jsonl(tmp_path / "old.jsonl", *old)), tmp_path / "again")
+    assert [(answer.order, answer.history) for answer in read_answers(tmp_path / "again")] == [(7, "gold")] * 3
 
 
 def test_what_is_not_answered_yet_is_not_there(tmp_path: Path, eyetest: Eyetest) -> None:

@@ -249,5 +249,5 @@ def test_byte_order_marks_are_no_part_of_a_name(tmp_path: Path, eyetest: Eyetest
 
 
 def test_the_answers_columns_are_the_contracts() -> None:
-    listed = "item model sight ask shots template order marks method trial text outcome given"
+    listed = "item model sight ask shots template order marks method history trial text outcome given"
     assert columns(Answer) == tuple(listed.split())

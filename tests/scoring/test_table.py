@@ -35,7 +35,7 @@ from eyetest.scoring.scorer import corpus_table, score_table
 
 REFUSAL = "I'm sorry, but I cannot see an image."
 CONTRACT = [
-    *("item", "model", "sight", "ask", "shots", "template", "order", "marks", "method", "trial"),
+    *("item", "model", "sight", "ask", "shots", "template", "order", "marks", "method", "history", "trial"),
     *("request", "outcome", "reading", "choice", "rule", "metric", "score", "marked"),
 ]
 

@@ -114,6 +114,9 @@ class ConditionOptions:
     method: Annotated[Words, put("--method", "generate, or likelihood (options are weighed, not shown).", "NAME")] = (
         None
     )
+    history: Annotated[
+        Words, put("--history", "Answers to earlier turns of a dialogue: gold, or the model's own.", "NAME")
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ import polars as pl
 
 from eyetest.jobs.opening import SILENT, AnyRun, Bench, Observer, open_run
 from eyetest.jobs.score import find_benchmark, varied
+from eyetest.records import Asked, columns
 from eyetest.results.scores import answers_of
 from eyetest.runs.stored import one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.scoring.scorer import score_table
 
-_KEY = ("item", "model", "sight", "ask", "shots", "template", "order", "marks", "method", "trial", "request")
+_KEY = (*columns(Asked), "request")
 
 
 class TwoReadings(NamedTuple):

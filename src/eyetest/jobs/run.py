@@ -9,7 +9,7 @@ from eyetest.benchmarks import ReadOptions
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.jobs.opening import SILENT, Bench, Observer, open_bench
 from eyetest.records import REVERSED, Condition, ModelEntry, order_word
-from eyetest.records.tables import Ask, Marks, Method, Shots, Sight
+from eyetest.records.tables import Ask, History, Marks, Method, Shots, Sight
 from eyetest.running import Asking, Estimate, Limits, Progress, Session
 from eyetest.scoring import is_hit, looks_refused
 
@@ -110,4 +110,5 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "order": _order,
     "marks": _one_of(get_args(Marks)),
     "method": _one_of(get_args(Method)),
+    "history": _one_of(get_args(History)),
 }

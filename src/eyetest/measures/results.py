@@ -14,7 +14,7 @@ from eyetest.records import Condition, ModelEntry
 from eyetest.records.order import SHOWN, order_word
 from eyetest.wording import counted, listed
 
-PROTOCOL = ("sight", "ask", "shots", "method")
+PROTOCOL = ("sight", "ask", "shots", "method", "history")
 """How a question was put: scores under different protocols are different scores."""
 TESTS = ("template", "order", "marks", "trial")
 """The same question in other words, another order, once more: scores over these are averaged."""

@@ -108,8 +108,8 @@ class ScriptedModel:
 
 
 def _key(asked: Asked) -> tuple[object, ...]:
-    """What the script's draws depend on: the question and how it is put, but not who is asked."""
-    return tuple(getattr(asked, name) for name in asked.__struct_fields__ if name != "model")
+    """What the script's draws depend on: the question and how it is put, but not who is asked, nor what was said."""
+    return tuple(getattr(asked, name) for name in asked.__struct_fields__ if name not in ("model", "history"))
 
 
 def parse_script(text: str) -> Script:

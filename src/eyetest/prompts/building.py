@@ -277,11 +277,12 @@ def description_prompt(item: Item) -> Prompt:
 _CAPTION_TASKS = ("caption", "captioning", "image captioning")
 
 
-def build(item: Item, condition: Condition, *, prefill: bool = False) -> Prompt:
+def build(item: Item, condition: Condition, *, prefill: bool = False, answers: Sequence[str] | None = None) -> Prompt:
     """What a model is shown of an item under a condition.
 
     ``prefill`` begins the model's turn for it, where the answer format has a beginning: after a ``format`` shot, for
-    a direct choice. Raises CannotApply where the condition has no meaning for the item.
+    a direct choice. ``answers`` are what the model itself said to the earlier turns, one each, where its history is
+    to be its own. Raises CannotApply where the condition has no meaning for the item.
     """
     refuse(item, condition)
     view = VIEWS[condition.sight]
@@ -289,7 +290,7 @@ def build(item: Item, condition: Condition, *, prefill: bool = False) -> Prompt:
     kind: TaskKind = "open" if weighed else task_kind(item)
     candidates = _candidates(item) if weighed else ()
     closing = _closing(item, condition, kind)
-    turns = _turns(item, view) if item.history and view.question else []
+    turns = _turns(item, view, _answers(item, condition, answers)) if tells_history(item, condition) else []
     body = _body(item, condition, view)
     if not (body or turns or item.choices or view.placed(item) or view.pictures == "words"):
         raise CannotApply("no question")
@@ -365,12 +366,25 @@ def _options(item: Item, view: View) -> list[str]:
     ]
 
 
-def _turns(item: Item, view: View) -> list[tuple[str, str]]:
-    """Earlier turns with their gold answers. A turn of which one side is blank could not be sent and is left out."""
+def tells_history(item: Item, condition: Condition) -> bool:
+    """Whether a model is told of earlier turns: there are some, and questions are shown at all."""
+    return bool(item.history) and VIEWS[condition.sight].question
+
+
+def _answers(item: Item, condition: Condition, own: Sequence[str] | None) -> Sequence[str]:
+    if condition.history == "gold":
+        return [turn.answer for turn in item.history]
+    if own is None:
+        raise CannotApply("own answers are known only in a run")
+    return own
+
+
+def _turns(item: Item, view: View, answers: Sequence[str]) -> list[tuple[str, str]]:
+    """Earlier turns with their answers. A turn of which one side is blank could not be sent and is left out."""
     turns = []
-    for turn in item.history:
+    for turn, said in zip(item.history, answers, strict=True):
         question = _shown(turn.question, item, view) or label(turn.question).strip()
-        answer = remove(turn.answer).strip() or label(turn.answer).strip()
+        answer = remove(said).strip() or label(said).strip()
         if question and answer:
             turns.append((question, answer))
     return turns

@@ -65,6 +65,10 @@ class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return image_numbers(self.text)
 
 
+DIALOGUE, TURN = "dialogue", "turn"
+"""The tags of an item that is part of a dialogue: which one, and which of its turns, from 1."""
+
+
 class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One earlier exchange of a dialogue, with its gold answer."""
 

@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from eyetest.records.settings import Cut
-from eyetest.records.tables import Ask, Condition, Marks, Method, Shots, Sight, VerdictKind
+from eyetest.records.tables import Ask, Condition, History, Marks, Method, Shots, Sight, VerdictKind
 from eyetest.redaction import plain_settings
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 KINDS = ("screen", "grade", "review", "select")
-OWN_AXES = ("sight", "ask", "shots", "marks", "method")
+OWN_AXES = ("sight", "ask", "shots", "marks", "method", "history")
 """On which axes a model may be asked otherwise than its panel."""
 
 
@@ -23,6 +23,7 @@ class Panel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     shots: Shots = "none"
     marks: Marks = "upper"
     method: Method = "generate"
+    history: History = "gold"
     trials: Count = 1
     orders: Count = 1
     """In how many orders of the options each question is put; the first is as written."""

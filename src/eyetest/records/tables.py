@@ -4,6 +4,7 @@ The order of fields is the order of columns. A column changes here and nowhere e
 table's version and a migration of what older versions wrote.
 """
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -18,6 +19,7 @@ Ask = Literal["direct", "cot", "ocr"]
 Shots = Literal["none", "format", "two"]
 Marks = Literal["upper", "lower", "digit"]
 Method = Literal["generate", "likelihood"]
+History = Literal["gold", "own"]
 
 BLIND_SIGHTS: tuple[Sight, ...] = ("blind", "blind-guess", "grey")
 """The question without its picture: three ways to ask the same thing."""
@@ -29,7 +31,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ``blind`` leaves the picture out silently, ``blind-guess`` says that it is missing and asks for a guess.
     ``template`` is an index into the task's list of equivalent instructions. ``order`` is the seed of the
     option order, 0 being the order as written; a number that is no seed says itself what was shown
-    (see ``eyetest.records.order``).
+    (see ``eyetest.records.order``). ``history`` says whose answers to the earlier turns of a dialogue are told.
     """
 
     sight: Sight = "image"
@@ -39,6 +41,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     order: int = 0
     marks: Marks = "upper"
     method: Method = "generate"
+    history: History = "gold"
 
 
 OutcomeKind = Literal["answered", "truncated", "blocked", "failed"]
@@ -51,7 +54,7 @@ VerdictKind = Literal["keep", "drop", "fix", "review"]
 class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who was asked what, and how: the key that answers, plans and scores share."""
 
-    table_version: ClassVar[int] = 1
+    table_version: ClassVar[int] = 2
 
     item: str
     model: str
@@ -62,18 +65,29 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     order: int = 0
     marks: Marks = "upper"
     method: Method = "generate"
+    history: History = "gold"
     trial: int = 0
 
     @property
     def key(self) -> bytes:
         """Who was asked what and how, in sixteen bytes."""
-        values = [getattr(self, name) for name in Asked.__struct_fields__]
+        values = key_values([getattr(self, name) for name in Asked.__struct_fields__])
         return blake2b(msgspec.json.encode(values), digest_size=16).digest()
 
     @property
     def condition(self) -> Condition:
         """The condition alone."""
         return Condition(**{name: getattr(self, name) for name in Condition.__struct_fields__})
+
+
+COLUMNS_SINCE: dict[str, str] = {"history": "gold"}
+"""Columns that tables of older versions lack, and what holds of their rows."""
+_HISTORY = Asked.__struct_fields__.index("history")
+
+
+def key_values(values: Sequence[object]) -> Sequence[object]:
+    """The fields of `Asked`, in order, as they count in hashes: gold history, once the only one, leaves no trace."""
+    return values if values[_HISTORY] != "gold" else [*values[:_HISTORY], *values[_HISTORY + 1 :]]
 
 
 class Answer(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -96,7 +110,7 @@ class Score(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ``marked`` says whether its mark was there to read it by. Version 1 had no such column.
     """
 
-    table_version: ClassVar[int] = 2
+    table_version: ClassVar[int] = 3
 
     request: str
     outcome: OutcomeKind

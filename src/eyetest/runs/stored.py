@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from eyetest.errors import DamagedWarning, InputError, damaged
 from eyetest.records import Response
+from eyetest.records.tables import COLUMNS_SINCE
 from eyetest.runs.journal import read_segment
 from eyetest.runs.parts import SCHEMA, PartName, from_batch, part_names, read_sealed, sealed, segment, to_table
 from eyetest.runs.plan import PLAN, plan_table
@@ -199,7 +200,7 @@ def indices(rows: NDArray[np.int64]) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows.astype(np.int64).tobytes())])
 
 
-_FEW = ("model", "sight", "ask", "shots", "marks", "method")
+_FEW = ("model", "sight", "ask", "shots", "marks", "method", "history")
 """Columns of few different values; as categories, ten million rows of them fit into memory."""
 _SAID = ("request", "outcome", "text", "candidates", "given")
 
@@ -242,13 +243,17 @@ def scan_table(path: Path) -> pl.LazyFrame:
     """A table of ours, lazily, by its name alone: brackets and stars in it are no pattern.
 
     Polars believes what a file says, so one without a checksum is gone through by Arrow first, which does not.
+    Columns that an older version wrote it without are filled in.
     """
     path = inside(path, path.parent)
     if not has_checksum(path):
         with damage_in_one_line(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
             for batch in file.iter_batches():
                 batch.validate(full=True)
-    return pl.scan_parquet(path, glob=False)
+    frame = pl.scan_parquet(path, glob=False)
+    with one_line_if_damaged(path):
+        there = frame.collect_schema().names()
+    return frame.with_columns(pl.lit(v).alias(name) for name, v in COLUMNS_SINCE.items() if name not in there)
 
 
 def part_frame(folder: Path, name: PartName) -> pl.LazyFrame | None:

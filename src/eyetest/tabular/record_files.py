@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from eyetest.errors import InputError, damaged
 from eyetest.records import columns
+from eyetest.records.tables import COLUMNS_SINCE
 from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.store.files import add_checksum, has_checksum
 from eyetest.tabular.bounded_parquet import open_bounded
@@ -60,17 +61,30 @@ def read_parquet(
 ) -> pa.Table:
     """A whole Parquet file of ours; whatever is wrong with it becomes one line.
 
-    ``fields`` are the columns that it must have. ``unproven`` looks closer at a table that has no checksum, as an
-    older eyetest wrote it.
+    ``fields`` are the columns that it must have; those that came later are filled in. ``unproven`` looks closer at a
+    table that has no checksum, as an older eyetest wrote it.
     """
     proven = has_checksum(path)
     with damage_in_one_line(path), open_bounded(path) as file:
-        if fields is not None and not file.schema.equals(fields):
+        if fields is not None and not file.schema.equals(_as_written(fields, file.schema.names)):
             raise ValueError("its columns are others than it should have")
         table = file.table()
         if not proven:
             unproven(table)
-        return table
+        return table if fields is None else _completed(table, fields)
+
+
+def _as_written(fields: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    """What a table of ours must look like that has these columns: those that came later need not be there."""
+    return pa.schema([field for field in fields if field.name in names or field.name not in COLUMNS_SINCE])
+
+
+def _completed(table: pa.Table, fields: pa.Schema) -> pa.Table:
+    """The table with the columns that came later."""
+    for index, field in enumerate(fields):
+        if field.name not in table.column_names:
+            table = table.add_column(index, field, pa.repeat(COLUMNS_SINCE[field.name], len(table)))
+    return table
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
+from eyetest.measures.results import PROTOCOL
 from eyetest.pages import palette
 from eyetest.pages.plots import named, one_each, rows, step, values
 from eyetest.reports.figures import Figure
@@ -31,7 +32,7 @@ def _numbers(material: Material) -> pl.DataFrame:
         .then(pl.col("outcome").cast(pl.String))
         .otherwise(pl.col("reading").cast(pl.String).replace("unparsed", "unreadable"))
     )
-    keys = [*results.varied(["benchmark"]), "model", *results.varied(["sight", "ask", "shots", "method"])]
+    keys = [*results.varied(["benchmark"]), "model", *results.varied(PROTOCOL)]
     counts = [(kind == name).fill_null(False).sum().cast(pl.Int64).alias(name) for name in _COLOURS]
     above = kind.is_in(list(_COLOURS)) & (pl.col("score") > 0)
     sums = [above.fill_null(False).sum().cast(pl.Int64).alias(ABOVE), pl.len().cast(pl.Int64).alias("calls")]

@@ -13,6 +13,7 @@ import msgspec
 
 from eyetest.errors import InputError, heading, nearest, param
 from eyetest.records import Answer
+from eyetest.records.tables import COLUMNS_SINCE
 from eyetest.runs.importing.values import FIELDS, WORDS, assemble, is_absent, own_order, plain, read_shown, typed
 from eyetest.tabular.table import Values, listed_columns, nearest_column, parse_pairs, refuse_unknown_field
 
@@ -21,7 +22,7 @@ Options = Mapping[str, Sequence[str]]
 _JOINED_BY = " "
 _OWN = ("item", "text", "given", "order")
 """Fields that differ from row to row; the others repeat, so that each combination of them is converted once."""
-_ALL = frozenset(FIELDS)
+_ALL = frozenset(FIELDS) - COLUMNS_SINCE.keys()
 _MOST_KEPT = 50_000
 
 

@@ -9,7 +9,7 @@ system takes a file without a name back when the process ends.
 """
 
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from operator import attrgetter
@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 
 from eyetest.errors import InputError, name_file, system_words
 from eyetest.records import Answer, Asked, Response, columns
+from eyetest.records.tables import key_values
 from eyetest.runs.folder import RECORDED
 from eyetest.runs.parts import SCHEMA, next_part, sealed, to_table
 from eyetest.runs.plan import PlanWriter, plan_table
@@ -114,9 +115,9 @@ class Merge(NamedTuple):
         return sum(int(mask.sum()) for mask in self.masks)
 
 
-def answer_id(key: tuple[object, ...]) -> str:
+def answer_id(key: Sequence[object]) -> str:
     """An id made of who was asked what and how, the fields of ``Asked`` in order."""
-    return blake2b(b"eyetest answer 2\n" + _encode(key), digest_size=16).hexdigest()
+    return blake2b(b"eyetest answer 2\n" + _encode(key_values(key)), digest_size=16).hexdigest()
 
 
 def compare(folder: Path, staging: Staging, ids: Collection[bytes], models: Collection[str]) -> Merge:

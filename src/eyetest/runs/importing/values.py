@@ -183,7 +183,8 @@ def _word(field: str) -> Callable[[Any], str]:
         if text not in WORDS[field]:
             raise InputError(
                 f"{field}: found {short(text)}, expected one of {', '.join(WORDS[field])}; "
-                f"rename it with {param('values', f'{field}={text[:40]}>{WORDS[field][0]}')}"
+                f"rename it with {param('values', f'{field}={text[:40]}>{WORDS[field][0]}')}, or say "
+                f"{param('constants', f'{field}={WORDS[field][0]}')} if the column means something else"
             )
         return text
 

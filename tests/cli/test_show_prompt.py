@@ -96,9 +96,9 @@ def test_examples_in_the_docs_run(folder: Path) -> None:
 def test_one_condition() -> None:
     assert one_condition() == Condition()
     words = {"sight": "blind", "ask": "cot", "shots": "two", "template": "3", "order": "-7", "marks": "digit"}
-    words |= {"method": "likelihood", "history": "own"}
-    expected = {"sight": "blind", "ask": "cot", "shots": "two", "template": 3, "order": -7, "marks": "digit"}
-    assert one_condition(**words) == Condition(**expected, method="likelihood", history="own")
+    assert one_condition(**words, method="likelihood", history="own") == Condition(
+        sight="blind", ask="cot", shots="two", template=3, order=-7, marks="digit", method="likelihood", history="own"
+    )
 
 
 def test_all_combinations() -> None:

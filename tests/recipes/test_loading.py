@@ -63,7 +63,7 @@ def test_the_good_one_is_good(tmp_path: Path) -> None:
             "{sigth: grey}",
             ', panels inspectors, grey-one: no setting "sigth"; did you mean "sight"?',
         ),
-        ("{sight: grey}", "{order: 3}", ', panels inspectors, grey-one: no setting "order"; known: ask, marks,'),
+        ("{sight: grey}", "{order: 3}", ', panels inspectors, grey-one: no setting "order"; known: ask, history,'),
     ],
 )
 def test_a_misspelt_key_anywhere(tmp_path: Path, old: str, new: str, message: str) -> None:

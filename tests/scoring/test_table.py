@@ -214,7 +214,7 @@ def test_what_decides_a_reading_is_not_lumped_together() -> None:
     found = score_table(answers_of(ways * 3), items, scorer).collect()
     assert rules.asked.total() == 8, "failed, blocked and unknown ones are never read"
     alone = [score_table(answers_of([way]), items, scorer).collect().row(0) for way in ways]
-    assert [row[11:] for row in found.rows()] == [row[11:] for row in alone] * 3
+    assert [row[12:] for row in found.rows()] == [row[12:] for row in alone] * 3
     reordered = float(shown_order(items[0], Condition(order=7))[1] == 1)
     assert found.get_column("score").to_list()[: len(ways)] == [
         *(1.0, reordered, 1.0, 1.0, 1.0),

@@ -326,7 +326,7 @@ def test_ten_thousand_random_rows_equal_the_plain_loop() -> None:
         )
     found = score_table(answers_of(rows), list(items.values()), scorer).collect()
     assert found.rows() == expected
-    assert {row[12] for row in expected} == {None, "chosen", "text", "refused", "ambiguous", "unparsed"}
+    assert {row[13] for row in expected} == {None, "chosen", "text", "refused", "ambiguous", "unparsed"}
 
 
 # Captions.

@@ -1,14 +1,15 @@
-"""Every command of docs/measures.md and docs/refine.md runs, in the order in which a reader would give them."""
+"""Every command of docs/measures.md, docs/refine.md and docs/reform.md runs, in the order in which a reader would give them."""
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
 from eyetest.benchmarks import Benchmark, export_benchmark
-from tests.conftest import ROOT
+from tests.conftest import ROOT, png
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
 from tests.support.drawn import draw_benchmark
@@ -69,3 +70,25 @@ def test_measures(mine: Path, eyetest: Eyetest) -> None:
     space: dict[str, object] = {}
     exec(code[1], space)
     assert len(space["table"]) > 1  # type: ignore[arg-type]
+
+
+def test_reform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(tmp_path)
+    native = ROOT / "tests/reform/native/vqav2"
+    shutil.copytree(native, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(native, tmp_path / "annotations")
+    for folder in ("val2014", "photos"):
+        (tmp_path / folder).mkdir()
+    for name in ("heron", "owl", "wren"):
+        (tmp_path / "photos" / f"{name}.png").write_bytes(png())
+    rows = [f"{n},{name}.png,{name},winter" for n, name in enumerate(("heron", "owl", "wren"))]
+    (tmp_path / "birds.csv").write_text("\n".join(("photo_id,file,species,season", *rows)))
+    docs = (ROOT / "docs/reform.md").read_text()
+    (tmp_path / "birds.yaml").write_text(re.findall(r"```yaml\n(.*?)```", docs, re.DOTALL)[0])
+    for words in commands("reform.md"):
+        eyetest(*map(offline, words)).fine()
+    for code in re.findall(r"```python\n(.*?)```", docs, re.DOTALL):
+        exec(code, space := {})
+    assert len(space["bench"]) == len(Benchmark(tmp_path / "birds")) == 3
+    assert all(item.images for item in space["bench"])
+    assert (tmp_path / "reformed.html").stat().st_size > 10_000

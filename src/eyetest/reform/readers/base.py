@@ -2,7 +2,7 @@
 
 import codecs
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from eyetest.errors import InputError, heading
 from eyetest.reform.annotation import Annotations
 from eyetest.store.files import refuse_special
 from eyetest.tabular.files import read_rows
-from eyetest.tabular.json_table import MAX_DOCUMENT, decode
+from eyetest.tabular.json_table import MAX_DOCUMENT, JsonTable, decode
 from eyetest.tabular.table import Values, kind_of, open_plain
 
 TABLES = (".csv", ".tsv", ".xlsx", ".json", ".jsonl", ".parquet")
@@ -130,15 +130,43 @@ class AnnotationFiles:
                 self._unreadable = str(error)
             return None
 
+    def entries(self, keys: Collection[str], expected: str) -> "Entries":
+        """All objects that have these keys, in whatever kind of file: in the named ones, or else in those beside."""
+        wanted = frozenset(keys)
+        for paths in (self.files, self.beside):
+            if holding := [path for path in paths if wanted <= self._first_keys(path, wanted)]:
+                return Entries(self, tuple(holding), wanted)
+        raise self.unlike(expected)
+
+    def _first_keys(self, path: Path, wanted: frozenset[str]) -> frozenset[str]:
+        """The keys of the first object in a file; none where it holds no objects."""
+        try:
+            return frozenset(next(iter(self.objects(path, wanted)), ()))
+        except InputError:
+            if path in self.named:
+                raise
+            return frozenset()
+
+    def objects(self, path: Path, wanted: frozenset[str]) -> Iterator[Values]:
+        """The objects in a JSON file, a table, or a text file of JSON lines; nothing of a file of another kind."""
+        kind = kind_of(path)
+        if kind == ".json":
+            yield from _listed(self.document(path), wanted)
+        elif kind in TABLES:
+            yield from (values for _, values in read_rows(path))
+        elif kind == ".txt" and next(self.lines(path), "").startswith("{"):
+            yield from (row.values for row in JsonTable(path))
+
     def lines(self, path: Path) -> Iterator[str]:
-        """The lines of a text file that are not blank."""
+        """The lines of a text file that are not blank; one that is no UTF-8 is Western European."""
         with open_plain(path) as file:
-            for number, line in enumerate(file, 1):
+            for line in file:
+                plain = line.removeprefix(codecs.BOM_UTF8)
                 try:
-                    text = line.removeprefix(codecs.BOM_UTF8).decode().strip()
+                    text = plain.decode()
                 except UnicodeDecodeError:
-                    raise InputError(f"{path} line {number} is not UTF-8") from None
-                if text:
+                    text = plain.decode("cp1252", "replace")
+                if text := text.strip():
                     yield text
 
     def unlike(self, expected: str) -> InputError:
@@ -161,3 +189,46 @@ def _parsed(data: bytes, path: Path) -> Any:
         except InputError:
             pass
         raise
+
+
+class Entries:
+    """Objects of some files, which can be gone through again and again."""
+
+    def __init__(self, files: AnnotationFiles, paths: tuple[Path, ...], keys: frozenset[str]) -> None:
+        self._files, self.paths, self._keys = files, paths, keys
+
+    def __iter__(self) -> Iterator[Values]:
+        for path in self.paths:
+            yield from self._files.objects(path, self._keys)
+
+
+def texts(values: Any) -> tuple[str, ...]:
+    """One text or several, without what is missing or blank; numbers are written out."""
+    several = values if isinstance(values, list | tuple) else (values,)
+    return tuple(text for value in several if value is not None and (text := str(value).strip()))
+
+
+def picture(value: Any) -> str | bytes:
+    """A picture as a file names or holds it: a name, a number, bytes, or a table's ``{bytes, path}``."""
+    if isinstance(value, dict):
+        value = value.get("bytes") or value.get("path") or ""
+    return value if isinstance(value, bytes) else str(value)
+
+
+def _listed(document: Any, wanted: frozenset[str]) -> list[Values]:
+    """The objects of a JSON document: it is a list of them, has one under some key, or has each under its own.
+
+    An object that was under a key of its own has that key as ``key``.
+    """
+    if isinstance(document, list):
+        return document if document and all(isinstance(entry, dict) for entry in document) else []
+    if not isinstance(document, dict):
+        return []
+    if wanted <= set(document):
+        return [document]
+    for value in document.values():
+        if (entries := _listed(value, wanted) if isinstance(value, list) else []) and wanted <= set(entries[0]):
+            return entries
+    if document and all(isinstance(value, dict) for value in document.values()):
+        return [{"key": key, **value} for key, value in document.items()]
+    return []

@@ -1,40 +1,46 @@
-"""DocVQA: ``{"data": [{"questionId", "question", "image", "answers"}]}``."""
+"""DocVQA and InfographicVQA: ``{"data": [{"questionId", "question", "image", "answers"}]}``."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from eyetest.reform.annotation import Annotation, Annotations
-from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader
+from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, picture, texts
+
+_PICTURES = ("image", "image_local_name", "image_url")
+_KINDS = ("question_types", "answer_type", "operation/reasoning")
 
 
 class DocVqa(Reader):
     """One record a question about a page."""
 
     name = "docvqa"
-    summary = 'DocVQA\'s JSON: {"data": [{questionId, question, image, answers}]}'
+    summary = 'DocVQA\'s JSON: {"data": [{questionId, question, image, answers}]}, or the same as a table'
 
     def read(self, files: AnnotationFiles, settings: NoSettings) -> Annotations:
         """The questions, with their answers where the split has them."""
-        document = files.one_document(_is_docvqa, 'DocVQA\'s JSON, {"data": [{"questionId": …, "image": …}]}')
-
-        def records() -> Iterator[Annotation]:
-            for entry in document["data"]:
-                tags = {"split": entry["data_split"]} if "data_split" in entry else {}
-                types = entry.get("question_types")
-                yield Annotation(
-                    id=str(entry["questionId"]),
-                    images=(entry["image"],),
-                    question=entry["question"],
-                    answers=tuple(dict.fromkeys(entry.get("answers") or ())),
-                    tags=tags | ({"question_type": types[0]} if types else {}),
-                )
-
-        return Annotations(records)
+        entries = files.entries(
+            {"questionId", "question"}, 'DocVQA\'s JSON, {"data": [{"questionId": …, "image": …}]}'
+        )
+        return Annotations(lambda: map(_annotation, entries))
 
 
-def _is_docvqa(document: Any) -> bool:
-    entries = document.get("data") if isinstance(document, dict) else None
-    return isinstance(entries, list) and bool(entries) and {"questionId", "question", "image"} <= set(entries[0])
+def _annotation(entry: dict[str, Any]) -> Annotation:
+    image = next((entry[key] for key in _PICTURES if entry.get(key)), None)
+    return Annotation(
+        id=str(entry["questionId"]),
+        images=() if image is None else (picture(image),),
+        question=str(entry["question"]).strip(),
+        answers=tuple(dict.fromkeys(texts(entry.get("answers")))),
+        tags=dict(_tags(entry)),
+    )
+
+
+def _tags(entry: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    if entry.get("data_split"):
+        yield "split", entry["data_split"]
+    for key in _KINDS:
+        if kinds := texts(entry.get(key)):
+            yield key.split("/")[0].removesuffix("s"), list(kinds)
 
 
 READER = DocVqa()

@@ -29,9 +29,9 @@ def make(path: Path, flaws: str, items: int, seed: int) -> World:
 
 @pytest.fixture(scope="session")
 def default_world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make(tmp_path_factory.mktemp("worlds") / "default", "default", items=1200, seed=7)
+    return make(tmp_path_factory.mktemp("worlds") / "default", "default", items=600, seed=7)
 
 
 @pytest.fixture(scope="session")
 def clean_world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make(tmp_path_factory.mktemp("worlds") / "clean", "none", items=1200, seed=7)
+    return make(tmp_path_factory.mktemp("worlds") / "clean", "none", items=600, seed=7)

@@ -63,7 +63,7 @@ def test_answers_in_questions_are_found(default_world: World, record_property: A
     golds = {item.id: item.choices[item.gold[0]].text for item in default_world.items.values()}
     said = [truth.item for truth in default_world.with_flaw("answer-in-question")]
     in_words = {item for item in said if quantity(golds[item]) is None and len(golds[item]) > 2}
-    assert len(in_words) >= 20
+    assert len(in_words) >= 10
     assert in_words <= flagged
     print(f"answer in question: recall {found.recall.value:.3f}, precision {found.precision.value:.3f}")
     record_property("answer-in-question", str((found.recall.value, found.precision.value)))

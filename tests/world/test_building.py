@@ -10,6 +10,7 @@ import pytest
 from eyetest.benchmarks import Benchmark
 from eyetest.records import letter, problems
 from eyetest.world import FLAWS, load_rates, new_world
+from eyetest.world.casting import cast
 from eyetest.world.facts import facts
 from eyetest.world.phrasings import phrasings
 from eyetest.world.posing import AXES, CORES
@@ -59,7 +60,7 @@ def test_every_axis_has_its_share(clean_world: World) -> None:
 
 def test_items_are_well_formed_and_none_says_what_another_says(default_world: World, clean_world: World) -> None:
     for world in (default_world, clean_world):
-        assert [list(problems(item)) for item in world.items.values()] == [[]] * 1200
+        assert [list(problems(item)) for item in world.items.values()] == [[]] * 600
         assert all(len(item.gold) == 1 for item in world.items.values())
     twice = {truth.item for truth in default_world.with_flaw("exact-duplicate")}
     for world in (default_world, clean_world):
@@ -67,12 +68,12 @@ def test_items_are_well_formed_and_none_says_what_another_says(default_world: Wo
         assert len(set(questions)) == len(questions)
 
 
-def test_there_are_at_least_ten_ways_to_ask_anything(clean_world: World) -> None:
+def test_there_are_at_least_ten_ways_to_ask_anything() -> None:
     assert set(KINDS) <= set(phrasings())
     assert min(len(set(ways)) for ways in phrasings().values()) >= 10
     used: dict[str, set[int]] = {}
-    for truth in clean_world.truths.values():
-        used.setdefault(truth.kind, set()).add(truth.phrasing)
+    for one in cast(1200, 7, load_rates("none")):
+        used.setdefault(one.draft.kind, set()).add(one.draft.phrasing)
     assert min(len(ways) for ways in used.values()) >= 10
 
 

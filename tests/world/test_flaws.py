@@ -39,9 +39,9 @@ def test_rates_are_met_as_exactly_as_whole_numbers_allow(
 def test_the_default_world_has_what_its_file_says(default_world: World) -> None:
     asked = load_rates("default")
     counted = Counter(flaw for truth in default_world.truths.values() for flaw in truth.flaws)
-    assert counted == {flaw: round(1200 * rate) for flaw, rate in asked.rates.items()} | {"leaked-to-lvlms": 360}
+    assert counted == {flaw: round(600 * rate) for flaw, rate in asked.rates.items()} | {"leaked-to-lvlms": 180}
     leaked = Counter(to for truth in default_world.truths.values() for to in truth.leaked_to)
-    assert leaked == {"text": 72, "few": 60, "some": 180, "many": 360}
+    assert leaked == {"text": 36, "few": 30, "some": 90, "many": 180}
     assert {len(truth.flaws) for truth in default_world.truths.values()} == {0, 1}
     for truth in default_world.truths.values():
         if "few" in truth.leaked_to:
@@ -61,7 +61,7 @@ def test_a_second_flaw_only_where_the_file_says_so(tmp_path: Path) -> None:
 def test_leaks_say_the_marked_answer(default_world: World) -> None:
     lines = (default_world.path / "leaks.jsonl").read_bytes().splitlines()
     leaked = [msgspec.json.decode(line) for line in lines]
-    assert len(leaked) == 72 + 60 + 180 + 360
+    assert len(leaked) == 36 + 30 + 90 + 180
     for row in leaked:
         item, truth = default_world.items[row["item"]], default_world.truths[row["item"]]
         assert row["to"] in truth.leaked_to

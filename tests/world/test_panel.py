@@ -126,7 +126,7 @@ def test_without_the_flaws_models_are_ranked_as_they_see(
     default_world: World, results: Results, tmp_path: Path, record_property: Any
 ) -> None:
     """What leaked made poor models look good. Kept is what has no flaw, as by a perfect refinement: a third."""
-    fresh = make(tmp_path / "fresh", "none", items=540, seed=99)
+    fresh = make(tmp_path / "fresh", "none", items=270, seed=99)
     write_answers(fresh, tmp_path / "fresh.csv")
     rows = pl.read_csv(tmp_path / "fresh.csv").filter(pl.col("sight") == "image")
     golds = pl.DataFrame({"item": list(fresh.truths), "gold": [truth.gold for truth in fresh.truths.values()]})

@@ -2,13 +2,16 @@
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from PIL import Image
 
+from eyetest.benchmarks import Benchmark, import_benchmark
 from eyetest.cli.main import as_option
 from eyetest.errors import spelled
 
@@ -29,10 +32,24 @@ def shared() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def real_benchmark(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Benchmark]:
+    """A real benchmark by its name, imported once for all who only read it."""
+    folder = tmp_path_factory.mktemp("real")
+    return cache(lambda name: import_benchmark(shared / "data" / name, folder / name)[0])
+
+
+@pytest.fixture(scope="session")
+def _caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders for caches, which nobody makes before something is cached."""
+    root = tmp_path_factory.mktemp("caches")
+    return (root / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_cache(_caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or fills the user's cache."""
-    monkeypatch.setenv("EYETEST_CACHE", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.setenv("EYETEST_CACHE", str(next(_caches)))
 
 
 @pytest.fixture(autouse=True)

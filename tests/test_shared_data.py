@@ -1,11 +1,12 @@
 """Real benchmarks, as somebody else wrote them down."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from eyetest.benchmarks import Import, ReadOptions, export_benchmark, import_benchmark
+from eyetest.benchmarks import Benchmark, Import, ReadOptions, export_benchmark, import_benchmark
 from eyetest.records import Choice
 from tests.strategies import content
 
@@ -18,12 +19,14 @@ COUNTS = {
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_item_folders_import_with_the_counts_of_their_source(shared: Path, tmp_path: Path, name: str) -> None:
+def test_item_folders_import_with_the_counts_of_their_source(
+    shared: Path, real_benchmark: Callable[[str], Benchmark], name: str
+) -> None:
     source = (shared / "data" / name / "SOURCE.md").read_text()
     items, choice, text, files = COUNTS[name]
     assert re.search(rf"\b{items}\b", source)
     assert not files or re.search(rf"\b{files}\b", source)
-    benchmark, _ = import_benchmark(shared / "data" / name, tmp_path / name)
+    benchmark = real_benchmark(name)
     counts = benchmark.manifest.counts
     assert (counts.items, counts.choice_items, counts.text_items) == (items, choice, text)
     shown = {image.sha256 for item in benchmark for image in item.images}
@@ -34,17 +37,19 @@ def test_item_folders_import_with_the_counts_of_their_source(shared: Path, tmp_p
 
 @pytest.mark.parametrize("name", COUNTS)
 @pytest.mark.parametrize("format_name", ["vlmevalkit", "jsonl", "parquet", "mmmu", "datasets"])
-def test_real_items_come_back_from_every_format(shared: Path, tmp_path: Path, name: str, format_name: str) -> None:
-    first, _ = import_benchmark(shared / "data" / name, tmp_path / "first")
+def test_real_items_come_back_from_every_format(
+    real_benchmark: Callable[[str], Benchmark], tmp_path: Path, name: str, format_name: str
+) -> None:
+    first = real_benchmark(name)
     suffix = {"vlmevalkit": ".tsv", "parquet": ".parquet", "mmmu": ".parquet"}.get(format_name, "")
     export_benchmark(first, format_name, tmp_path / f"out{suffix}")
     second, _ = import_benchmark(tmp_path / f"out{suffix}", tmp_path / "second")
     assert content(second) == content(first)
 
 
-def test_identical_pictures_are_stored_once(shared: Path, tmp_path: Path) -> None:
-    benchmark, _ = import_benchmark(shared / "data/mathvista", tmp_path / "b")
-    files = [path for path in (tmp_path / "b/images").rglob("*") if path.is_file()]
+def test_identical_pictures_are_stored_once(real_benchmark: Callable[[str], Benchmark]) -> None:
+    benchmark = real_benchmark("mathvista")
+    files = [path for path in (benchmark.path / "images").rglob("*") if path.is_file()]
     assert len(files) == benchmark.manifest.counts.images < 995
 
 

@@ -3,14 +3,14 @@
 import io
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 from PIL import Image
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, import_benchmark
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.probes.duplicate_images import PROBE
 from eyetest.probes.subject import Subject, load_thresholds
 from eyetest.records import Finding, Item, Manifest
@@ -134,8 +134,10 @@ def altered(picture: Image.Image, rng: random.Random) -> bytes:
 
 
 @pytest.mark.slow
-def test_twenty_planted_copies_among_charts_are_found_and_charts_are_not(shared: Path, tmp_path: Path) -> None:
-    source, _ = import_benchmark(shared / "data/chartqa", tmp_path / "charts")
+def test_twenty_planted_copies_among_charts_are_found_and_charts_are_not(
+    real_benchmark: Callable[[str], Benchmark], tmp_path: Path
+) -> None:
+    source = real_benchmark("chartqa")
     rng = random.Random(20)
     first = {item.images[0].sha256: item for item in source}
     chosen = rng.sample(sorted(first), 20)
@@ -158,8 +160,8 @@ def test_twenty_planted_copies_among_charts_are_found_and_charts_are_not(shared:
     assert near.numbers["pairs_left_out"] == 0
 
 
-def test_identical_pictures_of_mathvista_are_all_listed(shared: Path, tmp_path: Path) -> None:
-    benchmark, _ = import_benchmark(shared / "data/mathvista", tmp_path / "b")
+def test_identical_pictures_of_mathvista_are_all_listed(real_benchmark: Callable[[str], Benchmark]) -> None:
+    benchmark = real_benchmark("mathvista")
     original: defaultdict[str, set[str]] = defaultdict(set)
     for item in benchmark:
         if item.images:

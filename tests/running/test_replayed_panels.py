@@ -5,6 +5,7 @@ against what somebody could have saved who knew all answers beforehand.
 """
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, import_benchmark
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.models import parse_models
 from eyetest.records import Answer, Condition, Item, Manifest, RunBenchmark, Tally, parse_rule
 from eyetest.results.scores import read_scores, score_run
@@ -41,8 +42,8 @@ def numbered(item: Item) -> Item:
 
 
 @pytest.fixture(scope="module")
-def source(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    return import_benchmark(shared / "data/mathvista", tmp_path_factory.mktemp("mathvista") / "b")[0]
+def source(real_benchmark: Callable[[str], Benchmark]) -> Benchmark:
+    return real_benchmark("mathvista")
 
 
 @pytest.fixture(scope="module")

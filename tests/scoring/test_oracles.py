@@ -4,7 +4,7 @@ import csv
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -204,8 +204,8 @@ def test_our_rules_are_near_the_matrix_where_the_published_parser_is_not(
 
 
 @pytest.fixture(scope="module")
-def mathvista(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    return import_benchmark(shared / "data/mathvista", tmp_path_factory.mktemp("mathvista") / "b")[0]
+def mathvista(real_benchmark: Callable[[str], Benchmark]) -> Benchmark:
+    return real_benchmark("mathvista")
 
 
 @pytest.fixture(scope="module")

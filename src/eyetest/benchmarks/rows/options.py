@@ -19,6 +19,7 @@ from A-D``, where the options are in the picture and the question only says how 
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
@@ -243,14 +244,26 @@ def bring_marks(options: Sequence[str]) -> bool:
     return False
 
 
-def _styles(kind: str, options: int) -> list[str]:
+@cache
+def _styles(kind: str, options: int) -> Sequence[str]:
     letters = [] if kind.startswith(r"\d") else list(_LETTER_STYLES)
     return [style for style in (*_STYLES, *letters) if style != _TIGHT or options >= _FEWEST_TIGHT]
 
 
 def _matched(options: Sequence[str], kind: str, style: str) -> list[re.Match[str]]:
-    pattern = re.compile(r"\s*" + style.format(kind))
-    return [match for option in options if (match := pattern.match(option))]
+    """The marks of all options; nothing as soon as one option has none, as nearly all have not."""
+    pattern = _pattern(kind, style)
+    matches = []
+    for option in options:
+        if (match := pattern.match(option)) is None:
+            return []
+        matches.append(match)
+    return matches
+
+
+@cache
+def _pattern(kind: str, style: str) -> re.Pattern[str]:
+    return re.compile(r"\s*" + style.format(kind))
 
 
 def _say_something(rests: Sequence[str]) -> bool:

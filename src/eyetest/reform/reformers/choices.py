@@ -12,6 +12,8 @@ class ChoicesSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """What may be said of questions with options."""
 
     question: str = "{question}"
+    without_picture: bool = False
+    """Whether questions about no picture are taken as well."""
 
 
 class GivenChoices(Reformer):
@@ -26,6 +28,9 @@ class GivenChoices(Reformer):
         for record in annotations:
             if record.gold is None or len(record.options) < 2:
                 kit.passed_over["no gold" if record.gold is None else "fewer than two options"] += 1
+                continue
+            if not record.images and not settings.without_picture:
+                kit.passed_over["no picture belongs to it"] += 1
                 continue
             question = settings.question.replace("{question}", record.question)
             choices = listed_choices(record.options, record.gold)

@@ -1,0 +1,36 @@
+"""GQA: questions by their id, each with one short answer and a full sentence."""
+
+from typing import Any
+
+from eyetest.reform.annotation import Annotation, Annotations
+from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, picture
+
+
+class Gqa(Reader):
+    """One record a question."""
+
+    name = "gqa"
+    summary = "GQA's question files, {id: {imageId, question, answer, types}}, or the same as a table"
+
+    def read(self, files: AnnotationFiles, settings: NoSettings) -> Annotations:
+        """The questions of all named files, in order; those of the test split have no answer."""
+        expected = 'GQA\'s questions, {"id": {"imageId": …, "question": …, "answer": …}}'
+        entries = files.entries({"imageId", "question"}, expected)
+        return Annotations(lambda: map(_annotation, entries))
+
+
+def _annotation(entry: dict[str, Any]) -> Annotation:
+    answer = str(entry.get("answer") or "").strip()
+    types = entry.get("types") if isinstance(entry.get("types"), dict) else {}
+    tags = {name: types[name] for name in ("structural", "semantic", "detailed") if types and types.get(name)}
+    return Annotation(
+        id=str(entry.get("key") or entry.get("id") or entry["question_id"]),
+        images=(picture(entry.get("image") or entry["imageId"]),),
+        question=str(entry["question"]).strip(),
+        answers=(answer,) if answer else (),
+        label=answer,
+        tags=tags,
+    )
+
+
+READER = Gqa()

@@ -26,8 +26,8 @@ class TextAnswers(Reformer):
     def drafts(self, annotations: Annotations, settings: TextSettings, kit: Kit) -> Iterator[ItemDraft]:
         """One item a record that has an answer."""
         for record in annotations:
-            if not record.answers:
-                kit.passed_over["no answer"] += 1
+            if not record.answers or ("{question}" in settings.question and not record.question):
+                kit.passed_over["no question" if record.answers else "no answer"] += 1
                 continue
             question = settings.question.replace("{question}", record.question)
             yield draft(

@@ -1,0 +1,66 @@
+"""Golds of real annotation samples about text and space, against what plain code reads in the same files."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.records import Item
+from eyetest.reform.building import Reforming, reform
+from eyetest.reform.catalog import load_dataset
+
+
+@pytest.fixture
+def native(shared: Path) -> Path:
+    folder = shared / "data" / "native"
+    if not folder.is_dir():
+        pytest.skip(f"no native samples: {folder} is missing")
+    return folder
+
+
+def reformed(name: str, annotations: Path, to: Path) -> list[Item]:
+    reform(Reforming(dataset=load_dataset(name), annotations=(annotations,), to=to))
+    return list(Benchmark(to))
+
+
+def test_docvqa(native: Path, tmp_path: Path) -> None:
+    items = reformed("docvqa", native / "DocVQA" / "val_v1.0.json", tmp_path / "b")
+    entries = {
+        str(entry["questionId"]): entry for entry in json.loads((native / "DocVQA/val_v1.0.json").read_text())["data"]
+    }
+    assert len(items) == len(entries)
+    for item in items:
+        assert item.id == item.lineage[0].item
+        assert item.question == entries[item.id]["question"].strip()
+        assert set(item.references) == {answer.strip() for answer in entries[item.id]["answers"]}
+
+
+def test_funsd(native: Path, tmp_path: Path) -> None:
+    items = reformed("FUNSD", native / "FUNSD", tmp_path / "b")
+    expected = {}
+    for path in native.glob("FUNSD/*/annotations/*.json"):
+        form = json.loads(path.read_text())["form"]
+        answers = {block["id"]: block["text"] for block in form if block["label"] == "answer"}
+        for block in form:
+            linked = [answers[value] for value in {link[1]: None for link in block["linking"]} if value in answers]
+            if block["label"] == "question" and block["text"].strip() and " ".join(linked).strip():
+                expected[f"{path.stem}:{block['id']}"] = (block["text"].strip(), " ".join(linked).strip())
+    assert {item.id: item.references for item in items} == {key: (answer,) for key, (_, answer) in expected.items()}
+    assert all(f'"{expected[item.id][0]}"' in item.question for item in items)
+
+
+def test_funsd_asks_what_reform_eval_asked(native: Path, shared: Path, tmp_path: Path) -> None:
+    outputs = shared / "oracles" / "reform" / "FUNSD_KIEOpenEnded_generation_blip2_blip2_t5_instruct.json"
+    items = reformed("funsd", native / "FUNSD" / "testing_data", tmp_path / "b")
+    ours = Counter(
+        (item.id.split(":")[0], item.question.split('"', 1)[1].rsplit('"', 1)[0], item.references[0])
+        for item in items
+    )
+    theirs = Counter(
+        (Path(row["image"]).stem, row["question"].split('"', 1)[1].rsplit('"', 1)[0].strip(), row["answer"].strip())
+        for row in json.loads(outputs.read_text())
+    )
+    forms = {form for form, _, _ in ours}
+    assert ours == Counter({key: count for key, count in theirs.items() if key[0] in forms})

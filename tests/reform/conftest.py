@@ -1,5 +1,48 @@
-"""Where hand-made annotation files in native formats lie: a folder for each dataset of the catalogue."""
+"""Where hand-made annotation files in native formats lie, and how a test reforms files of its own."""
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+import pytest
+
+from eyetest.records import Item
+from eyetest.reform.building import Reforming, reform
+from eyetest.reform.catalog import load_dataset
+
 NATIVE = Path(__file__).parent / "native"
+"""A folder for each dataset of the catalogue."""
+Reformed = Callable[..., list[Item]]
+"""The items that a dataset of the catalogue becomes: its name, annotation files, ``images``, ``settings``."""
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> Reformed:
+    def made(name: str, *annotations: Path, images: Path | None = None, **settings: object) -> list[Item]:
+        dataset = load_dataset(name)
+        dataset = msgspec.structs.replace(dataset, settings=dataset.settings | settings)
+        plan = Reforming(
+            dataset=dataset, annotations=annotations, images=images, to=tmp_path / "reformed", overwrite=True
+        )
+        return list(reform(plan).benchmark)
+
+    return made
+
+
+def gold(item: Item) -> str:
+    """The text of the right option."""
+    return item.choices[item.gold[0]].text
+
+
+def golds(items: list[Item]) -> dict[str, str]:
+    """The text of the right option of each item."""
+    return {item.id: gold(item) for item in items}
+
+
+def written(folder: Path, **files: str) -> Path:
+    """A folder with text files; ``val_json`` is ``val.json``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / re.sub("_([a-z]+)$", r".\1", name)).write_text(text)
+    return folder

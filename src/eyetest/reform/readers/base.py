@@ -1,6 +1,7 @@
 """What a reader is, and the files that it is given."""
 
 import codecs
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
@@ -9,7 +10,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from eyetest.errors import InputError, heading
+from eyetest.errors import InputError, heading, short
+from eyetest.records import IMAGE_FORMATS
 from eyetest.reform.annotation import Annotations
 from eyetest.store.files import refuse_special
 from eyetest.tabular.files import read_rows
@@ -18,6 +20,7 @@ from eyetest.tabular.table import Values, kind_of, open_plain
 
 TABLES = (".csv", ".tsv", ".xlsx", ".json", ".jsonl", ".parquet")
 """Endings of files that hold one record a row."""
+_BINARY = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif", ".parquet", ".xlsx", ".mat", ".bin")
 _PACKED = (".zip", ".tar", ".tgz", ".7z", ".rar")
 
 
@@ -168,6 +171,30 @@ class AnnotationFiles:
                     text = plain.decode("cp1252", "replace")
                 if text := text.strip():
                     yield text
+
+    def matches(self, path: Path, pattern: re.Pattern[str], expected: str) -> Iterator[re.Match[str]]:
+        """The lines of a text file, each of which has to look as it should; ``#`` begins a comment."""
+        for line in self.lines(path):
+            if line.startswith("#"):
+                continue
+            if (match := pattern.fullmatch(line)) is None:
+                raise InputError(f"{path.name}: found {short(line)}, expected {expected}")
+            yield match
+
+    def texts(self, pattern: re.Pattern[str], *, beside: bool = False) -> list[Path]:
+        """Text files whose first line looks as it should, of the named ones, or else of those beside them."""
+        for paths in (self.files, self.beside if beside else ()):
+            if meant := [path for path in paths if pattern.fullmatch(self._first_line(path))]:
+                return meant
+        return []
+
+    def _first_line(self, path: Path) -> str:
+        if kind_of(path) in _BINARY:
+            return ""
+        try:
+            return next((line for line in self.lines(path) if not line.startswith("#")), "")
+        except InputError:
+            return ""
 
     def unlike(self, expected: str) -> InputError:
         """The error where none of the files is what was expected."""

@@ -1,0 +1,106 @@
+"""Datasets of pictures with a class: every published form is read, and golds are those of the files."""
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+from eyetest.errors import InputError
+from tests.conftest import png
+from tests.reform.conftest import Reformed, golds, written
+
+NAMES = ["n01514668 cock", "n02391049 zebra", "n07753592 banana"]
+
+
+def test_published_class_lists_give_one_item_a_class(items: Reformed, shared: Path) -> None:
+    native = shared / "data/native"
+    for file in ("synset_words.txt", "LOC_synset_mapping.txt"):
+        lines = (native / "ImageNet" / file).read_text().splitlines()
+        expected = {line[:9]: line[9:].lstrip(" :").split(",")[0].strip() for line in lines}
+        assert golds(items("imagenet", native / "ImageNet" / file)) == expected
+    names = (native / "CIFAR/fine_label_names.txt").read_text().split()
+    for path in (native / "CIFAR", native / "CIFAR/fine_label_names.txt"):
+        assert golds(items("CIFAR", path)) == {name: name.replace("_", " ") for name in names}
+
+
+def test_published_pet_lists_give_their_breeds(items: Reformed, shared: Path) -> None:
+    folder = shared / "data/native/OxfordPets"
+    for path, file in ((folder, "list.txt"), (folder / "test.txt", "test.txt")):
+        rows = [line.split() for line in (folder / file).read_text().splitlines() if not line.startswith("#")]
+        found = items("OxfordPets", path)
+        assert golds(found) == {row[0]: row[0].rpartition("_")[0].replace("_", " ") for row in rows}
+        assert {item.id: item.tags["species"] for item in found} == {
+            row[0]: ["cat", "dog"][int(row[2]) - 1] for row in rows
+        }
+
+
+def test_every_form_of_imagenet_labels_is_read(items: Reformed, tmp_path: Path) -> None:
+    names = "\n".join(NAMES)
+    forms = {
+        "val_txt": "ILSVRC2012_val_00000001.JPEG 2\nILSVRC2012_val_00000002.JPEG 0\n",
+        "LOC_val_solution_csv": "ImageId,PredictionString\r\nILSVRC2012_val_00000001,n07753592 1 2 3 4 \r\n"
+        "ILSVRC2012_val_00000002,n01514668 1 2 3 4 \r\n",
+        "synset_labels_txt": "n07753592\nn01514668\n",
+        "val_annotations_txt": "ILSVRC2012_val_00000001.JPEG\tn07753592\t0\t0\t9\t9\n"
+        "ILSVRC2012_val_00000002.JPEG\tn01514668\t0\t0\t9\t9\n",
+    }
+    for name, text in forms.items():
+        folder = written(tmp_path / name, synset_words_txt=names, **{name: text})
+        (labels,) = (path for path in folder.iterdir() if path.name != "synset_words.txt")
+        expected = {"ILSVRC2012_val_00000001": "banana", "ILSVRC2012_val_00000002": "cock"}
+        assert golds(items("imagenet", folder)) == expected
+        assert golds(items("imagenet", labels)) == expected, "the names beside the named file"
+
+
+def test_numbers_of_the_development_kit_need_its_table(items: Reformed, tmp_path: Path) -> None:
+    folder = written(
+        tmp_path / "kit", truth_txt="2\n1\n", map_clsloc_txt="n02391049 1 zebra\nn07753592 2 ripe_banana\n"
+    )
+    assert golds(items("imagenet", folder)) == {
+        "ILSVRC2012_val_00000001": "ripe banana",
+        "ILSVRC2012_val_00000002": "zebra",
+    }
+    alone = written(tmp_path / "alone", truth_txt="2\n1\n", words_txt="\n".join(NAMES))
+    with pytest.raises(InputError, match=r"meta\.mat is missing"):
+        items("imagenet", alone)
+
+
+def test_folders_by_class_are_read_with_their_pictures(items: Reformed, tmp_path: Path) -> None:
+    for synset in ("n02391049", "n07753592"):
+        (tmp_path / "val" / synset).mkdir(parents=True)
+        (tmp_path / "val" / synset / "a.JPEG").write_bytes(png())
+    written(tmp_path / "val", synset_words_txt="\n".join(NAMES))
+    found = items("imagenet", tmp_path / "val", images=tmp_path / "val")
+    assert golds(found) == {"n02391049/a.JPEG": "zebra", "n07753592/a.JPEG": "banana"}
+    assert all(item.images for item in found)
+    for number in (21, 3):
+        (tmp_path / "flowers/valid" / str(number)).mkdir(parents=True)
+        (tmp_path / "flowers/valid" / str(number) / "image_1.jpg").write_bytes(png())
+    assert list(golds(items("flowers102", tmp_path / "flowers")).values()) == ["fire lily", "canterbury bells"]
+
+
+def test_lists_by_split_and_names_by_number_are_read(items: Reformed, tmp_path: Path) -> None:
+    split = {"train": [["image_1.jpg", 0, "pink primrose"]], "test": [["image_2.jpg", 73, "rose"]]}
+    folder = written(tmp_path / "split", split_json=json.dumps(split))
+    assert golds(items("flowers102", folder)) == {"image_1.jpg": "pink primrose", "image_2.jpg": "rose"}
+    folder = written(tmp_path / "names", cat_to_name_json=json.dumps({"2": "blue rose", "1": "red rose"}))
+    assert golds(items("flowers102", folder)) == {"1": "red rose", "2": "blue rose"}
+
+
+def test_a_pickle_that_names_code_is_refused(items: Reformed, tmp_path: Path) -> None:
+    class Harmful:
+        def __reduce__(self):  # type: ignore[no-untyped-def]
+            return Path.touch, (tmp_path / "touched",)
+
+    (tmp_path / "test").write_bytes(pickle.dumps({"labels": [Harmful()]}))
+    with pytest.raises(InputError, match="only plain values are read"):
+        items("cifar10", tmp_path)
+    assert not (tmp_path / "touched").exists()
+
+
+def test_other_files_are_answered_with_what_was_expected(items: Reformed, tmp_path: Path) -> None:
+    written(tmp_path / "x", odd_txt="something else entirely\n", broken_json="{")
+    for name in ("imagenet", "cifar10", "flowers102", "pets37", "medic"):
+        with pytest.raises(InputError, match=r"expected|not JSON"):
+            items(name, tmp_path / "x")

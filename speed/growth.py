@@ -48,8 +48,7 @@ def make(folder: Path, size: int) -> None:
     with RunWriter(folder / "run") as run:
         with run.planning() as plan:
             for n, item in enumerate(session.plan.items()):
-                for call in session.plan.calls(item, session.models):
-                    assert not isinstance(call, tuple)
+                for call in session.plan.applicable(item, session.models):
                     plan.add(call.asked, call.id)
                     if n % 10:
                         run.journal.append(Response(request=call.id, outcome="answered", text="A. option"))

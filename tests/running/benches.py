@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.records import Choice, Item, Manifest, Response
+from eyetest.records import Choice, Item, Manifest, Response, Turn
 from eyetest.runs import read_responses
 
 
@@ -33,6 +33,22 @@ def make_bench(path: Path, items: int = 12, *, pictures: int = 4, golds: Sequenc
             writer.add(
                 Item(id=f"q{number}", question=f"Which one is number {number}?", images=images, choices=choices)
             )
+    return Benchmark(path)
+
+
+def make_dialogues(path: Path, dialogues: int = 3, turns: int = 3, *, left_out: Sequence[str] = ()) -> Benchmark:
+    """Dialogues whose later turns stand before the earlier ones, and an item that is in none."""
+    with BenchmarkWriter(path, Manifest(name="dialogues")) as writer:
+        writer.add(Item(id="alone", question="Is it?", references=("yes",)))
+        for turn in range(turns, 0, -1):
+            for dialogue in range(dialogues):
+                if (name := f"d{dialogue}t{turn}") in left_out:
+                    continue
+                history = tuple(Turn(f"Turn {n} of {dialogue}?", f"gold {n}") for n in range(1, turn))
+                choices = tuple(Choice(f"{word} {turn}", word == "gold") for word in ("bad", "gold", "odd", "ugly"))
+                tags = {"dialogue": f"d{dialogue}", "turn": turn}
+                question = f"Turn {turn} of {dialogue}?"
+                writer.add(Item(id=name, question=question, history=history, choices=choices, tags=tags))
     return Benchmark(path)
 
 

@@ -78,6 +78,7 @@ def estimate_table(estimate: Estimate) -> Table:
         ("answered before", estimate.stored, ""),
         ("failed before", estimate.failed, " (--retry-failed asks them again)"),
         ("sent once", shared, " more rows need no call of their own: they send exactly the same"),
+        ("earlier turns", estimate.earlier, " items that were not chosen, because chosen ones go on from them"),
         ("asked otherwise", estimate.otherwise, " were answered before, under other settings or wording"),
         ("without a picture", estimate.no_picture, " are to show a picture and have none"),
     ):

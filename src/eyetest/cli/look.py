@@ -15,8 +15,8 @@ from eyetest.cli.show import item_panel, meaning, sent
 from eyetest.cli.terminal import note, out, print_json, safe, show_table
 from eyetest.jobs import look
 from eyetest.jobs.look import survey
-from eyetest.prompts import CannotApply, build
-from eyetest.records import Asked, Condition, Item, Response, order_word
+from eyetest.prompts import CannotApply
+from eyetest.records import Asked, Item, Response, order_word
 from eyetest.runs import Run
 from eyetest.runs.folder import RECORDED
 from eyetest.scoring import Said, Scored, Scorer
@@ -73,15 +73,16 @@ def explain(
     story = look.explain(run, item_id, scorer, bench=bench, model=model, sight=sight, observer=TERMINAL)
     item, cases = story.item, story.cases
     if as_json:
-        print_json([{"asked": asked, "response": said, "scored": scored} for asked, said, scored in cases])
+        print_json([{"asked": asked, "response": said, "scored": scored} for asked, _, said, scored in cases])
         return
     out.print(item_panel(story.benchmark, item))
-    shown: set[tuple[Condition, bool]] = set()
-    for asked, response, scored in cases[:limit]:
-        put = (asked.condition, response.finish == RECORDED)
-        if put not in shown:
-            shown.add(put)
-            out.print(_prompt(item, *put), soft_wrap=True)
+    shown: set[str] = set()
+    for case in cases[:limit]:
+        asked, _, response, scored = case
+        put = _sent(item, case)
+        if put.plain not in shown:
+            shown.add(put.plain)
+            out.print(put, soft_wrap=True)
         own = scored
         if response.given is not None:
             own = scorer.score(item, asked.condition, msgspec.structs.replace(Said.by(response), given=None))
@@ -92,21 +93,22 @@ def explain(
         out.print(Text(f"{story.unanswered:,} calls have no answer yet", "dim"))
 
 
-def _prompt(item: Item, condition: Condition, recorded: bool) -> RenderableType:
+def _sent(item: Item, case: look.ItemCase) -> Text:
     """What was sent; of answers that were recorded elsewhere nobody knows it, only what each mark stood for."""
-    if recorded:
+    condition = case.asked.condition
+    if case.response.finish == RECORDED:
         return Text.assemble(("prompt not recorded: the answer was brought in\n", "yellow"), meaning(item, condition))
-    try:
-        return sent(item, condition, build(item, condition))
-    except CannotApply as reason:
-        return Text(f"this version would not ask it so: {reason}", "yellow")
+    if isinstance(case.prompt, CannotApply):
+        return Text(f"this version would not ask it so: {case.prompt}", "yellow")
+    return sent(item, condition, case.prompt)
 
 
 def _case(asked: Asked, response: Response, scored: Scored) -> Panel:
     """What was said, how our rules read it and what they make of it, and what others gave for it."""
     text, detail = response.text, response.detail
     order = f", order {order_word(asked.order)}" if asked.order else ""
-    title = f"{asked.model} · {asked.sight}, {asked.ask}{order}, trial {asked.trial}"
+    history = f", history {asked.history}" if asked.history != "gold" else ""
+    title = f"{asked.model} · {asked.sight}, {asked.ask}{order}{history}, trial {asked.trial}"
     parts: list[RenderableType] = []
     if text:
         parts.append(marked(text, scored.span))

@@ -10,20 +10,31 @@ from eyetest.errors import InputError, heading, nearest, short
 from eyetest.jobs.opening import SILENT, AnyRun, Bench, Observer, open_run
 from eyetest.jobs.score import find_benchmark, telling_axes
 from eyetest.measures.results import as_written
-from eyetest.records import Asked, Item, Response
+from eyetest.prompts import CannotApply, build, tells_history
+from eyetest.records import Asked, Item, Prompt, Response
+from eyetest.running.dialogues import Dialogues
 from eyetest.runs import Run, StoredResponses
 from eyetest.runs.stored import refuse_if_all_is_damaged
-from eyetest.scoring import Said, Scored, Scorer
+from eyetest.scoring import Said, Scored, Scorer, quoted
 
 _NO_ANSWER = ("open", "failed")
 
 
+class ItemCase(NamedTuple):
+    """One answer: who was asked how, what was sent (or why this version would not), what came back, how it is read."""
+
+    asked: Asked
+    prompt: Prompt | CannotApply
+    response: Response
+    scored: Scored
+
+
 class ItemStory(NamedTuple):
-    """An item of a run; what was asked about it, said to it and scored of it; how many calls have no answer yet."""
+    """An item of a run, what was said to it, and how many calls have no answer yet."""
 
     benchmark: Benchmark
     item: Item
-    cases: list[tuple[Asked, Response, Scored]]
+    cases: list[ItemCase]
     unanswered: int
 
 
@@ -44,19 +55,53 @@ def explain(
     rows = _asked(opened, item_id, {"model": model, "sight": sight})
     refuse_if_all_is_damaged(opened.path)
     stored = StoredResponses(opened.path)
+    dialogues = _said_before(opened, benchmark, item, stored) if any(map(_is_own, rows)) else None
     cases = []
     for row in rows:
-        asked = Asked(**{name: row[name] for name in Asked.__struct_fields__})
-        response = stored.get(row["request"])
+        asked, response = _key(row), stored.get(row["request"])
         if response is not None:
-            cases.append((asked, response, scorer.score(item, asked.condition, Said.by(response))))
+            scored = scorer.score(item, asked.condition, Said.by(response))
+            cases.append(ItemCase(asked, _prompt(item, asked, dialogues), response, scored))
     return ItemStory(benchmark, item, cases, len(rows) - len(cases))
 
 
-def _asked(run: Run, item_id: str, only: dict[str, str | None]) -> list[dict[str, Any]]:
+def _said_before(run: Run, benchmark: Benchmark, item: Item, stored: StoredResponses) -> Dialogues:
+    """The dialogues of a benchmark, with what was said to the turns before an item."""
+    dialogues = Dialogues(benchmark)
+    for earlier in benchmark.take(sorted(dialogues.before([benchmark.position(item.id)]))):
+        for row in filter(_is_own, _planned(run, earlier.id).to_dicts()):
+            asked, response = _key(row), stored.get(row["request"])
+            if response is not None:
+                dialogues.said[asked] = quoted(earlier, asked.condition, response)
+    return dialogues
+
+
+def _prompt(item: Item, asked: Asked, dialogues: Dialogues | None) -> Prompt | CannotApply:
+    try:
+        answers = None
+        if dialogues and asked.history == "own" and tells_history(item, asked.condition):
+            answers = dialogues.answers(item, asked)
+        return build(item, asked.condition, answers=answers)
+    except CannotApply as reason:
+        return reason
+
+
+def _is_own(row: dict[str, Any]) -> bool:
+    return bool(row["history"] == "own")
+
+
+def _key(row: dict[str, Any]) -> Asked:
+    return Asked(**{name: row[name] for name in Asked.__struct_fields__})
+
+
+def _planned(run: Run, item_id: str) -> pl.DataFrame:
     plan = pl.from_arrow(run.plan())
     assert isinstance(plan, pl.DataFrame)
-    rows = plan.filter(pl.col("item") == item_id)
+    return plan.filter(pl.col("item") == item_id)
+
+
+def _asked(run: Run, item_id: str, only: dict[str, str | None]) -> list[dict[str, Any]]:
+    rows = _planned(run, item_id)
     if rows.is_empty():
         raise InputError(f"{run.path} asked nothing about item {short(item_id)}")
     for name, value in only.items():

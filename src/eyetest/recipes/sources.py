@@ -139,10 +139,12 @@ class Live:
         """Remember which requests showed what people have reworded."""
         reworded = [item for item in items if item.id in self._showed]
         if reworded:
-            plan = self.session(seated, models, reworded, stage, None).plan
-            plan.recorded = Run(self.to).recorded()
-            plan.estimate(write=lambda asked, request: self._showed[asked.item].add(request))
+            self.session(seated, models, reworded, stage, None).estimate(self.to, self._note_request)
             self._write_mends()
+
+    def _note_request(self, asked: Asked, request: str) -> None:
+        if request and asked.item in self._showed:
+            self._showed[asked.item].add(request)
 
     def _write_mends(self) -> None:
         if is_run(self.to):
@@ -167,7 +169,8 @@ class Live:
         the usual one: what a model says in one order then spares it the next.
         """
         own = {name: seated.panel.models.get(name, {}) for name in models}
-        early = rule if not (self.ask_everything or stage.full_counts) else None
+        waits = any(seated.panel.condition(name).history == "own" for name in models)
+        early = rule if not (self.ask_everything or stage.full_counts or waits) else None
         asking = Asking(
             conditions=seated.conditions(),
             trials=seated.panel.trials,

@@ -1,11 +1,13 @@
 """What flows through eyetest: frozen values, no I/O."""
 
 from eyetest.records.item import (
+    DIALOGUE,
     FOLDER_VERSION,
     IMAGE_FORMATS,
     MAX_CHOICES,
     PLACEHOLDER,
     READABLE_VERSIONS,
+    TURN,
     Choice,
     ImageFormat,
     ImageRef,
@@ -77,6 +79,7 @@ from eyetest.records.tables import (
 
 __all__ = [
     "BLIND_SIGHTS",
+    "DIALOGUE",
     "FOLDER_VERSION",
     "GIVEN",
     "IMAGE_FORMATS",
@@ -87,6 +90,7 @@ __all__ = [
     "REVERSED",
     "RUN_VERSION",
     "TABLES",
+    "TURN",
     "Answer",
     "AskModel",
     "Asked",

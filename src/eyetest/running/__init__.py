@@ -1,8 +1,9 @@
 """How calls are made: plan, limits, retries, early stopping."""
 
 from eyetest.running.execution import Hit, execute, execute_panels
+from eyetest.running.ledger import Estimate
 from eyetest.running.limits import Budget, Limits
-from eyetest.running.planning import Estimate, Plan
+from eyetest.running.planning import Plan
 from eyetest.running.progress import Progress
 from eyetest.running.runner import NotAskedError, Runner
 from eyetest.running.session import Asking, Session

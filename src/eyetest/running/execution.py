@@ -7,7 +7,8 @@ from typing import Any
 
 from eyetest.models import Call
 from eyetest.records import Condition, Item, Response, StoppingRule
-from eyetest.running.planning import Left, Plan
+from eyetest.running.ledger import Left
+from eyetest.running.planning import Plan
 from eyetest.running.runner import NotAskedError, Runner
 from eyetest.running.stopping import ItemPanel
 

@@ -8,169 +8,28 @@ columns, a few bytes a call. From then on a call is known by its row, so that wh
 no prompt of an item about which nothing is left to ask.
 """
 
-from array import array as growing
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import partial
-from itertools import compress, islice
+from copy import copy
+from functools import cached_property, partial
+from itertools import compress, islice, repeat
 from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, heading
 from eyetest.models import Call, Model
-from eyetest.prompts import CannotApply, build
+from eyetest.prompts import CannotApply, build, tells_history
 from eyetest.records import Asked, Condition, GreyPicture, Item, Picture, Prompt, Request, Words
+from eyetest.records.tables import Ask
+from eyetest.running.dialogues import UNANSWERED, Dialogues, Held
+from eyetest.running.ledger import Estimate, Ledger, Left, Mask
 from eyetest.runs.plan import plan_rows
-from eyetest.runs.stored import StoredErrors, encode, indices
-from eyetest.tabular.record_files import array, numbers
-
-_ROWS_AT_ONCE = 20_000
-_FIRST, _LAST = 1, 2
-
-Mask = NDArray[np.bool_]
-
-
-class Estimate(msgspec.Struct, kw_only=True):
-    """What a plan holds, and about what it will take."""
-
-    rows: int = 0
-    requests: int = 0
-    stored: int = 0
-    """Requests that have an answer already."""
-    failed: int = 0
-    """Requests that failed before and are not asked again."""
-    otherwise: int = 0
-    """Rows that were answered before under other settings or another wording, and are asked anew."""
-    no_picture: int = 0
-    """Calls that are to show the picture of an item that has none."""
-    by_model: Counter[str] = msgspec.field(default_factory=Counter)
-    """Calls to make."""
-    by_sight: Counter[str] = msgspec.field(default_factory=Counter)
-    not_applicable: Counter[str] = msgspec.field(default_factory=Counter)
-    tokens_in: int = 0
-    most_tokens_out: int = 0
-    money: float = 0.0
-    """For the prompts alone."""
-    most_money: float = 0.0
-    priced: bool = False
-
-    @property
-    def calls(self) -> int:
-        """Calls to make."""
-        return self.by_model.total()
-
-
-class Ledger:
-    """All calls of a plan, as columns."""
-
-    def __init__(self, models: Sequence[Model]) -> None:
-        self._models = list(models)
-        self._indices = {model.name: index for index, model in enumerate(models)}
-        self._ids: list[str] = []
-        self._chunks: list[pa.Array] = []
-        self._sights: dict[str, int] = {}
-        self._item, self._model, self._sight = growing("q"), growing("H"), growing("B")
-        self._in, self._out, self._bare = growing("q"), growing("q"), growing("B")
-
-    def add(self, item: int, call: Call, tokens: tuple[int, int]) -> None:
-        """Remember a call about the plan's item of that number."""
-        asked = call.asked
-        self._ids.append(call.id)
-        if len(self._ids) >= _ROWS_AT_ONCE:
-            self._flush()
-        self._item.append(item)
-        self._model.append(self._indices[asked.model])
-        self._sight.append(self._sights.setdefault(asked.sight, len(self._sights)))
-        self._in.append(tokens[0])
-        self._out.append(tokens[1])
-        self._bare.append(asked.sight == "image" and not call.item.images)
-
-    def _flush(self) -> None:
-        self._chunks.append(array(self._ids, pa.string()))
-        self._ids.clear()
-
-    def close(self) -> None:
-        """Nothing is added any more."""
-        self._flush()
-        codes, self.requests = encode(pa.chunked_array(self._chunks, pa.string()))
-        self._chunks.clear()
-        self.codes = codes
-        self.items = np.frombuffer(self._item, np.int64)
-        self.models = np.frombuffer(self._model, np.uint16)
-
-    def first_rows(self) -> NDArray[np.int64]:
-        """By request: the first row that leads to it."""
-        first = np.zeros(len(self.requests), np.int64)
-        first[self.codes[::-1]] = np.arange(len(self.codes))[::-1]
-        return first
-
-    def shared(self) -> frozenset[str]:
-        """Requests to which several rows lead."""
-        several = np.flatnonzero(np.bincount(self.codes, minlength=len(self.requests)) > 1)
-        return frozenset(self.requests.take(indices(several)).to_pylist())
-
-    def count(self, estimate: Estimate, rows: NDArray[np.int64]) -> None:
-        """What the calls of some rows will take."""
-        sights = np.bincount(np.frombuffer(self._sight, np.uint8)[rows], minlength=len(self._sights))
-        estimate.by_sight.update({name: int(sights[index]) for name, index in self._sights.items() if sights[index]})
-        sent, back = np.frombuffer(self._in, np.int64)[rows], np.frombuffer(self._out, np.int64)[rows]
-        estimate.no_picture += int(np.frombuffer(self._bare, np.uint8)[rows].sum())
-        estimate.tokens_in += int(sent.sum())
-        estimate.most_tokens_out += int(back.sum())
-        for index, model in enumerate(self._models):
-            mine = self.models[rows] == index
-            if mine.any():
-                estimate.by_model[model.name] += int(mine.sum())
-                if price := model.entry.price:
-                    estimate.money += price.of(int(sent[mine].sum()), 0)
-                    estimate.most_money += price.of(int(sent[mine].sum()), int(back[mine].sum()))
-
-
-class Left:
-    """Which rows of a plan are to be asked, and which of them last."""
-
-    def __init__(self, ledger: Ledger, stored: StoredErrors | None, is_asked_again: Callable[[str], bool]) -> None:
-        self._ledger = ledger
-        self.first = ledger.first_rows()
-        self.is_stored = np.zeros(len(ledger.requests), bool)
-        self.has_failed = np.zeros(len(ledger.requests), bool)
-        again = np.zeros(len(ledger.requests), bool)
-        if stored is not None and len(stored.requests):
-            index = pc.index_in(ledger.requests, value_set=stored.requests)
-            self.is_stored, rows = numbers(index.is_valid()).astype(bool), numbers(index)
-            self.has_failed = self.is_stored & stored.are(bool)[rows]
-            again = self.is_stored & stored.are(is_asked_again)[rows]
-        self.is_settled = self.is_stored & ~again
-        self._when = np.zeros(len(ledger.codes), np.uint8)
-        self._when[self.first[~self.is_stored]] = _FIRST
-        self._when[self.first[again]] = _LAST
-
-    def rows(self, model: int) -> Iterator[tuple[int, Mask]]:
-        """The rows of a model that are left: first those that were never asked, then those that failed before.
-
-        Questions on which a server breaks would otherwise stand in the way of all others, in every session anew.
-        """
-        mine = self._ledger.models == model
-        items, when = self._ledger.items[mine], self._when[mine]
-        for phase in (_FIRST, _LAST):
-            yield from _by_item(items, when == phase)
-
-    def rows_of(self, requests: Mask) -> Iterator[tuple[int, Mask]]:
-        """All rows that lead to some requests."""
-        return _by_item(self._ledger.items, requests[self._ledger.codes])
-
-
-def _by_item(items: NDArray[np.int64], wanted: Mask) -> Iterator[tuple[int, Mask]]:
-    """Each item that has a wanted row, and which of all its rows are wanted; rows stand in the order of items."""
-    for item in np.unique(items[wanted]).tolist():
-        yield item, wanted[slice(*np.searchsorted(items, (item, item + 1)))]
-
+from eyetest.runs.stored import StoredErrors, indices
+from eyetest.tabular.record_files import numbers
 
 _CHUNK = 2_000
 _DIRECT_TOKENS = 512
@@ -213,6 +72,10 @@ class Plan:
         self.recorded: Mapping[bytes, str] = {}
         """Answers that were brought in from elsewhere, by who was asked what: the ids under which they are stored."""
         self.positions: Sequence[int] = benchmark.by_picture()
+        self.turn = 0
+        """Which turn of the dialogues this plan is for; 0 for whatever tells no own answers."""
+        self._earlier: Set[str] = frozenset()
+        """Items that are there only because others go on from the answers to them."""
         self.shared: Set[str] | None = None
         """Requests to which several rows lead; None until the plan is estimated."""
 
@@ -221,20 +84,41 @@ class Plan:
         """Whether some models are asked in a way of their own, so that conditions do not tell panels apart."""
         return bool(self.own)
 
+    @cached_property
+    def dialogues(self) -> Dialogues | None:
+        """The dialogues of the benchmark, where some model goes on from its own answers."""
+        is_own = any(condition.history == "own" for condition in self.conditions)
+        is_own = is_own or any(axes.get("history") == "own" for axes in self.own.values())
+        return Dialogues(self.benchmark) if is_own else None
+
+    def by_turn(self) -> list["Plan"]:
+        """The plan itself, which holds what waits for no answer, and one for each turn that tells own answers."""
+        plans = [self]
+        for turn, positions in self.dialogues.telling(self.positions).items() if self.dialogues else ():
+            plans.append(plan := copy(self))
+            plan.turn, plan.positions = turn, positions
+        return plans
+
     def only(self, limit: int | None = None, ids: Sequence[str] = ()) -> None:
-        """Keep to the first items of the benchmark, or to named ones."""
+        """Keep to the first items of the benchmark, or to named ones, and to the turns that these go on from."""
         keep: set[int] | None = None
         if ids:
             keep = set(self.benchmark.positions(ids))
         if limit is not None:
             keep = set(islice(sorted(keep if keep is not None else range(len(self.benchmark))), limit))
         if keep is not None:
-            self.positions = [position for position in self.positions if position in keep]
+            before = self.dialogues.before(keep) - keep if self.dialogues else set()
+            self._earlier = frozenset(item.id for item in self.taking(sorted(before)))
+            self.positions = [position for position in self.positions if position in keep or position in before]
 
     def items(self) -> Iterator[Item]:
         """The items in the order in which they are asked, a few in memory at a time."""
-        for start in range(0, len(self.positions), _CHUNK):
-            yield from self.benchmark.take(self.positions[start : start + _CHUNK])
+        return self.taking(self.positions)
+
+    def taking(self, positions: Sequence[int]) -> Iterator[Item]:
+        """The items at some positions, a few in memory at a time."""
+        for start in range(0, len(positions), _CHUNK):
+            yield from self.benchmark.take(positions[start : start + _CHUNK])
 
     def chosen(self, rows: Iterable[tuple[int, Mask]], models: Sequence[Model]) -> Iterator[Call]:
         """Some of the calls: of some items, by their number, those that are wanted."""
@@ -248,28 +132,54 @@ class Plan:
         """The calls about one item that can be made."""
         return (call for call in self.calls(item, models) if isinstance(call, Call))
 
-    def calls(self, item: Item, models: Sequence[Model]) -> Iterator[Call | tuple[Model, CannotApply]]:
-        """The calls about one item, and which conditions could not be put to it."""
+    def calls(self, item: Item, models: Sequence[Model]) -> Iterator[Call | Held | tuple[Model, CannotApply]]:
+        """The calls about one item, which of them wait for others, and which conditions could not be put to it."""
         for usual in self.conditions:
             prompts: dict[tuple[bool, Condition], Prompt | CannotApply] = {}
             for model in models:
                 prefill = model.entry.prefill
                 condition = msgspec.structs.replace(usual, **self.own.get(model.name, {}))
+                if self.dialogues is not None and condition.history == "own" and tells_history(item, condition):
+                    if self.dialogues.number(item) == self.turn:
+                        yield from self._own_calls(item, model, condition, self.dialogues)
+                    continue
+                if self.turn or (item.id in self._earlier and condition.history != "own"):
+                    continue
                 if (prefill, condition) not in prompts:
                     prompts[prefill, condition] = _build(item, condition, prefill=prefill)
-                prompt = prompts[prefill, condition]
-                if condition.method == "likelihood" and not model.likelihoods:
-                    prompt = CannotApply(f"{model.name} gives no likelihoods")
+                prompt = _refused(model, condition) or prompts[prefill, condition]
                 if isinstance(prompt, CannotApply):
-                    yield model, prompt
+                    yield from repeat((model, prompt), self.trials)
                     continue
                 for trial in range(self.trials):
-                    settings = self._sent(model, condition, trial)
-                    if model.knows_items:
-                        settings = settings | {"item": item.id}
-                    request = Request(model=model.name, prompt=prompt, settings=settings, trial=trial)
                     asked = Asked(item=item.id, model=model.name, trial=trial, **msgspec.structs.asdict(condition))
-                    yield Call(asked, item, request, self._id(asked, request))
+                    yield self._call(item, model, asked, prompt)
+
+    def _own_calls(
+        self, item: Item, model: Model, condition: Condition, dialogues: Dialogues
+    ) -> Iterator[Call | Held | tuple[Model, CannotApply]]:
+        """The calls of a turn that tells what the model itself said; the gold stands in while that is not known."""
+        for trial in range(self.trials):
+            asked = Asked(item=item.id, model=model.name, trial=trial, **msgspec.structs.asdict(condition))
+            try:
+                said = dialogues.answers(item, asked)
+            except CannotApply as reason:
+                yield Held(asked) if reason.reason == UNANSWERED else (model, reason)
+                continue
+            told = [turn.answer for turn in item.history] if said is None else said
+            prompt = _refused(model, condition) or _build(item, condition, prefill=model.entry.prefill, answers=told)
+            if isinstance(prompt, CannotApply):
+                yield model, prompt
+                continue
+            call = self._call(item, model, asked, prompt)
+            yield Held(asked, call) if said is None else call
+
+    def _call(self, item: Item, model: Model, asked: Asked, prompt: Prompt) -> Call:
+        settings = self._sent(model, asked.ask, asked.trial)
+        if model.knows_items:
+            settings = settings | {"item": item.id}
+        request = Request(model=model.name, prompt=prompt, settings=settings, trial=asked.trial)
+        return Call(asked, item, request, self._id(asked, request))
 
     def _id(self, asked: Asked, request: Request) -> str:
         return (self.recorded and self.recorded.get(asked.key)) or request.id
@@ -287,21 +197,31 @@ class Plan:
         ``stored`` is what the run holds, ``before`` the earlier plan.
         """
         estimate, ledger = Estimate(priced=any(model.entry.price for model in self.models)), Ledger(self.models)
+        held = Ledger(self.models)
         for number, item in enumerate(self.items()):
             for call in self.calls(item, self.models):
                 if isinstance(call, tuple):
-                    estimate.not_applicable[str(call[1])] += self.trials
+                    estimate.not_applicable[str(call[1])] += 1
                     continue
                 if write:
-                    write(call.asked, call.id)
-                ledger.add(number, call, tokens(call))
+                    write(call.asked, call.id if isinstance(call, Call) else "")
+                if isinstance(call, Call):
+                    ledger.add(number, call, tokens(call))
+                elif call.like:
+                    held.add(number, call.like, tokens(call.like))
+                else:
+                    estimate.not_applicable[UNANSWERED] += 1
         ledger.close()
+        held.close()
         left = Left(ledger, stored, partial(is_asked_again, retry_failed=retry_failed))
         self.shared = ledger.shared()
-        estimate.rows, estimate.requests = len(ledger.codes), len(ledger.requests)
+        estimate.rows = len(ledger.codes) + len(held.codes) + estimate.not_applicable[UNANSWERED]
+        estimate.requests = len(ledger.requests) + len(held.codes)
+        estimate.earlier = 0 if self.turn else len(self._earlier)
         estimate.stored = int((left.is_settled & ~left.has_failed).sum())
         estimate.failed = int((left.is_settled & left.has_failed).sum())
         ledger.count(estimate, left.first[~left.is_settled])
+        held.count(estimate, np.arange(len(held.codes)))
         if before is not None and stored is not None and len(before):
             estimate.otherwise = self._otherwise(ledger.requests, left, stored, before)
         return estimate, left
@@ -317,12 +237,12 @@ class Plan:
         known = numbers(pc.is_in(requests, value_set=earlier.combine_chunks())).astype(bool)
         return sum(call.asked.key in keys for call in self.chosen(left.rows_of(~known), self.models))
 
-    def _sent(self, model: Model, condition: Condition, trial: int) -> dict[str, Any]:
-        key = (model.name, condition.ask, trial)
+    def _sent(self, model: Model, ask: Ask, trial: int) -> dict[str, Any]:
+        key = (model.name, ask, trial)
         if key not in self._settings:
             settings: dict[str, Any] = {"temperature": 0, **model.settings}
             limit = next((name for name in _TOKEN_LIMITS if name in settings), _TOKEN_LIMITS[0])
-            settings.setdefault(limit, _DIRECT_TOKENS if condition.ask == "direct" else _REASONING_TOKENS)
+            settings.setdefault(limit, _DIRECT_TOKENS if ask == "direct" else _REASONING_TOKENS)
             settings |= {limit if name in _TOKEN_LIMITS else name: value for name, value in self._sampling.items()}
             if settings["temperature"]:
                 settings.setdefault("seed", self.seed + trial)
@@ -349,8 +269,16 @@ def _picture_tokens(part: Picture | GreyPicture) -> int:
     return max(least, min(most, size.width * size.height // _PIXELS_A_TOKEN))
 
 
-def _build(item: Item, condition: Condition, *, prefill: bool) -> Prompt | CannotApply:
+def _refused(model: Model, condition: Condition) -> CannotApply | None:
+    if condition.method == "likelihood" and not model.likelihoods:
+        return CannotApply(f"{model.name} gives no likelihoods")
+    return None
+
+
+def _build(
+    item: Item, condition: Condition, *, prefill: bool, answers: Sequence[str] | None = None
+) -> Prompt | CannotApply:
     try:
-        return build(item, condition, prefill=prefill)
+        return build(item, condition, prefill=prefill, answers=answers)
     except CannotApply as reason:
         return reason

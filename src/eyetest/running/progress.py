@@ -24,6 +24,8 @@ class Progress:
         self.refused = 0
         self.saved = 0
         """Calls that were not needed, because no verdict could change any more."""
+        self.unanswered = 0
+        """Turns of dialogues that are not asked, because an earlier one has no answer."""
         self.in_flight: dict[str, int] = {}
         self.tokens_in = self.tokens_out = 0
         self.money = 0.0
@@ -122,6 +124,8 @@ def counts(progress: Progress) -> list[str]:
         parts.append(f"{progress.retries.total():,} retries ({_kinds(progress.retries)})")
     if progress.saved:
         parts.append(f"{progress.saved:,} not needed")
+    if progress.unanswered:
+        parts.append(f"{progress.unanswered:,} not asked (no answer to an earlier turn)")
     if progress.tokens_in or progress.tokens_out:
         parts.append(f"{_short(progress.tokens_in)} tokens in, {_short(progress.tokens_out)} out")
     if progress.money:

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks import Benchmark, copy_without_pictures
+from eyetest.errors import InputError, heading, param
 from eyetest.models import Model, Pictures, Surroundings, make_models
 from eyetest.records import (
     Condition,
@@ -28,10 +29,12 @@ from eyetest.records import (
 )
 from eyetest.redaction import plain_settings
 from eyetest.running.execution import Hit, execute, execute_panels
+from eyetest.running.ledger import Estimate, Left
 from eyetest.running.limits import Budget, Limits
-from eyetest.running.planning import Estimate, Left, Plan, is_asked_again
+from eyetest.running.planning import Plan, is_asked_again
 from eyetest.running.progress import Progress
 from eyetest.running.runner import Runner
+from eyetest.running.turns import TurnByTurn, Write
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
 
 _HEARERS: dict[asyncio.AbstractEventLoop, Callable[[], None]] = {}
@@ -142,17 +145,20 @@ class Session:
             seed=asking.seed,
         )
         self.plan.own = asking.own
+        if self.rule is not None and self.plan.dialogues is not None:
+            why = "a turn goes on from all answers to the one before, so none of them can be spared"
+            raise InputError(f"{heading('stop')}: not with {param('history', 'own')}: {why}")
         self.plan.only(asking.limit, asking.items)
         self.about = RunBenchmark.of(benchmark.manifest, benchmark.path)
 
-    def estimate(self, to: Path | None = None) -> Estimate:
-        """What a run into this folder would ask, without touching anything."""
-        if to is None or not is_run(to):
-            return self.plan.estimate()[0]
-        run = Run(to)
-        run.check_benchmark(self.about)
-        self.plan.recorded = run.recorded()
-        return self.plan.estimate(run.errors(), retry_failed=self.asking.retry_failed, before=run.plan())[0]
+    def estimate(self, to: Path | None = None, write: Write | None = None) -> Estimate:
+        """What a run into this folder would ask, without touching anything; ``write`` hears of each row."""
+        run = Run(to) if to is not None and is_run(to) else None
+        if run:
+            run.check_benchmark(self.about)
+        turns = TurnByTurn(self.plan, run, retry_failed=self.asking.retry_failed)
+        turns.plan_all(write)
+        return turns.estimate
 
     def run(
         self,
@@ -166,30 +172,36 @@ class Session:
         progress = progress or Progress()
         with RunWriter(to) as run:
             run.check_benchmark(self.about)
-            self.plan.recorded = run.recorded()
+            turns = TurnByTurn(self.plan, run, retry_failed=self.asking.retry_failed)
             with run.planning() as plan:
-                estimate, left = self.plan.estimate(
-                    run.errors(), retry_failed=self.asking.retry_failed, before=run.plan(), write=plan.add
-                )
+                left = turns.plan_all(plan.add)
+            estimate = turns.estimate
             if planned:
                 planned(estimate)
-            progress.to_ask, progress.stored = estimate.calls, estimate.stored
+            progress.to_ask, progress.stored, progress.unanswered = estimate.calls, estimate.stored, turns.unanswered
             run.record(self._step(estimate), self.entries, self.about)
             copy_without_pictures(self.benchmark, to / BENCHMARK)
             if estimate.calls:
                 with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
-                    wait_for(self._ask(run, progress, left))
-            if progress.saved:
-                run.amend(saved=progress.saved)
+                    wait_for(self._ask(run, progress, turns, left))
+            if progress.saved or len(turns.plans) > 1:
+                run.amend(saved=progress.saved, not_applicable=dict(turns.estimate.not_applicable))
         return progress
 
-    async def _ask(self, run: RunWriter, progress: Progress, left: Left) -> None:
+    async def _ask(self, run: RunWriter, progress: Progress, turns: TurnByTurn, left: Left) -> None:
         limits = self._budget or self.asking.limits
         runner = Runner(self.models, run.journal.append, limits, progress=progress, seed=self.asking.seed)
         with stopping_on_ctrl_c(runner):
             async with runner:
                 if self.rule is None:
                     await execute(self.plan, runner, left)
+                    for number, plan in enumerate(turns.plans[1:], 1):
+                        if runner.stopping:
+                            return
+                        left = turns.plan_next(number, run)
+                        progress.to_ask = progress.done + turns.calls_from(number)
+                        progress.unanswered = turns.unanswered
+                        await execute(plan, runner, left)
                 else:
                     assert self._hit is not None, "a stopping rule needs somebody who tells right from wrong"
                     again = partial(is_asked_again, retry_failed=self.asking.retry_failed)

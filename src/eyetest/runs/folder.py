@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
 from types import TracebackType
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -183,10 +184,10 @@ class RunWriter(Run):
         )
         self._write(manifest)
 
-    def amend(self, *, saved: int) -> None:
+    def amend(self, **known: Any) -> None:
         """Add to the last step what was only known at its end."""
         *earlier, last = self.manifest.steps
-        step = msgspec.structs.replace(last, saved=saved)
+        step = msgspec.structs.replace(last, **known)
         self._write(msgspec.structs.replace(self.manifest, steps=(*earlier, step)))
 
     def _write(self, manifest: RunManifest) -> None:

@@ -204,6 +204,17 @@ def is_hit(item: Item, condition: Condition, response: Response) -> bool | None:
     return None if score is None else score >= LEAST
 
 
+def quoted(item: Item, condition: Condition, response: Response) -> str:
+    """What a response says, in words that a later turn of a dialogue can tell; empty where it says nothing.
+
+    A choice is told by the option's text: earlier turns are told without their options, where a mark means nothing.
+    """
+    choice = _scorer().score(item, condition, Said.by(response)).choice
+    if choice is not None:
+        return item.choices[ord(choice) - ord("A")].text
+    return "" if response.outcome == "failed" else answer_part(response.text or "", condition.ask).strip()
+
+
 @lru_cache(maxsize=1)
 def _scorer() -> Scorer:
     return Scorer()

@@ -1,0 +1,96 @@
+"""Dialogues that go on from a model's own answers: which item is which turn, and what was said to it."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from eyetest.models import Call
+from eyetest.prompts import CannotApply
+from eyetest.records import DIALOGUE, TURN, Asked, Item, tag_word
+
+UNANSWERED = "no answer to an earlier turn"
+_Turn = tuple[str, int]
+"""A dialogue, and which turn of it, from 1."""
+
+
+class Held(msgspec.Struct, frozen=True):
+    """A turn that leads to no request as yet, because what was said before is not known."""
+
+    asked: Asked
+    like: Call | None = None
+    """A call of about its size; None where an earlier turn has failed, so that none will be made."""
+
+
+class Dialogues:
+    """The turns of a benchmark's dialogues, and what each model has said to them so far."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._positions: dict[_Turn, list[int]] = {}
+        self._names: dict[_Turn, str] = {}
+        self._turns: list[_Turn | None] = []
+        self._told: list[int] = []
+        self._going_on: set[str] = set()
+        for position, item in enumerate(items):
+            self._turns.append(turn := _turn_of(item))
+            self._told.append(len(item.history))
+            if turn is not None:
+                self._positions.setdefault(turn, []).append(position)
+                self._names[turn] = item.id
+        for turn in filter(None, self._turns):
+            if (before := (turn[0], turn[1] - 1)) in self._names:
+                self._going_on.add(self._names[before])
+        self.said: dict[Asked, str] = {}
+        """What was said to a turn; empty where it was settled that nothing was, absent where it may yet be."""
+
+    def number(self, item: Item) -> int:
+        """Which turn an item is; 0 for one that is in no dialogue."""
+        turn = _turn_of(item)
+        return turn[1] if turn else 0
+
+    def goes_on(self, item: str) -> bool:
+        """Whether another turn comes after an item."""
+        return item in self._going_on
+
+    def telling(self, positions: Iterable[int]) -> dict[int, list[int]]:
+        """Those of some items that tell what was said before, by their turn."""
+        by_turn: dict[int, list[int]] = {}
+        for position in positions:
+            turn = self._turns[position]
+            if turn and self._told[position]:
+                by_turn.setdefault(turn[1], []).append(position)
+        return dict(sorted(by_turn.items()))
+
+    def before(self, positions: Iterable[int]) -> set[int]:
+        """The items on whose answers some others go on, and those before them."""
+        needed, waiting = set[int](), list(positions)
+        while waiting:
+            position = waiting.pop()
+            if (turn := self._turns[position]) is None:
+                continue
+            earlier = [(turn[0], number) for number in range(turn[1] - self._told[position], turn[1])]
+            new = {index for key in earlier for index in self._positions.get(key, ())} - needed
+            needed |= new
+            waiting += new
+        return needed
+
+    def answers(self, item: Item, asked: Asked) -> Sequence[str] | None:
+        """What was said to the turns that an item tells of, in the same dialogue; None while that is not known.
+
+        Raises CannotApply where it never will be.
+        """
+        turn = _turn_of(item)
+        if turn is None:
+            raise CannotApply("no dialogue")
+        earlier = [(turn[0], number) for number in range(turn[1] - len(item.history), turn[1])]
+        if any(len(self._positions.get(key, ())) != 1 for key in earlier):
+            raise CannotApply("an earlier turn is missing or there twice")
+        said = [self.said.get(msgspec.structs.replace(asked, item=self._names[key])) for key in earlier]
+        if any(answer == "" for answer in said):
+            raise CannotApply(UNANSWERED)
+        known = [answer for answer in said if answer is not None]
+        return known if len(known) == len(said) else None
+
+
+def _turn_of(item: Item) -> _Turn | None:
+    dialogue, number = (tag_word(item.tags.get(name)) for name in (DIALOGUE, TURN))
+    return (dialogue, int(number)) if dialogue and number and number.isdecimal() else None

@@ -1,0 +1,164 @@
+"""A plan as columns, a few bytes a call: what it holds, what it will take, and what of it is left."""
+
+from array import array as growing
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from eyetest.models import Call, Model
+from eyetest.runs.stored import StoredErrors, encode, indices
+from eyetest.tabular.record_files import array, numbers
+
+_ROWS_AT_ONCE = 20_000
+_FIRST, _LAST = 1, 2
+
+Mask = NDArray[np.bool_]
+
+
+class Estimate(msgspec.Struct, kw_only=True):
+    """What a plan holds, and about what it will take."""
+
+    rows: int = 0
+    requests: int = 0
+    stored: int = 0
+    """Requests that have an answer already."""
+    failed: int = 0
+    """Requests that failed before and are not asked again."""
+    otherwise: int = 0
+    """Rows that were answered before under other settings or another wording, and are asked anew."""
+    earlier: int = 0
+    """Items that were not chosen, and are asked about because chosen ones go on from the answers."""
+    no_picture: int = 0
+    """Calls that are to show the picture of an item that has none."""
+    by_model: Counter[str] = msgspec.field(default_factory=Counter)
+    """Calls to make."""
+    by_sight: Counter[str] = msgspec.field(default_factory=Counter)
+    not_applicable: Counter[str] = msgspec.field(default_factory=Counter)
+    tokens_in: int = 0
+    most_tokens_out: int = 0
+    money: float = 0.0
+    """For the prompts alone."""
+    most_money: float = 0.0
+    priced: bool = False
+
+    @property
+    def calls(self) -> int:
+        """Calls to make."""
+        return self.by_model.total()
+
+    def add(self, other: "Estimate") -> None:
+        """Count what another part of the plan holds."""
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.priced = bool(self.priced)
+
+
+class Ledger:
+    """All calls of a plan, as columns."""
+
+    def __init__(self, models: Sequence[Model]) -> None:
+        self._models = list(models)
+        self._indices = {model.name: index for index, model in enumerate(models)}
+        self._ids: list[str] = []
+        self._chunks: list[pa.Array] = []
+        self._sights: dict[str, int] = {}
+        self._item, self._model, self._sight = growing("q"), growing("H"), growing("B")
+        self._in, self._out, self._bare = growing("q"), growing("q"), growing("B")
+
+    def add(self, item: int, call: Call, tokens: tuple[int, int]) -> None:
+        """Remember a call about the plan's item of that number."""
+        asked = call.asked
+        self._ids.append(call.id)
+        if len(self._ids) >= _ROWS_AT_ONCE:
+            self._flush()
+        self._item.append(item)
+        self._model.append(self._indices[asked.model])
+        self._sight.append(self._sights.setdefault(asked.sight, len(self._sights)))
+        self._in.append(tokens[0])
+        self._out.append(tokens[1])
+        self._bare.append(asked.sight == "image" and not call.item.images)
+
+    def _flush(self) -> None:
+        self._chunks.append(array(self._ids, pa.string()))
+        self._ids.clear()
+
+    def close(self) -> None:
+        """Nothing is added any more."""
+        self._flush()
+        codes, self.requests = encode(pa.chunked_array(self._chunks, pa.string()))
+        self._chunks.clear()
+        self.codes = codes
+        self.items = np.frombuffer(self._item, np.int64)
+        self.models = np.frombuffer(self._model, np.uint16)
+
+    def first_rows(self) -> NDArray[np.int64]:
+        """By request: the first row that leads to it."""
+        first = np.zeros(len(self.requests), np.int64)
+        first[self.codes[::-1]] = np.arange(len(self.codes))[::-1]
+        return first
+
+    def shared(self) -> frozenset[str]:
+        """Requests to which several rows lead."""
+        several = np.flatnonzero(np.bincount(self.codes, minlength=len(self.requests)) > 1)
+        return frozenset(self.requests.take(indices(several)).to_pylist())
+
+    def count(self, estimate: Estimate, rows: NDArray[np.int64]) -> None:
+        """What the calls of some rows will take."""
+        sights = np.bincount(np.frombuffer(self._sight, np.uint8)[rows], minlength=len(self._sights))
+        estimate.by_sight.update({name: int(sights[index]) for name, index in self._sights.items() if sights[index]})
+        sent, back = np.frombuffer(self._in, np.int64)[rows], np.frombuffer(self._out, np.int64)[rows]
+        estimate.no_picture += int(np.frombuffer(self._bare, np.uint8)[rows].sum())
+        estimate.tokens_in += int(sent.sum())
+        estimate.most_tokens_out += int(back.sum())
+        for index, model in enumerate(self._models):
+            mine = self.models[rows] == index
+            if mine.any():
+                estimate.by_model[model.name] += int(mine.sum())
+                if price := model.entry.price:
+                    estimate.money += price.of(int(sent[mine].sum()), 0)
+                    estimate.most_money += price.of(int(sent[mine].sum()), int(back[mine].sum()))
+
+
+class Left:
+    """Which rows of a plan are to be asked, and which of them last."""
+
+    def __init__(self, ledger: Ledger, stored: StoredErrors | None, is_asked_again: Callable[[str], bool]) -> None:
+        self._ledger = ledger
+        self.first = ledger.first_rows()
+        self.is_stored = np.zeros(len(ledger.requests), bool)
+        self.has_failed = np.zeros(len(ledger.requests), bool)
+        again = np.zeros(len(ledger.requests), bool)
+        if stored is not None and len(stored.requests):
+            index = pc.index_in(ledger.requests, value_set=stored.requests)
+            self.is_stored, rows = numbers(index.is_valid()).astype(bool), numbers(index)
+            self.has_failed = self.is_stored & stored.are(bool)[rows]
+            again = self.is_stored & stored.are(is_asked_again)[rows]
+        self.is_settled = self.is_stored & ~again
+        self._when = np.zeros(len(ledger.codes), np.uint8)
+        self._when[self.first[~self.is_stored]] = _FIRST
+        self._when[self.first[again]] = _LAST
+
+    def rows(self, model: int) -> Iterator[tuple[int, Mask]]:
+        """The rows of a model that are left: first those that were never asked, then those that failed before.
+
+        Questions on which a server breaks would otherwise stand in the way of all others, in every session anew.
+        """
+        mine = self._ledger.models == model
+        items, when = self._ledger.items[mine], self._when[mine]
+        for phase in (_FIRST, _LAST):
+            yield from _by_item(items, when == phase)
+
+    def rows_of(self, requests: Mask) -> Iterator[tuple[int, Mask]]:
+        """All rows that lead to some requests."""
+        return _by_item(self._ledger.items, requests[self._ledger.codes])
+
+
+def _by_item(items: NDArray[np.int64], wanted: Mask) -> Iterator[tuple[int, Mask]]:
+    """Each item that has a wanted row, and which of all its rows are wanted; rows stand in the order of items."""
+    for item in np.unique(items[wanted]).tolist():
+        yield item, wanted[slice(*np.searchsorted(items, (item, item + 1)))]

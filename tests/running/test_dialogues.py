@@ -236,7 +236,7 @@ def test_status_and_explain_tell_of_turns(tmp_path: Path, endpoint: Endpoint, nu
     refused = nursery.run("show", "b", "d0t3", "--history", "own")
     assert refused.code == 2
     assert "own answers are known only in a run" in refused.stderr
-    assert "--history own: a turn" in nursery.run(*command, "--history", "own", "--stop", "hits <= 1 of 1").stderr
+    assert "--history own: a turn" in nursery.run(*command, "--history", "own", "--stop", "hits <= 0 of 1").stderr
 
 
 @settings(max_examples=12, deadline=None)

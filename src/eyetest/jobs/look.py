@@ -21,7 +21,7 @@ _NO_ANSWER = ("open", "failed")
 
 
 class ItemCase(NamedTuple):
-    """One answer: who was asked how, what was sent (or why this version would not), what came back, how it is read."""
+    """One answer: who was asked how, what was sent (or why this version would not), what was said, how it is read."""
 
     asked: Asked
     prompt: Prompt | CannotApply

@@ -13,7 +13,7 @@ _Turn = tuple[str, int]
 """A dialogue, and which turn of it, from 1."""
 
 
-class Held(msgspec.Struct, frozen=True):
+class WaitingTurn(msgspec.Struct, frozen=True):
     """A turn that leads to no request as yet, because what was said before is not known."""
 
     asked: Asked

@@ -25,7 +25,7 @@ from eyetest.models import Call, Model
 from eyetest.prompts import CannotApply, build, tells_history
 from eyetest.records import Asked, Condition, GreyPicture, Item, Picture, Prompt, Request, Words
 from eyetest.records.tables import Ask
-from eyetest.running.dialogues import UNANSWERED, Dialogues, Held
+from eyetest.running.dialogues import UNANSWERED, Dialogues, WaitingTurn
 from eyetest.running.ledger import Estimate, Ledger, Left, Mask
 from eyetest.runs.plan import plan_rows
 from eyetest.runs.stored import StoredErrors, indices
@@ -132,7 +132,7 @@ class Plan:
         """The calls about one item that can be made."""
         return (call for call in self.calls(item, models) if isinstance(call, Call))
 
-    def calls(self, item: Item, models: Sequence[Model]) -> Iterator[Call | Held | tuple[Model, CannotApply]]:
+    def calls(self, item: Item, models: Sequence[Model]) -> Iterator[Call | WaitingTurn | tuple[Model, CannotApply]]:
         """The calls about one item, which of them wait for others, and which conditions could not be put to it."""
         for usual in self.conditions:
             prompts: dict[tuple[bool, Condition], Prompt | CannotApply] = {}
@@ -157,14 +157,14 @@ class Plan:
 
     def _own_calls(
         self, item: Item, model: Model, condition: Condition, dialogues: Dialogues
-    ) -> Iterator[Call | Held | tuple[Model, CannotApply]]:
+    ) -> Iterator[Call | WaitingTurn | tuple[Model, CannotApply]]:
         """The calls of a turn that tells what the model itself said; the gold stands in while that is not known."""
         for trial in range(self.trials):
             asked = Asked(item=item.id, model=model.name, trial=trial, **msgspec.structs.asdict(condition))
             try:
                 said = dialogues.answers(item, asked)
             except CannotApply as reason:
-                yield Held(asked) if reason.reason == UNANSWERED else (model, reason)
+                yield WaitingTurn(asked) if reason.reason == UNANSWERED else (model, reason)
                 continue
             told = [turn.answer for turn in item.history] if said is None else said
             prompt = _refused(model, condition) or _build(item, condition, prefill=model.entry.prefill, answers=told)
@@ -172,7 +172,7 @@ class Plan:
                 yield model, prompt
                 continue
             call = self._call(item, model, asked, prompt)
-            yield Held(asked, call) if said is None else call
+            yield WaitingTurn(asked, call) if said is None else call
 
     def _call(self, item: Item, model: Model, asked: Asked, prompt: Prompt) -> Call:
         settings = self._sent(model, asked.ask, asked.trial)

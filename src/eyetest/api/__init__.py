@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eyetest.api.report import card, chart, charts, report
     from eyetest.api.results import Compared, compare, results, score
     from eyetest.api.run import import_answers, run
+    from eyetest.api.suite import ToldSuite, suite
     from eyetest.api.views import MeasureTable as Measured
     from eyetest.benchmarks import Benchmark, ReadOptions, export_benchmark, import_benchmark
     from eyetest.errors import EyetestError
@@ -46,6 +47,7 @@ __all__ = [
     "Refined",
     "Results",
     "Run",
+    "ToldSuite",
     "Turn",
     "audit",
     "card",
@@ -65,6 +67,7 @@ __all__ = [
     "results",
     "run",
     "score",
+    "suite",
     "world",
 ]
 
@@ -72,6 +75,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest": ("world",),
     "eyetest.api": ("measure",),
     "eyetest.api.run": ("import_answers", "run"),
+    "eyetest.api.suite": ("ToldSuite", "suite"),
     "eyetest.api.audit": ("Audited", "audit"),
     "eyetest.api.results": ("Compared", "compare", "results", "score"),
     "eyetest.api.open_": ("open", "open_run"),

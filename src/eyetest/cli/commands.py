@@ -30,6 +30,7 @@ _COMMANDS = {
     "compare": "compare:compare",
     "report": "report:report",
     "reform": "reform:reform",
+    "suite": "suite:suite",
     "refine": "refine:refine",
     "recipe": "refine:recipe",
     "card": "curate:card",

@@ -40,6 +40,9 @@ def subset(
     share: Annotated[float, option("--share", "Of the items, with --answers.", min=0.001, max=1)] = 0.1,
     sight: Annotated[str, option("--sight", "Which answers of the run count.", "NAME")] = "image",
     seed: Annotated[int, option("--seed", "Of the drawing.", min=0)] = 0,
+    options_: Annotated[
+        int | None, option("--options", "So many options each: the gold and the first distractors.", min=2)
+    ] = None,
     overwrite: options.OverwriteOption = False,
     *,
     file: options.FileOptions,
@@ -51,7 +54,7 @@ def subset(
     were held out, and printed.
     """
     benchmark = open_bench(bench, file.read(), TERMINAL)
-    part = parts.Selection(only or (), unseen_by, source, answers or (), share, sight, seed)
+    part = parts.Selection(only or (), unseen_by, source, answers or (), share, sight, seed, options_)
     items, validation = parts.subset(benchmark, to, part, overwrite=overwrite, observer=TERMINAL)
     if validation is not None:
         print_table_as("terminal", validation)

@@ -1,6 +1,6 @@
 """A part of a benchmark: by what it is about, by whom it is to compare, small and telling; what it estimates."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.curate.options import fewer_options
 from eyetest.curate.selection import Candidate, candidate, model_oriented, user_oriented
 from eyetest.curate.subset import Estimator, cautions, pps, read_curves, write_curves
 from eyetest.curate.validation import SplitPlan, validate
@@ -22,7 +23,7 @@ from eyetest.measures.stats.intervals import Floats
 from eyetest.measures.stats.item_analysis import ItemFit, fit
 from eyetest.models.specs import read_models
 from eyetest.recipes.refining import BENCHMARK
-from eyetest.records import Lineage
+from eyetest.records import Item, Lineage, ModelEntry
 from eyetest.wording import counted, listed
 
 _FEWEST_MODELS = 9
@@ -44,7 +45,10 @@ class Small(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Which items: those with some values of tags, those that no model was trained on, or a share that tells."""
+    """Which items: those with some values of tags, those that no model was trained on, or a share that tells.
+
+    With how many ``options`` each, where that is said.
+    """
 
     only: Sequence[str] = ()
     unseen_by: Path | None = None
@@ -53,22 +57,23 @@ class Selection(NamedTuple):
     share: float = 0.1
     sight: str = "image"
     seed: int = 0
+    options: int | None = None
 
 
 def subset(
     benchmark: Benchmark, to: Path, part: Selection, *, overwrite: bool = False, observer: Observer = SILENT
 ) -> tuple[int, pl.DataFrame | None]:
     """Write a part of a benchmark; how many items it has, and how well a small one serves models that had no say."""
-    if not part.only and part.unseen_by is None and not part.answers:
-        ways = f"{param('only', 'TAG=A,B')}, {param('unseen_by', 'models.yaml')}"
+    if not part.only and part.unseen_by is None and not part.answers and part.options is None:
+        ways = f"{param('only', 'TAG=A,B')}, {param('unseen_by', 'models.yaml')}, {param('options', 4)}"
         small_way = f"{param('answers', 'RUN')} {param('share', '0.1')}"
         raise InputError(f"which part? {ways}, or {small_way}")
     items, steps = [candidate(item) for item in benchmark], []
     if part.only:
-        items = _only(items, part.only)
+        items = only_with(items, part.only)
         steps.append("only " + "; ".join(part.only))
     if part.unseen_by is not None:
-        items = _unseen(items, part.unseen_by, part.source, observer)
+        items = unseen(items, read_models(part.unseen_by), part.source, observer)
         steps.append(f"unseen by the models of {part.unseen_by.name}")
     small = None
     if part.answers:
@@ -81,11 +86,18 @@ def subset(
         steps.append(f"{part.share:.1%} drawn by {apart}")
     if not items:
         raise InputError("nothing is left")
-    _write(benchmark, items, to / BENCHMARK, "; ".join(steps), overwrite=overwrite)
+    wanted = {item.id for item in items}
+    whole: Iterable[Item] = (item for item in benchmark if item.id in wanted)
+    name = f"{benchmark.manifest.name}-part"
+    if part.options is not None:
+        steps.append(f"{part.options} options each, seed {part.seed}")
+        whole = _with_options(whole, len(wanted), part, observer)
+        name = f"{benchmark.manifest.name}-{part.options}-options"
+    written = _write(benchmark, whole, to / BENCHMARK, (name, "; ".join(steps)), overwrite=overwrite)
     if small is None:
-        return len(items), None
+        return written, None
     write_curves(to, small.items, small.models, small.fitted, small.chances)
-    return len(items), small.validation
+    return written, small.validation
 
 
 def estimate(part: Path, runs: Sequence[AnyRun], sight: str = "image") -> Measured:
@@ -142,7 +154,8 @@ def answered(results: Results, items: Sequence[str], sight: str) -> tuple[Floats
     return part.scores[known], names, [str(column[0]) for column in part.columns]
 
 
-def _only(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidate]:
+def only_with(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidate]:
+    """The items that have the values of tags that ``TAG=A,B`` names."""
     wanted: dict[str, list[str]] = {}
     for word in words:
         tag, equals, values = word.partition("=")
@@ -153,28 +166,46 @@ def _only(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidate]:
     return [item for item in items if item.id in kept]
 
 
-def _unseen(items: Sequence[Candidate], models: Path, tag: str, observer: Observer) -> list[Candidate]:
-    unseen = model_oriented(items, read_models(models), tag)
-    for gone in unseen.left_out:
+def unseen(
+    items: Sequence[Candidate], entries: Mapping[str, ModelEntry], tag: str, observer: Observer
+) -> list[Candidate]:
+    """The items whose dataset none of the models was trained on; the observer hears what went, and what is unknown."""
+    held_out = model_oriented(items, entries, tag)
+    for gone in held_out.left_out:
         trained = f"{listed(gone.models)} trained on it"
         observer.note(f"{counted(gone.items, 'item')} of {gone.dataset} left out: {trained}")
-    for name in unseen.unmatched:
+    for name in held_out.unmatched:
         near = f" (nearest: {name.near})" if name.near else ""
         observer.note(f"{listed(name.models)} trained on {name.name}, which is not in this benchmark{near}")
-    if unseen.undeclared:
-        observer.note(f"{listed(unseen.undeclared)}: nothing is known of what they were trained on (trained_on:)")
-    if unseen.untagged:
-        observer.note(f"{counted(unseen.untagged, 'item')} without the tag {tag} kept")
-    kept = set(unseen.ids)
+    if held_out.undeclared:
+        observer.note(f"{listed(held_out.undeclared)}: nothing is known of what they were trained on (trained_on:)")
+    if held_out.untagged:
+        observer.note(f"{counted(held_out.untagged, 'item')} without the tag {tag} kept")
+    kept = set(held_out.ids)
     return [item for item in items if item.id in kept]
 
 
-def _write(benchmark: Benchmark, items: Sequence[Candidate], to: Path, how: str, *, overwrite: bool) -> None:
-    old = benchmark.manifest
+def _with_options(items: Iterable[Item], total: int, part: Selection, observer: Observer) -> Iterator[Item]:
+    """The items with so many options; those that cannot have as many are counted, and told of at the end."""
+    assert part.options is not None
+    left = total
+    for item in items:
+        if (fewer := fewer_options(item, part.options, part.seed)) is not None:
+            left -= 1
+            yield fewer
+    if left == total:
+        raise InputError(f"{heading('options')}: no item has {part.options} options that may change places")
+    if left:
+        why = f"fewer than {part.options} options, none or several right, or options that speak of each other"
+        observer.note(f"{counted(left, 'item')} left out: {why}")
+
+
+def _write(benchmark: Benchmark, items: Iterable[Item], to: Path, about: tuple[str, str], *, overwrite: bool) -> int:
+    """Write some items as a benchmark with a name and a word on how they were chosen; gives how many there are."""
+    old, (name, how) = benchmark.manifest, about
     made = Lineage(step="subset", source=f"{old.name} {old.version}", note=how)
-    manifest = msgspec.structs.replace(old, name=f"{old.name}-part", lineage=(*old.lineage, made))
-    kept = {item.id for item in items}
+    manifest = msgspec.structs.replace(old, name=name, lineage=(*old.lineage, made))
     with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
-        for item in benchmark:
-            if item.id in kept:
-                writer.adopt(item, benchmark)
+        for item in items:
+            writer.adopt(item, benchmark)
+    return writer.counts.items

@@ -40,6 +40,10 @@ class Material:
     """Items in and out of each stage of a refinement."""
     duplicates: Sequence[Finding] | None = None
     """What is there twice, where somebody looked."""
+    fewer_options: pl.DataFrame | None = None
+    """Accuracy on the same items with fewer options: ``dataset``, ``options`` and what `accuracy` gives."""
+    corpora: pl.DataFrame | None = None
+    """Scores of whole corpora, where a metric has one that is no mean over items."""
     _known: dict[Asked, Measured | NotMeasurable] = field(default_factory=dict, repr=False)
 
     def measured(self, name: str, by: Sequence[str] = (), *, scope: Scope = "usual") -> pl.DataFrame:

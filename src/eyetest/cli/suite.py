@@ -1,0 +1,97 @@
+"""``eyetest suite``: many benchmarks put to many models, and the tables of ReForm-Eval."""
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+import typer
+from rich.text import Text
+
+from eyetest.cli import measure as measuring
+from eyetest.cli import options
+from eyetest.cli.live import TERMINAL, estimate_table
+from eyetest.cli.options import Words, argument, option
+from eyetest.cli.terminal import note, out, print_json, print_table_as
+from eyetest.jobs import suite as job
+from eyetest.jobs.measure import settings
+from eyetest.measures.printed import plain
+from eyetest.recipes.sources import StoppedEarly
+from eyetest.running import Limits
+from eyetest.wording import counted, typed
+
+limits = partial(option, panel="How far it may go")
+told = partial(option, panel="What is told")
+_BOUNDS = ("_low", "_high")
+
+
+def suite(
+    path: Annotated[Path, argument("SUITE", "A YAML file: benchmarks, models, conditions (docs/suite.md).")],
+    to: Annotated[Path, option("--to", "Where answers, tables and the page go; again to go on.", "DIR")],
+    only: Annotated[
+        Words, told("--only", "Only these dimensions, tasks or datasets; again for another tag.", "TAG=A,B")
+    ] = None,
+    unseen: Annotated[bool, told("--unseen", "Leave out datasets that a compared model was trained on.")] = False,
+    level: measuring.LevelOption = 0.95,
+    resamples: measuring.ResamplesOption = 2_000,
+    as_json: options.AllJsonOption = False,
+    dry_run: Annotated[bool, limits("--dry-run", "Say what would be asked, and ask nothing.")] = False,
+    retry_failed: options.RetryOption = False,
+    concurrency: Annotated[int, limits("", "The most calls in flight to a model.", min=1)] = 64,
+    max_calls: Annotated[int | None, limits("", "Stop after so many calls, all benchmarks together.", min=1)] = None,
+    max_total_tokens: Annotated[
+        int | None, limits("", "Stop before all benchmarks together pass them.", min=1)
+    ] = None,
+    max_cost: Annotated[
+        float | None, limits("", "Stop before all benchmarks together pass it (prices: models).", min=0)
+    ] = None,
+) -> None:
+    """Ask, resume, score and report many benchmarks at once: one file says which, of whom and how.
+
+    DIR/runs has the answers, DIR/tables the tables as CSV, DIR/report.html the page. Kill it at any moment and run the
+    same command again. --only and --unseen make the tables anew from what was answered.
+    """
+    prepared = job.prepare(
+        path,
+        to,
+        limits=Limits(concurrency=concurrency, calls=max_calls, tokens=max_total_tokens, money=max_cost),
+        retry_failed=retry_failed,
+        derive=not dry_run,
+        observer=TERMINAL,
+    )
+    if dry_run:
+        for name, estimate in prepared.estimates():
+            out.print(Text(name, "bold"))
+            out.print(estimate_table(estimate))
+        return
+    try:
+        failed = job.ask(prepared, TERMINAL)
+    except StoppedEarly as stop:
+        note(f"{stop}; {counted(stop.progress.left, 'call')} left. The same command goes on from here.")
+        raise typer.Exit(2 if stop.progress.abandoned else 130) from None
+    command = typed("eyetest", *sys.argv[1:])
+    how = settings((), level, prepared.suite.seed, resamples)
+    made = job.tell_suite(prepared, how, only or (), unseen_only=unseen, command=command, observer=TERMINAL)
+    if as_json:
+        print_json({name: plain(table).to_dicts() for name, table in made.tables.items()})
+        return
+    _show(made)
+    if failed:
+        note(f"{counted(failed, 'call')} failed and count as missing; --retry-failed asks them again")
+    note(f"{counted(len(made.tables), 'table')} → {to / job.TABLES}; page → {made.page}")
+
+
+def _show(made: job.ToldSuite) -> None:
+    """What ReForm-Eval prints first; intervals are in the files."""
+    for name, title in (("accuracy-by-dimension", "accuracy"), ("instability-by-dimension", "instability")):
+        if name in made.tables:
+            out.print(Text(title, "bold"))
+            print_table_as("terminal", _values(made.tables[name]))
+            out.print()
+    for line in made.notes:
+        note(line)
+
+
+def _values(table: pl.DataFrame) -> pl.DataFrame:
+    return table.select(name for name in table.columns if not name.endswith(_BOUNDS))

@@ -19,11 +19,12 @@ from eyetest.reports.material import Material, unanswered
 from eyetest.reports.report import Report, tell
 from tests.measures.tables import grid, results
 from tests.reports.pages import HOSTILE
-from tests.reports.synthetic import panel
+from tests.reports.synthetic import panel, suite_panel, with_fewer_options
 
 NAMES = {
     *("accuracy", "capabilities", "composition", "correlation", "duplicates", "external", "failures", "funnel"),
     *("instability", "items", "positions", "sight"),
+    *("circular", "dimensions", "format-hits", "options", "steadiness"),
 }
 FUNNEL = pl.DataFrame({"stage": ["blind", "review"], "into": [9, 5], "keep": [5, 4], "fix": [0, 1], "review": [1, 0],
                        "drop": [3, 0]})  # fmt: skip
@@ -33,9 +34,11 @@ TWICE = Finding(probe="p", kind="duplicate-items", severity="bad", title="t", it
 @cache
 def told(models: int = 30, hostile: bool = False) -> Report:
     names = [HOSTILE[i % len(HOSTILE)] + str(i) if hostile else f"model {i}" for i in range(models)]
-    found = panel(names, cores=HOSTILE if hostile else ("shape", "colour"))
+    dimensions = HOSTILE if hostile else ("shape", "colour")
     elo = {name: 1000.0 - i for i, name in enumerate(names)}
-    return tell(Material(found, external=elo, funnel=FUNNEL, duplicates=[TWICE]))
+    fewer = with_fewer_options(names, dimensions[:2])
+    found = suite_panel(names, dimensions)
+    return tell(Material(found, external=elo, funnel=FUNNEL, duplicates=[TWICE], fewer_options=fewer))
 
 
 def test_all_figures_are_there_and_say_how_to_be_read() -> None:
@@ -118,6 +121,32 @@ def test_numbers_are_those_of_the_measures() -> None:
     by_tag = MEASURES["accuracy"].measure(material.usual, Settings(by=("core",))).table
     shown = numbers("capabilities", material).filter(pl.col("tag") == "core")
     assert sorted(shown.get_column("accuracy")) == sorted(by_tag.get_column("accuracy"))
+
+
+def test_dimensions_have_the_ranks_of_the_measure_and_the_usual_protocol() -> None:
+    material = Material(suite_panel(["a", "b", "c"], ("shape", "colour")))
+    assert material.usual_protocols == ["image direct"]
+    shown = numbers("dimensions", material)
+    ranks = MEASURES["ranks"].measure(material.usual, Settings(by=("dimension",))).table
+    expected = dict(ranks.select("model", "rank_of_mean_ranks").iter_rows())
+    assert dict(shown.select("series", "rank").iter_rows()) == expected
+    assert shown.group_by("dimension").len().get_column("len").to_list() == [3, 3]
+    alone = numbers("dimensions", Material(suite_panel(["a"], ("shape",))))
+    assert alone.get_column("rank").to_list() == [None], "nobody to be ranked against"
+
+
+def test_what_examples_and_orders_do_to_choices() -> None:
+    material = Material(suite_panel(["a", "b", "c"], ("shape", "colour")))
+    hits = numbers("format-hits", material)
+    ways = [("a", "with the format shown"), ("a", "without an example")]
+    ways += [("b", "with the format shown"), ("b", "without an example"), ("c", "without an example")]
+    assert sorted(hits.select("series", "asked").rows()) == ways
+    turned = numbers("circular", material).pivot("counted", index="series", values="accuracy")
+    assert (turned.get_column("in every order") < turned.get_column("on average")).all()
+    with pytest.raises(NotMeasurable, match="the same examples"):
+        numbers("format-hits", Material(Results(panel(["a"]).scores.with_columns(marked=True), panel(["a"]).items)))
+    with pytest.raises(NotMeasurable, match="fewer options"):
+        numbers("options", material)
 
 
 def test_failures_are_counted_and_told_apart() -> None:

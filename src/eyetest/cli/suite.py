@@ -49,8 +49,8 @@ def suite(
 ) -> None:
     """Ask, resume, score and report many benchmarks at once: one file says which, of whom and how.
 
-    DIR/runs has the answers, DIR/tables the tables as CSV, DIR/report.html the page. Kill it at any moment and run the
-    same command again. --only and --unseen make the tables anew from what was answered.
+    DIR/runs has the answers, DIR/tables the tables as CSV, DIR/report.html the page. Kill it at any moment and run
+    the same command again. --only and --unseen make the tables anew from what was answered.
     """
     prepared = job.prepare(
         path,

@@ -1,8 +1,8 @@
 """The same items with fewer options, to see how much a score owes to how many there are.
 
 The gold stays, and distractors go from the end of the list that the benchmark froze, so that the items with four
-options hold what those with two hold. Where the gold then stands is drawn anew: kept in its order, the gold of an item
-that loses what stood behind it would nearly always be the last.
+options hold what those with two hold. Where the gold then stands is drawn anew: kept in its order, the gold of an
+item that loses what stood behind it would nearly always be the last.
 """
 
 import msgspec
@@ -18,7 +18,7 @@ _FEWEST = 2
 
 
 def fewer_options(item: Item, count: int, seed: int = 0) -> Item | None:
-    """The item with so many options; None where it has fewer, not exactly one gold, or options tied to their order."""
+    """The item with so many options; None where it has fewer, not just one gold, or options tied to their order."""
     if not _FEWEST <= count <= MAX_CHOICES:
         raise InputError(f"{heading('options')}: found {count}, expected {_FEWEST} to {MAX_CHOICES}")
     if len(item.choices) < count or len(item.gold) != 1 or not can_reorder(item):

@@ -169,7 +169,7 @@ def only_with(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidat
 def unseen(
     items: Sequence[Candidate], entries: Mapping[str, ModelEntry], tag: str, observer: Observer
 ) -> list[Candidate]:
-    """The items whose dataset none of the models was trained on; the observer hears what went, and what is unknown."""
+    """The items whose dataset no model was trained on; the observer hears what went, and what is unknown."""
     held_out = model_oriented(items, entries, tag)
     for gone in held_out.left_out:
         trained = f"{listed(gone.models)} trained on it"

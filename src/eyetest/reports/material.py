@@ -12,7 +12,7 @@ from eyetest.measures.aligned import protocol_label
 from eyetest.measures.results import EXTERNAL, PROTOCOL, TAG, own_settings
 from eyetest.probes import PROBES, Subject
 from eyetest.probes.duplicate_images import identical_pictures
-from eyetest.records import BLIND_SIGHTS, Finding, Score, columns
+from eyetest.records import BLIND_SIGHTS, Condition, Finding, Score, columns
 
 MOST_TAGS = 2
 MOST_VALUES = 30
@@ -21,6 +21,7 @@ NEARLY_ALL = 0.9
 _TELLING = ("core", "axis", "capability", "category", "task", "domain", "discipline", "subject", "skill", "context")
 """Names of tags that say what an item asks of a model, the most general first."""
 _NEED_NO_ANSWERS = "baselines"
+_USUAL = {axis: getattr(Condition(), axis) for axis in PROTOCOL}
 _NOBODY = "no answers were given: name a run beside the benchmark"
 Scope = Literal["usual", "usual and blind", "all"]
 """Which answers: under the usual protocol, under it and without the picture, or under any."""
@@ -76,17 +77,29 @@ class Material:
     @cached_property
     def usual(self) -> Results:
         """The scores of each benchmark under the protocol that most were asked by: with the picture, if any were."""
+        as_usual = (pl.col(axis).cast(pl.String) == value for axis, value in _USUAL.items())
         counts = (
             self.results.scores.group_by("benchmark", *PROTOCOL)
             .agg(pl.col("score").count(), pl.col("model").n_unique().alias("models"))
-            .with_columns((pl.col("sight").cast(pl.String) == "image").alias("sees"))
+            .with_columns(
+                (pl.col("sight").cast(pl.String) == "image").alias("sees"),
+                pl.sum_horizontal(as_usual).alias("usual"),
+            )
             .collect(engine="streaming")
         )
-        order = ["sees", "models", "score", *PROTOCOL]
-        chosen = counts.sort(order, descending=[True, True, True, *(False for _ in PROTOCOL)])
+        order = ["sees", "models", "score", "usual", *PROTOCOL]
+        chosen = counts.sort(order, descending=[*(True,) * 4, *(False for _ in PROTOCOL)])
         first = chosen.unique("benchmark", keep="first", maintain_order=True).select("benchmark", *PROTOCOL)
         kept = self.results.scores.join(first.lazy(), on=("benchmark", *PROTOCOL), how="semi")
         return replace(self.results, scores=kept)
+
+    def under_usual(self, table: pl.DataFrame, but: str = "") -> pl.DataFrame:
+        """The rows of a table over all answers that are of the usual protocols, but for one axis that may differ."""
+        axes = [axis for axis in PROTOCOL if axis in table.columns and axis != but]
+        if not axes:
+            return table
+        usual = self.usual.scores.select(pl.col(axes).cast(pl.String)).unique().collect()
+        return table.join(usual, on=axes, how="semi", maintain_order="left")
 
     @cached_property
     def usual_and_blind(self) -> Results:

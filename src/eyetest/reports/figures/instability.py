@@ -46,9 +46,37 @@ def _draw(frame: pl.DataFrame) -> ChartType:
     return alt.hconcat(*panels, spacing=12)
 
 
-FIGURE = Figure(
-    *("instability", 60, "Instability by source", _numbers, _draw),
-    reading="Entropy of a model's choices over tests of the same item: 0, always the same; 1, all options alike. A "
-    "panel changes one thing only: the wording, the order of the options, their marks, or nothing at all (luck).",
-    needs="items that were asked several times: eyetest run --template 0,1,2 or --order 0,1,2 or --trials 5",
+def _against_accuracy(material: Material) -> pl.DataFrame:
+    table = named(material.measured("instability")).filter((pl.col("source") == "all") & (pl.col("n") > 0))
+    return table.select(*benchmark_of(table), "series", *bounded("accuracy", "normalised", "entropy"), "n")
+
+
+def _scatter(frame: pl.DataFrame) -> ChartType:
+    x = across("accuracy on items with options")
+    y = alt.Y("normalised:Q", title="entropy").axis(format=".2~f", tickCount=5, title="entropy", grid=True)
+    chart = alt.Chart(values(frame)).encode(color=alt.value(palette.SIGHTED))
+    low = alt.Y("normalised_low:Q", title="entropy")
+    upright = chart.mark_rule(strokeWidth=1.2, opacity=0.35).encode(x=x("accuracy"), y=low, y2="normalised_high")
+    level = chart.mark_rule(strokeWidth=1.2, opacity=0.35).encode(x=x("accuracy_low"), x2="accuracy_high", y=y)
+    dots = chart.mark_point(filled=True, size=50, opacity=1).encode(x=x("accuracy"), y=y)
+    words = chart.mark_text(align="left", dx=7, dy=-6, fontSize=11, limit=150).encode(
+        x=x("accuracy"), y=y, text="series:N", color=alt.value(palette.INK)
+    )
+    return alt.layer(upright, level, dots, words).properties(width=460, height=260)
+
+
+FIGURE = (
+    Figure(
+        *("instability", 60, "Instability by source", _numbers, _draw),
+        reading="Entropy of a model's choices over tests of the same item: 0, always the same; 1, all options alike. "
+        "A panel changes one thing only: the wording, the order of the options, their marks, or nothing at all "
+        "(luck).",
+        needs="items that were asked several times: eyetest run --perturb instruction,order,marks or --trials 5",
+    ),
+    Figure(
+        *("steadiness", 62, "Instability against accuracy", _against_accuracy, _scatter),
+        reading="A dot is a model: how often it is right, and how much its choice of the same item varies over all "
+        "tests, with both intervals. A model may be steady and wrong.",
+        needs="items that were asked several times: eyetest run --perturb instruction,order,marks or --trials 5",
+    ),
 )

@@ -1,4 +1,4 @@
-"""Every command of docs/measures.md, refine.md and reform.md runs, in the order in which a reader would give them."""
+"""Every command of docs/measures.md, refine.md and reform.md runs in its order; the suite on its page can be read."""
 
 import re
 import shlex
@@ -9,6 +9,8 @@ import pytest
 import yaml
 
 from eyetest.benchmarks import Benchmark, export_benchmark
+from eyetest.jobs.suite import read_suite
+from eyetest.records.suite import Suite, SuiteBenchmark
 from tests.conftest import ROOT, png
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
@@ -92,3 +94,15 @@ def test_reform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetes
     assert len(space["bench"]) == len(Benchmark(tmp_path / "birds")) == 3
     assert all(item.images for item in space["bench"])
     assert (tmp_path / "reformed.html").stat().st_size > 10_000
+
+
+def test_the_suite_on_the_page_is_one(tmp_path: Path) -> None:
+    (page,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/suite.md").read_text(), re.DOTALL)
+    assert page.count("\n") <= 20
+    (tmp_path / "suite.yaml").write_text(page)
+    suite, base = read_suite(tmp_path / "suite.yaml")
+    assert base == tmp_path
+    assert [entry.bench for entry in suite.benchmarks] == ["flowers", "pets.tsv", "mmstar", "mmmu_pro", ""]
+    keys = {field for kind in (Suite, SuiteBenchmark) for field in kind.__struct_fields__}
+    docs = (ROOT / "docs/suite.md").read_text()
+    assert [key for key in keys if f"`{key}`" not in docs and f"{key}:" not in page] == []

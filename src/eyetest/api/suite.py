@@ -8,7 +8,7 @@ from eyetest.api.run import NOTEBOOK
 from eyetest.jobs import suite as job
 from eyetest.jobs.measure import settings
 from eyetest.jobs.opening import Place, several
-from eyetest.jobs.suite import ToldSuite
+from eyetest.jobs.suite_results import ToldSuite, measure_suite, write_suite
 from eyetest.running import Limits
 
 
@@ -39,7 +39,11 @@ def suite(
     prepared = job.prepare(suite, Path(to), limits=limits, retry_failed=retry_failed, observer=NOTEBOOK)
     job.ask(prepared, NOTEBOOK)
     how = settings((), level, prepared.suite.seed, resamples)
-    return job.tell_suite(prepared, how, several(only), unseen_only=unseen, observer=NOTEBOOK)
+    told = measure_suite(prepared, how, several(only), unseen_only=unseen, observer=NOTEBOOK)
+    write_suite(prepared, told, observer=NOTEBOOK)
+    for line in told.notes:
+        NOTEBOOK.note(line)
+    return told
 
 
 __all__ = ["ToldSuite", "suite"]

@@ -16,13 +16,14 @@ from eyetest.cli.options import Words, argument, option
 from eyetest.cli.terminal import note, out, print_json, print_table_as
 from eyetest.jobs import suite as job
 from eyetest.jobs.measure import settings
+from eyetest.jobs.suite_results import ToldSuite, measure_suite, write_suite
 from eyetest.measures.printed import plain
 from eyetest.recipes.sources import StoppedEarly
 from eyetest.running import Limits
 from eyetest.wording import counted, typed
 
 limits = partial(option, panel="How far it may go")
-told = partial(option, panel="What is told")
+part = partial(option, panel="What is told")
 _BOUNDS = ("_low", "_high")
 
 
@@ -30,9 +31,9 @@ def suite(
     path: Annotated[Path, argument("SUITE", "A YAML file: benchmarks, models, conditions (docs/suite.md).")],
     to: Annotated[Path, option("--to", "Where answers, tables and the page go; again to go on.", "DIR")],
     only: Annotated[
-        Words, told("--only", "Only these dimensions, tasks or datasets; again for another tag.", "TAG=A,B")
+        Words, part("--only", "Only these dimensions, tasks or datasets; again for another tag.", "TAG=A,B")
     ] = None,
-    unseen: Annotated[bool, told("--unseen", "Leave out datasets that a compared model was trained on.")] = False,
+    unseen: Annotated[bool, part("--unseen", "Leave out datasets that a compared model was trained on.")] = False,
     level: measuring.LevelOption = 0.95,
     resamples: measuring.ResamplesOption = 2_000,
     as_json: options.AllJsonOption = False,
@@ -72,24 +73,25 @@ def suite(
         raise typer.Exit(2 if stop.progress.abandoned else 130) from None
     command = typed("eyetest", *sys.argv[1:])
     how = settings((), level, prepared.suite.seed, resamples)
-    made = job.tell_suite(prepared, how, only or (), unseen_only=unseen, command=command, observer=TERMINAL)
+    told = measure_suite(prepared, how, only or (), unseen_only=unseen, observer=TERMINAL)
+    page = write_suite(prepared, told, command, TERMINAL)
     if as_json:
-        print_json({name: plain(table).to_dicts() for name, table in made.tables.items()})
+        print_json({name: plain(table).to_dicts() for name, table in told.tables.items()})
         return
-    _show(made)
+    _show(told)
     if failed:
         note(f"{counted(failed, 'call')} failed and count as missing; --retry-failed asks them again")
-    note(f"{counted(len(made.tables), 'table')} → {to / job.TABLES}; page → {made.page}")
+    note(f"{counted(len(told.tables), 'table')} → {to / job.TABLES}; page → {page}")
 
 
-def _show(made: job.ToldSuite) -> None:
+def _show(told: ToldSuite) -> None:
     """What ReForm-Eval prints first; intervals are in the files."""
     for name, title in (("accuracy-by-dimension", "accuracy"), ("instability-by-dimension", "instability")):
-        if name in made.tables:
+        if name in told.tables:
             out.print(Text(title, "bold"))
-            print_table_as("terminal", _values(made.tables[name]))
+            print_table_as("terminal", _values(told.tables[name]))
             out.print()
-    for line in made.notes:
+    for line in told.notes:
         note(line)
 
 

@@ -2,40 +2,27 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import polars as pl
 
 from eyetest.benchmarks import Benchmark, is_benchmark
-from eyetest.curate.selection import Candidate
-from eyetest.errors import InputError, heading, nearest, spelled
-from eyetest.jobs.measure import Scoring, gather
+from eyetest.errors import InputError, nearest, spelled
 from eyetest.jobs.opening import SILENT, Observer, Place, model_entries, open_bench
 from eyetest.jobs.perturbation import perturbed, read_perturbation
 from eyetest.jobs.run import conditions, refuse_unpriced
-from eyetest.jobs.subset import Selection, only_with, subset, unseen
-from eyetest.measures import MEASURES, Results, Settings
-from eyetest.measures.results import PROTOCOL, TAG
+from eyetest.jobs.subset import Selection, subset
 from eyetest.recipes.refining import BENCHMARK, REPORT
 from eyetest.recipes.sources import StoppedEarly
 from eyetest.records import Condition, ModelEntry
-from eyetest.records.suite import SUITE_TAGS, Suite, SuiteBenchmark, spelled_out
-from eyetest.reports.material import Material
-from eyetest.reports.report import tell
-from eyetest.reports.report_page import ReportDetails, report_settings, run_steps, write_report_page
-from eyetest.reports.suite_tables import suite_tables, write_suite_tables
-from eyetest.results.scores import answers_of, benchmark_of, scores_of
-from eyetest.results.union import SuitePart, keep_items, united
+from eyetest.records.suite import Suite, SuiteBenchmark, spelled_out
 from eyetest.running import Asking, Budget, Estimate, Limits, Progress, Session
 from eyetest.runs import Run
 from eyetest.scoring import is_hit, looks_refused
-from eyetest.scoring.scorer import corpus_table
 from eyetest.store.handwritten import convert, read_yaml
-from eyetest.wording import counted, listed
 
 RUNS, BENCHMARKS, TABLES = "runs", "benchmarks", "tables"
 _OURS = (RUNS, BENCHMARKS, TABLES, REPORT)
@@ -71,6 +58,10 @@ class PreparedSuite:
     limits: Limits
     retry_failed: bool = False
 
+    def limit(self, entry: SuiteEntry) -> int | None:
+        """Only so many of an entry's items."""
+        return entry.about.limit or self.suite.limit
+
     def sessions(self) -> Iterator[tuple[SuiteEntry, Session]]:
         """What is to be asked, entry by entry; one budget is for all of them."""
         budget = Budget(self.limits)
@@ -81,7 +72,7 @@ class PreparedSuite:
                     conditions=tuple(self.conditions),
                     trials=self.suite.trials,
                     seed=self.suite.seed,
-                    limit=entry.about.limit or self.suite.limit,
+                    limit=self.limit(entry),
                     limits=self.limits,
                     retry_failed=self.retry_failed,
                 )
@@ -90,16 +81,6 @@ class PreparedSuite:
     def estimates(self) -> Iterator[tuple[str, Estimate]]:
         """What would be asked about each benchmark."""
         return ((entry.name, session.estimate(entry.runs[0])) for entry, session in self.sessions())
-
-
-@dataclass(frozen=True)
-class ToldSuite:
-    """What a suite came to."""
-
-    tables: dict[str, pl.DataFrame]
-    results: Results
-    page: Path
-    notes: Sequence[str]
 
 
 def read_suite(suite: AnySuite) -> tuple[Suite, Path]:
@@ -152,50 +133,6 @@ def ask(prepared: PreparedSuite, observer: Observer = SILENT) -> int:
             raise StoppedEarly(progress)
         failed += progress.outcomes["failed"]
     return failed
-
-
-def tell_suite(
-    prepared: PreparedSuite,
-    settings: Settings,
-    only: Sequence[str] = (),
-    *,
-    unseen_only: bool = False,
-    command: str = "",
-    observer: Observer = SILENT,
-) -> ToldSuite:
-    """Score what was answered, write the tables and the page; nothing is asked."""
-    suite, notes = prepared.suite, list[str]()
-    with observer.steps("reading answers") as step:
-        parts = [(entry, _part(entry, prepared, observer)) for entry in prepared.entries]
-        title = suite.title or _title(prepared)
-        whole = united([part for entry, part in parts if entry.options is None], title)
-        words = [*suite.only.words, *only]
-        kept = _kept(whole, words, Noting(notes), unseen_only=unseen_only or suite.unseen)
-        step("measuring", 0.3)
-        fewer = _fewer_options([part for entry, part in parts if entry.options is not None], kept, settings)
-        material = Material(
-            kept,
-            replace(settings, by=SUITE_TAGS[:2]),
-            fewer_options=fewer,
-            corpora=_corpora(prepared.entries),
-        )
-        tables = suite_tables(material)
-        write_suite_tables(tables, prepared.to / TABLES)
-        step("drawing", 0.6)
-        page = prepared.to / REPORT
-        write_report_page(tell(material), _details(prepared, title, material, words, command), page, overwrite=True)
-    return ToldSuite(tables, kept, page, (*notes, *_few_models(tables)))
-
-
-class Noting(Observer):
-    """Keeps what it is told."""
-
-    def __init__(self, notes: list[str]) -> None:
-        self._notes = notes
-
-    def note(self, line: str) -> None:
-        """Keep it."""
-        self._notes.append(line)
 
 
 def _as_key(name: str, value: object, at_head: bool) -> str:
@@ -269,104 +206,3 @@ def _is_derived(path: Path, source: Benchmark) -> bool:
         return False
     made = Benchmark(path).manifest
     return source.manifest.fingerprint in (made.fingerprint, *(earlier.fingerprint for earlier in made.revisions))
-
-
-def _part(entry: SuiteEntry, prepared: PreparedSuite, observer: Observer) -> SuitePart:
-    """The scores of one entry; golds are the named benchmark's where answers were there before."""
-    golds = None if entry.is_asked else entry.benchmark
-    scoring = Scoring(metric=entry.about.metric, bench=golds, models=dict(prepared.models))
-    return SuitePart(entry.name, entry.about, gather([Run(path) for path in entry.runs], scoring, observer))
-
-
-def _title(prepared: PreparedSuite) -> str:
-    return listed([entry.about.name for entry in prepared.entries if entry.options is None])
-
-
-def _kept(results: Results, only: Sequence[str], observer: Observer, *, unseen_only: bool) -> Results:
-    """The part of the answers that the user cares about, or that no compared model was trained on."""
-    if not only and not unseen_only:
-        return results
-    tags = {TAG + tag: tag for tag in results.tags}
-    rows = results.items.select("item", *tags).rename(tags).iter_rows(named=True)
-    items = [
-        Candidate(id=row.pop("item"), tags={tag: value for tag, value in row.items() if value is not None})
-        for row in rows
-    ]
-    if only:
-        items = only_with(items, only)
-    if unseen_only:
-        asked = results.scores.select(pl.col("model").unique()).collect().to_series()
-        compared = {model: results.models[model] for model in sorted(asked) if model in results.models}
-        items = unseen(items, compared, "dataset", observer)
-        if not items:
-            raise InputError(f"{heading('unseen')}: nothing is left that no model was trained on")
-    return keep_items(results, [item.id for item in items])
-
-
-def _fewer_options(parts: Sequence[SuitePart], kept: Results, settings: Settings) -> pl.DataFrame | None:
-    """Accuracy against the number of options, on items of the datasets that count."""
-    if not parts:
-        return None
-    together = united(parts, "options")
-    tags = [TAG + tag for tag in SUITE_TAGS]
-    items = together.items.join(kept.items.select(tags).unique(), on=tags, how="semi", maintain_order="left")
-    if items.is_empty():
-        return None
-    results = keep_items(together, items.get_column("item").to_list())
-    tagged = results.items.with_columns(pl.col("options").cast(pl.String).alias(TAG + "options"))
-    measured = MEASURES["accuracy"].measure(
-        replace(results, items=tagged), replace(settings, by=("dataset", "options"))
-    )
-    number = pl.col(TAG + "options").cast(pl.Int64).alias("options")
-    table = measured.table.with_columns(number, (1 / number).alias("guessing"))
-    rest = [name for name in table.columns if name not in (TAG + "dataset", TAG + "options", "options")]
-    ordered = table.select(pl.col(TAG + "dataset").alias("dataset"), "options", *rest)
-    return ordered.sort("dataset", "options", maintain_order=True)
-
-
-def _corpora(entries: Sequence[SuiteEntry]) -> pl.DataFrame | None:
-    """The score of whole corpora, by benchmark, model and protocol, over all tests."""
-    tables = []
-    for entry in entries:
-        scorer = Scoring(metric=entry.about.metric).scorer
-        for run in map(Run, entry.runs):
-            if run.manifest.benchmark is None and entry.benchmark is None:
-                continue
-            golds = benchmark_of(run, None if entry.is_asked else entry.benchmark)
-            scores, _ = scores_of(run, golds, scorer)
-            pooled = corpus_table(answers_of(run, golds), golds, scores)
-            if len(pooled):
-                keys = ["benchmark", "metric", "model", *PROTOCOL]
-                named = pooled.with_columns(pl.lit(entry.name).alias("benchmark"))
-                tables.append(named.group_by(keys).agg(pl.col("overall").mean(), pl.len().alias("tests")).sort(keys))
-    return pl.concat(tables) if tables else None
-
-
-def _details(
-    prepared: PreparedSuite, title: str, material: Material, only: Sequence[str], command: str
-) -> ReportDetails:
-    suite = prepared.suite
-    told = {
-        "tests of an item": str(len(prepared.conditions) * suite.trials) if prepared.models else "",
-        "perturbed": ", ".join([suite.perturb] if isinstance(suite.perturb, str) else suite.perturb),
-        "only": "; ".join(only),
-        "seed of the suite": str(suite.seed),
-    }
-    runs = [Run(path) for entry in prepared.entries for path in entry.runs]
-    benchmarks = [entry.benchmark for entry in prepared.entries if entry.benchmark and entry.options is None]
-    method = [(name, value) for name, value in told.items() if value]
-    method += report_settings(material, (Scoring().scorer, "auto"), benchmarks, "")
-    return ReportDetails(title, benchmarks, run_steps(runs), method, command)
-
-
-def _few_models(tables: Mapping[str, pl.DataFrame]) -> Iterator[str]:
-    """What has to be said of a correlation over few models."""
-    if "correlation" not in tables:
-        yield "no correlation between dimensions: it takes three models and two dimensions"
-        return
-    most: int = tables["correlation"].get_column("n").max()  # type: ignore[assignment]
-    if most < _ENOUGH_MODELS:
-        yield f"correlation between dimensions rests on {counted(most, 'model')}: see its intervals"
-
-
-_ENOUGH_MODELS = 10

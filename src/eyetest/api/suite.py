@@ -25,9 +25,10 @@ def suite(
 ) -> ToldSuite:
     """Ask about every benchmark of a suite, a YAML file or its contents, and tell what came of it.
 
-    ``tables`` of the result has ReForm-Eval's tables by name; the folder ``to`` holds the answers, the same tables as
-    CSV and a page. ``only`` (``"dimension=CG,FG"``) and ``unseen`` (no dataset that a compared model was trained on)
-    keep to a part of the answers. Interrupt it whenever you like and call it again.
+    ``tables`` of the result has ReForm-Eval's tables by name, ``notes`` what has to be said beside them; the folder
+    ``to`` holds the answers, the same tables as CSV and a page. ``only`` (``"dimension=CG,FG"``) and ``unseen`` (no
+    dataset that a compared model was trained on) keep to a part of the answers. Interrupt it whenever you like and
+    call it again.
 
     >>> asked = et.suite(
     ...     {"benchmarks": ["world/benchmark"], "models": ["scripted:right=0.8"], "perturb": "order", "tests": 2},
@@ -41,8 +42,6 @@ def suite(
     how = settings((), level, prepared.suite.seed, resamples)
     told = measure_suite(prepared, how, several(only), unseen_only=unseen, observer=NOTEBOOK)
     write_suite(prepared, told, observer=NOTEBOOK)
-    for line in told.notes:
-        NOTEBOOK.note(line)
     return told
 
 

@@ -70,8 +70,8 @@ FIGURE = (
     ),
     Figure(
         *("circular", 66, "Right in every order", _turned, _draw_turned),
-        reading="Accuracy over all tests of an item, and the share of items that are right in every one of them "
-        "(CircularEval): the further apart, the more a score owes to where the right option happened to stand.",
+        reading="What a model scores over all tests of an item, and the share of items that are right in every one "
+        "of them (CircularEval): the further apart, the more a score owes to where the right option happened to be.",
         needs="items that were asked in several orders: eyetest run --perturb order",
     ),
 )

@@ -51,8 +51,8 @@ def _draw(frame: pl.DataFrame) -> ChartType:
 
 FIGURE = Figure(
     *("options", 55, "Number of options", _numbers, _draw),
-    reading="Accuracy on the same items with fewer distractors; the gold and the first distractors stay. A line is a model, the "
-    "dashed one is what guessing scores.",
+    reading="Accuracy on the same items with fewer distractors; the gold and the first distractors stay. A line is a "
+    "model, the dashed one is what guessing scores.",
     needs="a suite with options: [2, 4, 6, 8, 10] at one of its benchmarks",
     by="dataset",
 )

@@ -64,8 +64,8 @@ class PictureFinder:
         """The one file of the folder that such a name can mean."""
         wanted = PurePosixPath(name.replace("\\", "/"))
         same = self._by_name.get(wanted.name.lower()) or self._by_name.get(wanted.stem.lower(), [])
-        if not same and name.isdigit():
-            same = self._by_name.get(f"#{int(name)}", [])
+        if not same and wanted.stem.isdecimal():
+            same = self._by_name.get(f"#{int(wanted.stem)}", [])
         alike = defaultdict(list)
         for path in same:
             alike[_common_tail(PurePosixPath(path).parts[:-1], wanted.parts[:-1])].append(path)

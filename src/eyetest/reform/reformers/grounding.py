@@ -1,0 +1,109 @@
+"""What is in a box of the picture: the box is drawn, or its corners are said."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import msgspec
+
+from eyetest.records import MAX_CHOICES
+from eyetest.reform.annotation import Annotation, Annotations, Box, Region
+from eyetest.reform.distractors.words import plain
+from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, Shown, draft, shuffled
+
+_DRAWN = "What is in the red box?"
+_SAID = "What is in the box with the corners {box}? {frame}"
+_FRAME = "Corners are left, top, right, bottom in pixels; the picture is {width} × {height}."
+_FRAME_UNKNOWN = "Corners are left, top, right, bottom in pixels."
+_SHARED = 0.5
+"""Two boxes are about the same place where so much of the smaller one is in the larger one."""
+
+
+class GroundingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a box is shown, and which boxes are asked about."""
+
+    box: Literal["drawn", "said"] = "drawn"
+    options: Annotated[int, msgspec.Meta(ge=2, le=MAX_CHOICES)] = 4
+    smallest: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.01
+    """Smaller boxes, as shares of the picture, make no item."""
+    most: Annotated[int, msgspec.Meta(ge=1)] = 3
+    """Boxes of one picture, drawn by chance."""
+
+
+class Grounding(Reformer):
+    """One item a box; other things in the picture are the first distractors, unless their boxes overlap with it."""
+
+    name = "grounding"
+    summary = "which object is in a box that is drawn on the picture (box: drawn) or said (box: said)"
+    settings = GroundingSettings
+
+    def drafts(self, annotations: Annotations, settings: GroundingSettings, kit: Kit) -> Iterator[ItemDraft]:
+        """Items of the boxes that are large enough and hold one thing."""
+        names = [one.name for one in annotations.classes]
+        names = names or list(dict.fromkeys(region.label for record in annotations for region in record.regions))
+        spelt = {name: plain(name) for name in names}
+        for record in annotations:
+            clear = [region for region in record.regions if _is_clear(region, record, settings.smallest)]
+            if not clear:
+                kit.passed_over["only small boxes or crowds" if record.regions else "no object"] += 1
+            chosen = kit.chance(record.id, "boxes").sample(range(len(clear)), min(settings.most, len(clear)))
+            for position in sorted(chosen):
+                yield _item(record, clear[position], position, spelt, (settings, kit))
+
+
+def _is_clear(region: Region, record: Annotation, smallest: float) -> bool:
+    *_, width, height = region.box
+    area = record.size[0] * record.size[1] if record.size else 0
+    return not region.is_crowd and width >= 1 and height >= 1 and width * height >= smallest * area
+
+
+def _item(
+    record: Annotation, region: Region, position: int, spelt: dict[str, str], ways: tuple[GroundingSettings, Kit]
+) -> ItemDraft:
+    settings, kit = ways
+    part = region.id or str(position)
+    chance = kit.chance(record.id, part)
+    near = {spelt[other.label] for other in record.regions if shared_part(other.box, region.box) >= _SHARED}
+    labels = dict.fromkeys(other.label for other in record.regions)
+    elsewhere = [label for label in labels if spelt[label] not in near]
+    chance.shuffle(elsewhere)
+    others = [(label, "elsewhere in the picture") for label in elsewhere[: settings.options - 1]]
+    rest = [name for name, said in spelt.items() if said not in near and name not in labels]
+    drawn = chance.sample(rest, min(settings.options - 1 - len(others), len(rest)))
+    return draft(
+        record,
+        part,
+        pictures=shown_box(record, region.box, settings.box),
+        question=_DRAWN if settings.box == "drawn" else said_box(_SAID, record, region.box),
+        choices=shuffled(region.label, [*others, *((name, "another class") for name in drawn)], chance),
+        tags={"class": region.label, "box": [round(side, 2) for side in region.box]},
+    )
+
+
+def shared_part(one: Box, other: Box) -> float:
+    """How much of the smaller of two boxes lies in the larger one."""
+    width = min(one[0] + one[2], other[0] + other[2]) - max(one[0], other[0])
+    height = min(one[1] + one[3], other[1] + other[3]) - max(one[1], other[1])
+    smaller = min(one[2] * one[3], other[2] * other[3])
+    return max(width, 0) * max(height, 0) / smaller if smaller else 0.0
+
+
+def shown_box(record: Annotation, box: Box, how: str) -> list[Shown]:
+    """The record's picture, with the box on it where it is to be drawn."""
+    return [Shown(image=image, box=box if how == "drawn" else None) for image in record.images]
+
+
+def corners(box: Box) -> str:
+    """A box in words: left, top, right and bottom in whole pixels."""
+    left, top, width, height = box
+    return f"[{round(left)}, {round(top)}, {round(left + width)}, {round(top + height)}]"
+
+
+def said_box(question: str, record: Annotation, box: Box) -> str:
+    """A question with a box in words for its ``{box}``, and what the numbers mean for its ``{frame}``."""
+    frame = _FRAME_UNKNOWN
+    if record.size:
+        frame = _FRAME.replace("{width}", str(record.size[0])).replace("{height}", str(record.size[1]))
+    return question.replace("{box}", corners(box)).replace("{frame}", frame)
+
+
+REFORMER = Grounding()

@@ -64,3 +64,14 @@ def test_funsd_asks_what_reform_eval_asked(native: Path, shared: Path, tmp_path:
     )
     forms = {form for form, _, _ in ours}
     assert ours == Counter({key: count for key, count in theirs.items() if key[0] in forms})
+
+
+@pytest.mark.parametrize("name", ["ICDAR15", "ic15-grounded"])
+def test_icdar(name: str, native: Path, tmp_path: Path) -> None:
+    items = reformed(name, native / "ICDAR15", tmp_path / "b")
+    expected = {}
+    for path in (native / "ICDAR15").glob("gt_img_*.txt"):
+        for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+            if (text := ",".join(line.split(",")[8:])) != "###":
+                expected[f"{path.stem[3:]}:{number}"] = (text,)
+    assert {item.id: item.references for item in items} == expected

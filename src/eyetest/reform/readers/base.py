@@ -133,10 +133,10 @@ class AnnotationFiles:
                 self._unreadable = str(error)
             return None
 
-    def entries(self, keys: Collection[str], expected: str) -> "Entries":
+    def entries(self, keys: Collection[str], expected: str, *, beside: bool = True) -> "Entries":
         """All objects that have these keys, in whatever kind of file: in the named ones, or else in those beside."""
         wanted = frozenset(keys)
-        for paths in (self.files, self.beside):
+        for paths in (self.files, self.beside) if beside else (self.files,):
             if holding := [path for path in paths if wanted <= self._first_keys(path, wanted)]:
                 return Entries(self, tuple(holding), wanted)
         raise self.unlike(expected)

@@ -1,0 +1,87 @@
+"""Words are read as transcribed, and shown cut out, framed, or by coordinates."""
+
+import io
+from pathlib import Path
+
+import msgspec
+import pytest
+from PIL import Image
+
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError
+from eyetest.records import Item
+from eyetest.reform.building import Reforming, reform
+from eyetest.reform.catalog import load_dataset
+from tests.reform.conftest import NATIVE
+
+
+def reformed(name: str, tmp_path: Path, show: str = "crop", annotations: Path | None = None) -> Benchmark:
+    dataset = load_dataset(name)
+    dataset = msgspec.structs.replace(dataset, settings=dataset.settings | {"show": show})
+    plan = Reforming(
+        dataset=dataset,
+        annotations=(annotations or NATIVE / name,),
+        images=tmp_path,
+        to=tmp_path / "benchmark",
+        overwrite=True,
+    )
+    return reform(plan).benchmark
+
+
+def golds(items: Benchmark | list[Item]) -> dict[str, tuple[str, ...]]:
+    return {item.id: item.references for item in items}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cute80", {"timage/001.jpg": "HARBOUR", "timage/002.jpg": "7", "timage/003.jpg": "Café"}),
+        ("ic15", {"word_1.png": "Bakery", "word_3.png": "5,- a piece", "word_4.png": 'say "hi"'}),
+        ("ic15-grounded", {"img_1:1": "Fish, fresh daily", "img_1:2": "[07]", "img_2:1": '"OPEN"'}),
+        ("iiit5k", {"test/1002_1.png": "QUARTZ", "test/1002_2.png": "1984", "test/1003_1.png": "N"}),
+        ("wordart", {"test_image/1.png": "Sunrise", "test_image/2.png": "DRIFT", "test_image/3.png": "!Hey"}),
+        ("coco-text", {"45346": "quay", "45348": "N° 12."}),
+        ("textocr", {"00f1_1": "Apples", "00f1_3": "2.50"}),
+    ],
+)
+def test_golds_are_the_transcriptions_and_what_nobody_could_read_is_no_item(
+    name: str, expected: dict[str, str], tmp_path: Path
+) -> None:
+    show = "frame" if name == "ic15-grounded" else "crop"
+    assert golds(reformed(name, tmp_path, show)) == {key: (word,) for key, word in expected.items()}
+
+
+def test_a_word_is_cut_out_framed_or_named_by_its_box(tmp_path: Path) -> None:
+    Image.new("RGB", (1024, 768), "white").save(tmp_path / "00f1.jpg")
+    pictures = {}
+    for show in ("crop", "frame", "coordinates"):
+        benchmark = reformed("textocr", tmp_path, show)
+        item = next(iter(benchmark))
+        pictures[show] = Image.open(io.BytesIO(benchmark.images.read(item.images[0]))).convert("RGB")
+    assert pictures["crop"].size == (200, 40)
+    assert {pictures["frame"].getpixel(corner) for corner in ((100, 50), (300, 90), (200, 50))} == {(255, 0, 0)}
+    assert pictures["coordinates"].getpixel((100, 50)) == (255, 255, 255)
+    assert "[0.098, 0.065, 0.293, 0.117]" in item.question
+
+
+def test_tables_and_mmocr_json_hold_words_as_well(tmp_path: Path) -> None:
+    (tmp_path / "new.json").write_text(
+        '{"metainfo": {}, "data_list": [{"img_path": "imgs/1.jpg", "instances": [{"text": "Tea"}]}]}'
+    )
+    (tmp_path / "old.jsonl").write_text('{"filename": "2.jpg", "text": "Milk"}\n')
+    assert golds(reformed("wordart", tmp_path, annotations=tmp_path / "new.json")) == {"imgs/1.jpg": ("Tea",)}
+    assert golds(reformed("wordart", tmp_path, annotations=tmp_path / "old.jsonl")) == {"2.jpg": ("Milk",)}
+
+
+def test_pictures_called_alike_in_two_lists_are_two(tmp_path: Path) -> None:
+    for split, word in (("train", "Tea"), ("test", "Milk")):
+        (tmp_path / split).mkdir()
+        (tmp_path / split / "gt.txt").write_text(f'word_1.png, "{word}"\n')
+    words = golds(reformed("ic15", tmp_path, annotations=tmp_path))
+    assert words == {"train/gt:word_1.png": ("Tea",), "test/gt:word_1.png": ("Milk",)}
+
+
+def test_a_torn_line_is_told(tmp_path: Path) -> None:
+    (tmp_path / "gt_img_1.txt").write_text("1,2,3,4,5,6,7,8,a\n1,2,3\n")
+    with pytest.raises(InputError, match=r"gt_img_1.txt line 2: expected x1"):
+        reformed("ic15", tmp_path, annotations=tmp_path / "gt_img_1.txt")

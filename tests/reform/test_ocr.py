@@ -1,4 +1,4 @@
-"""Words are read as transcribed, and shown cut out, framed, or by coordinates."""
+"""Words are read as transcribed, and shown cut out, in a drawn box or in one that is said."""
 
 import io
 from pathlib import Path
@@ -47,21 +47,22 @@ def golds(items: Benchmark | list[Item]) -> dict[str, tuple[str, ...]]:
 def test_golds_are_the_transcriptions_and_what_nobody_could_read_is_no_item(
     name: str, expected: dict[str, str], tmp_path: Path
 ) -> None:
-    show = "frame" if name == "ic15-grounded" else "crop"
+    show = "drawn" if name == "ic15-grounded" else "crop"
     assert golds(reformed(name, tmp_path, show)) == {key: (word,) for key, word in expected.items()}
 
 
-def test_a_word_is_cut_out_framed_or_named_by_its_box(tmp_path: Path) -> None:
+def test_a_word_is_cut_out_or_its_box_is_drawn_or_said(tmp_path: Path) -> None:
     Image.new("RGB", (1024, 768), "white").save(tmp_path / "00f1.jpg")
     pictures = {}
-    for show in ("crop", "frame", "coordinates"):
+    for show in ("crop", "drawn", "said"):
         benchmark = reformed("textocr", tmp_path, show)
         item = next(iter(benchmark))
         pictures[show] = Image.open(io.BytesIO(benchmark.images.read(item.images[0]))).convert("RGB")
     assert pictures["crop"].size == (200, 40)
-    assert {pictures["frame"].getpixel(corner) for corner in ((100, 50), (300, 90), (200, 50))} == {(255, 0, 0)}
-    assert pictures["coordinates"].getpixel((100, 50)) == (255, 255, 255)
-    assert "[0.098, 0.065, 0.293, 0.117]" in item.question
+    assert {pictures["drawn"].getpixel(corner) for corner in ((100, 50), (300, 90), (200, 50))} == {(255, 0, 0)}
+    assert pictures["said"].getpixel((100, 50)) == (255, 255, 255)
+    assert "[100, 50, 300, 90]" in item.question
+    assert "1024 × 768" in item.question
 
 
 def test_tables_and_mmocr_json_hold_words_as_well(tmp_path: Path) -> None:

@@ -83,16 +83,3 @@ def shuffled(gold: str, distractors: Sequence[tuple[str, str]], chance: random.R
 def listed_choices(options: Sequence[str], gold: int) -> tuple[Choice, ...]:
     """Options that the dataset offers itself, in its order."""
     return tuple(Choice(text, correct=position == gold) for position, text in enumerate(options))
-
-
-def box_in_words(box: Box, size: tuple[int, int] | None) -> str:
-    """A box for a question: its corners as shares of the picture where its size is known, in pixels otherwise."""
-    left, top, width, height = box
-    if size is None:
-        return (
-            f"[{left:.0f}, {top:.0f}, {left + width:.0f}, {top + height:.0f}] (left, top, right, bottom, in pixels)"
-        )
-    wide, high = size
-    shares = (left / wide, top / high, (left + width) / wide, (top + height) / high)
-    corners = ", ".join(f"{min(max(share, 0), 1):.3f}" for share in shares)
-    return f"[{corners}] (left, top, right, bottom, as shares of the picture's width and height)"

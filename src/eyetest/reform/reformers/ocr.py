@@ -1,4 +1,4 @@
-"""Reading words: cut out of the picture, or in it and pointed at by a drawn frame or by coordinates."""
+"""Reading words: cut out of the picture, or in it, in a box that is drawn or said."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -6,22 +6,23 @@ from typing import Literal
 import msgspec
 
 from eyetest.reform.annotation import Annotation, Annotations
-from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, Shown, box_in_words, draft
+from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, Shown, draft
+from eyetest.reform.reformers.grounding import said_box
 
 _QUESTIONS = {
     "crop": "Which text does this picture show?",
-    "frame": "Which text stands inside the red frame?",
-    "coordinates": "Which text stands inside the box {box}?",
+    "drawn": "Which text stands in the red box?",
+    "said": "Which text stands in the box with the corners {box}? {frame}",
 }
 
 
 class OcrSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the word to be read is shown."""
 
-    show: Literal["crop", "frame", "coordinates"] = "crop"
-    """Cut out, framed in the whole picture, or named by its box in the question: grounded OCR is the last two."""
+    show: Literal["crop", "drawn", "said"] = "crop"
+    """Cut out, or in the whole picture with its box drawn or said: grounded OCR is the last two."""
     question: str = ""
-    """A wording of one's own; ``{box}`` stands for the box in words."""
+    """A wording of one's own; ``{box}`` stands for the corners of the box, ``{frame}`` for what they mean."""
     metric: str = "words"
 
 
@@ -29,7 +30,7 @@ class WordReading(Reformer):
     """One text item a word that somebody could read."""
 
     name = "ocr"
-    summary = "reading words: cut out, framed in the picture, or pointed at by coordinates"
+    summary = "reading words: cut out (show: crop), or in the picture, in a box that is drawn or said"
     settings = OcrSettings
 
     def drafts(self, annotations: Annotations, settings: OcrSettings, kit: Kit) -> Iterator[ItemDraft]:
@@ -47,11 +48,11 @@ def _draft(record: Annotation, settings: OcrSettings) -> ItemDraft:
     box = record.regions[0].box if record.regions else None
     question = settings.question or _QUESTIONS[settings.show]
     if box is not None:
-        question = question.replace("{box}", box_in_words(box, record.size))
-    crop, frame = (box if settings.show == show else None for show in ("crop", "frame"))
+        question = said_box(question, record, box)
+    crop, drawn = (box if settings.show == show else None for show in ("crop", "drawn"))
     return draft(
         record,
-        pictures=[Shown(image=image, crop=crop, box=frame) for image in record.images],
+        pictures=[Shown(image=image, crop=crop, box=drawn) for image in record.images],
         question=question,
         references=record.answers,
         tags={"metric": settings.metric},

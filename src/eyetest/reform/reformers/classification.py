@@ -1,29 +1,32 @@
 """Pictures with a class out of a closed list: which class is it, among classes that are easily taken for it?"""
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from eyetest.records import MAX_CHOICES
 from eyetest.reform.annotation import Annotations
-from eyetest.reform.distractors.words import differs
+from eyetest.reform.distractors.classes import ClassDistractors, Hardness
+from eyetest.reform.distractors.confusions import read_confusions
+from eyetest.reform.distractors.kinship import Way
 from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, draft, shuffled
-
-Way = Literal["hierarchy", "groups", "similarity", "confusion"]
 
 
 class ClassificationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How classes are asked for."""
 
     question: str = "What does this picture show?"
+    """``{question}`` stands for the record's own."""
     options: Annotated[int, msgspec.Meta(ge=2, le=MAX_CHOICES)] = 4
     hard: tuple[Way, ...] = ("hierarchy", "similarity")
-    """Which classes are easily taken for one another, the first way that knows of two classes first."""
+    """By what classes are near to one another; the first that knows of two classes counts."""
     pool: Annotated[int, msgspec.Meta(ge=1)] = 12
-    """How many of the hardest classes a class's distractors are drawn from."""
+    """How many near classes a class's distractors are drawn from."""
     confusions: str = ""
-    """A confusion matrix (CSV), or a run folder whose wrong answers are one."""
+    """A confusion matrix (CSV), or a run folder whose wrong answers are one; it comes before all other ways."""
 
 
 class Classification(Reformer):
@@ -35,21 +38,34 @@ class Classification(Reformer):
 
     def drafts(self, annotations: Annotations, settings: ClassificationSettings, kit: Kit) -> Iterator[ItemDraft]:
         """One item a record that has a class."""
-        names = [one.name for one in annotations.classes]
-        names = names or list(dict.fromkeys(record.label for record in annotations if record.label))
+        golds = Counter(record.label for record in annotations if record.label.strip())
+        if not golds:
+            kit.passed_over["no class"] += sum(1 for _ in annotations)
+            return
+        distractors = ClassDistractors(annotations.classes, golds, _hardness(settings, kit))
+        for line in distractors.notes:
+            kit.note(line)
         for record in annotations:
-            if not record.label:
+            if not record.label.strip():
                 kit.passed_over["no class"] += 1
                 continue
             chance = kit.chance(record.id, "distractors")
-            others = [name for name in names if differs(name, [record.label, *record.also])]
-            drawn = chance.sample(others, min(settings.options - 1, len(others)))
+            gold, drawn = distractors.draw(record.label, record.also, chance)
             if not drawn:
-                kit.passed_over["no other class"] += 1
+                kit.passed_over["no other class that may stand beside it"] += 1
                 continue
-            choices = shuffled(record.label, [(name, "random") for name in drawn], chance)
+            if len(drawn) < settings.options - 1:
+                kit.note(f"some items have fewer than {settings.options} options: no other class may stand there")
             question = settings.question.replace("{question}", record.question)
-            yield draft(record, question=question, hint=record.hint, choices=choices)
+            yield draft(record, question=question, hint=record.hint, choices=shuffled(gold, drawn, chance))
+
+
+def _hardness(settings: ClassificationSettings, kit: Kit) -> Hardness:
+    ways = settings.hard
+    if settings.confusions and "confusion" not in ways:
+        ways = ("confusion", *ways)
+    confused = read_confusions(Path(settings.confusions)) if settings.confusions else Counter[tuple[str, str]]()
+    return Hardness(options=settings.options, pool=settings.pool, ways=ways, confused=confused, seed=kit.seed)
 
 
 REFORMER = Classification()

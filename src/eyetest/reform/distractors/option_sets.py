@@ -1,0 +1,124 @@
+"""Which classes are offered together, so that hard ones meet and none gives itself away.
+
+Drawing each class's distractors from its own nearest classes betrays golds: a class that is near to few others is
+seldom offered unless it is right, and of four options the one in their middle is the one they were drawn for. So
+whole sets of options are drawn, each as often with one of its classes as the gold as with any other. That is so when
+every class is in as many sets as it has records, and sets are weighted until it is. Then nobody who sees only the
+options knows better than to guess.
+"""
+
+from bisect import bisect_right
+from itertools import accumulate, pairwise
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+_SETS_A_CLASS = 128
+"""Sets that are made around each class."""
+_ROUNDS = 300
+_EXACT = 1e-3
+_WIDER = (1, 4, 16)
+"""How many times as many neighbours as wanted are allowed in turn, as long as golds are known by their frequency."""
+_HARDER = 16.0
+"""How much more often sets of near classes are offered: e times for a sixteenth of the largest distance."""
+_ALIKE = 0.01
+"""Golds that are guessed more often than by luck by no more than this are as good as hidden."""
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What sets of options are to be like."""
+
+    options: int
+    pool: int
+    """How many of the nearest other classes the sets around a class are made of."""
+    weights: Floats
+    """How often each class is the gold."""
+    kin: NDArray[np.bool_]
+    """Which classes must not stand beside each other."""
+
+
+class OptionSets:
+    """Sets of classes, and how often each is offered with each of its classes as the gold."""
+
+    def __init__(self, sets: Ints, weights: Floats, wanted: Wanted, pool: int) -> None:
+        self.pool = pool
+        """How many near classes the sets around a class are made of, which may be more than was wanted."""
+        self.advantage = _best_guess(sets, weights, wanted.weights) - 1 / wanted.options
+        """By how much naming the class that is gold most often among those offered beats luck."""
+        order = np.argsort(sets, axis=None, kind="stable")
+        rows, owners = order // sets.shape[1], sets.ravel()[order]
+        first = np.searchsorted(owners, np.arange(len(wanted.weights) + 1)).tolist()
+        self._sets: list[list[int]] = sets.tolist()
+        self._rows = [rows[start:end].tolist() for start, end in pairwise(first)]
+        self._sums = [list(accumulate(weights[own].tolist())) for own in self._rows]
+
+    def draw(self, gold: int, share: float) -> list[int]:
+        """The set at a share, from 0 to 1, of all that hold a class; nothing where it is in none."""
+        sums = self._sums[gold]
+        if not sums or not sums[-1]:
+            return []
+        row = min(bisect_right(sums, share * sums[-1]), len(sums) - 1)
+        return self._sets[self._rows[gold][row]]
+
+
+def build_sets(distance: NDArray[np.float32], wanted: Wanted, rng: np.random.Generator) -> OptionSets | None:
+    """Sets of near classes; of less near ones where near ones alone would tell which is the gold.
+
+    A class with as many records as all its neighbours together is known by that, unless more neighbours are allowed.
+    None where no two classes may stand beside each other.
+    """
+    most, built = len(distance) - 1, list[OptionSets]()
+    for pool in dict.fromkeys(min(max(wanted.pool, wanted.options - 1) * wider, most) for wider in _WIDER):
+        sets = _sets_around_each(distance, pool, wanted, rng)
+        if not len(sets):
+            continue
+        near = distance[sets[:, :, None], sets[:, None, :]].sum(axis=(1, 2), dtype=np.float64) / sets.shape[1] ** 2
+        weights = _balanced(sets, np.exp(-_HARDER * near), wanted.weights)
+        built.append(OptionSets(sets, weights, wanted, pool))
+        if built[-1].advantage <= _ALIKE:
+            break
+    least = min((one.advantage for one in built), default=0.0)
+    return next((one for one in built if one.advantage <= least + _ALIKE), None)
+
+
+def _sets_around_each(distance: NDArray[np.float32], pool: int, wanted: Wanted, rng: np.random.Generator) -> Ints:
+    """For each class, sets of it and some of its nearest classes, no two of them kin."""
+    apart = np.where(wanted.kin, np.inf, distance)
+    nearest = np.argpartition(apart + rng.random(apart.shape, np.float32) * 1e-6, min(pool, len(apart) - 1), axis=1)
+    taste = np.log(wanted.weights)
+    sets = []
+    for gold, row in enumerate(nearest[:, :pool]):
+        others = row[np.isfinite(apart[gold, row])]
+        if len(others) < wanted.options - 1:
+            continue
+        keys = rng.gumbel(size=(_SETS_A_CLASS, len(others))) - _HARDER * apart[gold, others]
+        keys[::2] += taste[others]
+        chosen = others[np.argpartition(-keys, wanted.options - 2, axis=1)[:, : wanted.options - 1]]
+        sets.append(np.column_stack([np.full(_SETS_A_CLASS, gold), chosen]))
+    if not sets:
+        return np.empty((0, wanted.options), np.int64)
+    all_sets = np.unique(np.sort(np.concatenate(sets), axis=1), axis=0)
+    kin = wanted.kin[all_sets[:, :, None], all_sets[:, None, :]].sum(axis=(1, 2))
+    return np.asarray(all_sets[kin == wanted.options])
+
+
+def _balanced(sets: Ints, weights: Floats, wanted: Floats) -> Floats:
+    """Weights with which every class is in as many sets as wanted, changed as little as that needs."""
+    size = sets.shape[1]
+    for _ in range(_ROUNDS):
+        held = np.bincount(sets.ravel(), np.repeat(weights, size), len(wanted))
+        change = np.log(wanted / np.maximum(held, 1e-300))
+        weights = weights * np.exp(change[sets].sum(axis=1) / size)
+        if np.abs(change[held > 0]).max() < _EXACT:
+            break
+    return weights
+
+
+def _best_guess(sets: Ints, weights: Floats, wanted: Floats) -> float:
+    """How often the gold is met by always naming the option that is gold most often."""
+    held = np.bincount(sets.ravel(), np.repeat(weights, sets.shape[1]), len(wanted))
+    rates = np.divide(wanted, held, out=np.zeros_like(wanted), where=held > 0)[sets]
+    return float((weights * rates.max(axis=1)).sum() / max((weights * rates.sum(axis=1)).sum(), 1e-300))

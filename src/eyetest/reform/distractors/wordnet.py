@@ -1,0 +1,165 @@
+"""WordNet's nouns, read from the dictionary files as Princeton publishes them.
+
+Only nouns, and of them only words and what stands above them: that is all that tells whether one class is another
+class's synonym, kind or kin. Files are looked for where Debian, Princeton's installer and NLTK put them.
+"""
+
+import os
+import re
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+_DATA, _INDEX, _PLURALS = "data.noun", "index.noun", "noun.exc"
+_FILES = (_DATA, _INDEX, _PLURALS)
+_MOST_BYTES = 64 * 2**20
+"""The largest dictionary file; that of WordNet 3.0 has 15 MB."""
+_OFFSET = re.compile(r"n?(\d{8})(?:-?n)?")
+_BRACKETED = re.compile(r"\s*\([^)]*\)")
+_JOINTS = re.compile(r"[\s_]+")
+_HEAD_FIRST = re.compile(r"_(?:of|with|for|from|in|on|at|without)_.*")
+_ENDINGS = (("ies", "y"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("zes", "z"), ("ses", "s"), ("men", "man"))
+_HYPERNYMS = (b"@", b"@i")
+
+
+class WordNet:
+    """Synsets by their offset in ``data.noun``, which is what ImageNet's ids are."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        self._data = files[_DATA]
+        self._offsets = dict(_index_lines(files[_INDEX]))
+        self._singular = {
+            plural: singular
+            for plural, *rest in (line.split() for line in files[_PLURALS].decode("ascii", "replace").splitlines())
+            for singular in rest[:1]
+        }
+        self._above: dict[int, frozenset[int]] = {}
+        self._depth: dict[int, int] = {}
+
+    def words(self, synset: int) -> tuple[str, ...]:
+        """The words of a synset, which are synonyms; none where no synset begins at this offset."""
+        fields = self._fields(synset)
+        return (
+            tuple(word.decode("ascii", "replace") for word in fields[4 : 4 + 2 * int(fields[3], 16) : 2])
+            if fields
+            else ()
+        )
+
+    def parents(self, synset: int) -> list[int]:
+        """The synsets right above: what it is a kind or an instance of."""
+        fields = self._fields(synset)
+        if not fields:
+            return []
+        first = 5 + 2 * int(fields[3], 16)
+        return [
+            int(offset)
+            for sign, offset in zip(fields[first::4], fields[first + 1 :: 4], strict=False)
+            if sign in _HYPERNYMS
+        ]
+
+    def above(self, synset: int) -> frozenset[int]:
+        """A synset and all that stands above it, on every way up."""
+        if synset not in self._above:
+            seen, waiting = {synset}, [synset]
+            while waiting:
+                new = [parent for parent in self.parents(waiting.pop()) if parent not in seen]
+                seen.update(new)
+                waiting += new
+            self._above[synset] = frozenset(seen)
+        return self._above[synset]
+
+    def depth(self, synset: int) -> int:
+        """How many steps it is to the top, on the shortest way."""
+        if synset not in self._depth:
+            self._depth[synset] = 1 + min(map(self.depth, self.parents(synset)), default=-1)
+        return self._depth[synset]
+
+    def by_id(self, synset: str, names: tuple[str, ...]) -> int | None:
+        """The synset of an id such as ``n01440764``, if its words have one in common with the names.
+
+        Ids are offsets in WordNet 3.0; in the files of another version other words stand there.
+        """
+        match = _OFFSET.fullmatch(synset)
+        offset = int(match[1]) if match else -1
+        words = {part for word in self.words(offset) for part in _key(word).split("_")}
+        return offset if any(part in words for name in names for part in _key(name).split("_")) else None
+
+    def senses(self, name: str) -> tuple[int, ...]:
+        """All synsets that a name can mean, the commonest first; whatever its number and however it is joined."""
+        return next((self._offsets[key] for key in self._spellings(_key(name)) if key in self._offsets), ())
+
+    def head_senses(self, name: str) -> tuple[int, ...]:
+        """What a compound that WordNet does not have is a kind of: ``aquarium fish`` is a ``fish``."""
+        words = _HEAD_FIRST.sub("", _key(name)).split("_")
+        return next(
+            (senses for first in range(1, len(words)) if (senses := self.senses(" ".join(words[first:])))), ()
+        )
+
+    def _spellings(self, key: str) -> Iterator[str]:
+        for one in dict.fromkeys((key, key.replace("-", "_"), key.replace("-", ""), key.replace("_", "-"))):
+            yield one
+            yield from self._singulars(one)
+        if key.count("_") == 1:
+            yield key.replace("_", "")
+
+    def _singulars(self, key: str) -> Iterator[str]:
+        before, joint, last = key.rpartition("_")
+        if last in self._singular:
+            yield f"{before}{joint}{self._singular[last]}"
+        for plural, singular in _ENDINGS:
+            if last.endswith(plural):
+                yield f"{before}{joint}{last.removesuffix(plural)}{singular}"
+        if last.endswith("s") and not last.endswith("ss"):
+            yield key[:-1]
+
+    def _fields(self, synset: int) -> list[bytes]:
+        """A synset's line up to its gloss; nothing where no line begins at the offset."""
+        if synset < 0 or not self._data.startswith(b"%08d " % synset, synset):
+            return []
+        end = self._data.find(b"|", synset)
+        return self._data[synset : end if end > 0 else len(self._data)].split()
+
+
+def _key(name: str) -> str:
+    """A name as the index spells it."""
+    return _JOINTS.sub("_", _BRACKETED.sub("", name).strip().lower()).strip("_")
+
+
+def _index_lines(index: bytes) -> Iterator[tuple[str, tuple[int, ...]]]:
+    for line in index.decode("ascii", "replace").splitlines():
+        if not line.startswith(" "):
+            lemma, _, count, *rest = line.split()
+            yield lemma, tuple(map(int, rest[-int(count) :]))
+
+
+def find_wordnet() -> WordNet | None:
+    """WordNet from wherever this machine has it; None where it has none."""
+    return next((wordnet for folder in _folders() if (wordnet := _load(folder)) is not None), None)
+
+
+def _folders() -> Iterator[Path]:
+    """Where the dictionary files may lie: a folder, or the archive that NLTK downloads."""
+    if named := os.environ.get("WNSEARCHDIR"):
+        yield Path(named)
+    if home := os.environ.get("WNHOME"):
+        yield from (Path(home) / "dict", Path(home))
+    yield from map(Path, ("/usr/share/wordnet", "/usr/local/WordNet-3.0/dict", "/usr/local/share/wordnet"))
+    named_roots = [Path(root) for root in os.environ.get("NLTK_DATA", "").split(os.pathsep) if root]
+    usual_roots = [Path(root) / "nltk_data" for root in ("~", "/usr/share", "/usr/local/share", "/usr/lib")]
+    for root in (*named_roots, *usual_roots):
+        for name in ("wordnet", "wordnet.zip", "wordnet31", "wordnet31.zip"):
+            yield root.expanduser() / "corpora" / name
+
+
+@cache
+def _load(folder: Path) -> WordNet | None:
+    try:
+        if folder.suffix == ".zip":
+            with zipfile.ZipFile(folder) as archive:
+                files = {name: archive.open(f"{folder.stem}/{name}").read(_MOST_BYTES) for name in _FILES}
+        else:
+            files = {name: (folder / name).open("rb").read(_MOST_BYTES) for name in _FILES}
+    except (OSError, KeyError, zipfile.BadZipFile):
+        return None
+    return WordNet(files)

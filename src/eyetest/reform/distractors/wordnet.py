@@ -7,7 +7,7 @@ class's synonym, kind or kin. Files are looked for where Debian, Princeton's ins
 import os
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -84,6 +84,10 @@ class WordNet:
         offset = int(match[1]) if match else -1
         words = {part for word in self.words(offset) for part in _key(word).split("_")}
         return offset if any(part in words for name in names for part in _key(name).split("_")) else None
+
+    def nouns(self) -> Iterable[tuple[str, tuple[int, ...]]]:
+        """Every noun as the index spells it, with its senses."""
+        return self._offsets.items()
 
     def senses(self, name: str) -> tuple[int, ...]:
         """All synsets that a name can mean, the commonest first; whatever its number and however it is joined."""

@@ -63,10 +63,8 @@ def main() -> None:
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         written = sum(path.stat().st_size for path in (Path(folder) / "benchmark").rglob("*") if path.is_file())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        f"{done.items:,} items of {given.classes:,} classes: {wall:.1f} s, {cpu:.1f} s CPU, {written / 2**20:,.0f} MB written"
-    )
-    print(f"{peak:,.0f} MB at most ({before:,.0f} MB before)")
+    print(f"{done.items:,} items of {given.classes:,} classes: {wall:.1f} s, {cpu:.1f} s CPU")
+    print(f"{written / 2**20:,.0f} MB written, {peak:,.0f} MB of memory at most ({before:,.0f} MB before)")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import numpy as np
 
 from eyetest.reform.annotation import ClassLabel
 from eyetest.reform.distractors.kinship import Way, measure_all, name_classes, related
-from eyetest.reform.distractors.option_sets import Wanted, build_sets
+from eyetest.reform.distractors.option_sets import SetRequest, build_sets
 from eyetest.reform.distractors.wordnet import WordNet, find_wordnet
 from eyetest.reform.distractors.words import plain
 from eyetest.wording import percent
@@ -48,24 +48,34 @@ class ClassDistractors:
             counts[self._names[plain(label)].name] += count
         offered = self._offered(counts, hard.options)
         hard = msgspec.structs.replace(hard, ways=self._known_ways(hard, wordnet))
-        self._where: dict[str, tuple[_Part, int]] = {}
+        self._where: dict[str, tuple[_ComparedClasses, int]] = {}
+        self._known: dict[str, tuple[_ComparedClasses, int] | None] = {}
         for together in _parts(offered, wordnet):
-            part = _Part(together, counts, hard, wordnet)
+            part = _ComparedClasses(together, counts, hard, wordnet)
             self._where |= {one.name: (part, number) for number, one in enumerate(part.classes)}
         self._tell({id(part): part for part, _ in self._where.values()}.values(), hard)
 
-    def draw(self, label: str, also: Iterable[str], chance: random.Random) -> tuple[str, list[tuple[str, str]]]:
-        """The gold as it is shown, and its distractors, each with how it was chosen."""
-        gold = self._names[plain(label)].name
-        part, number = self._where[gold]
+    def draw(self, label: str, also: Iterable[str], chance: random.Random) -> list[tuple[str, str]]:
+        """Distractors for a picture of a class, and ``also`` of others; each with how it was chosen."""
+        part, number = self._lookup(label) or (None, 0)
+        assert part is not None, "every gold is a class"
         barred: set[int] = set()
         for name in also:
-            home, other = self._where.get(
-                self._names[plain(name)].name if plain(name) in self._names else "", (None, 0)
-            )
+            home, other = self._lookup(name) or (None, 0)
             if home is part:
                 barred.update(np.flatnonzero(part.kin[other]).tolist())
-        return gold, [part.named(number, one) for one in part.draw(number, barred, chance)]
+        return [part.named(number, one) for one in part.draw(number, barred, chance)]
+
+    def shown(self, label: str) -> str:
+        """A gold as it is shown: as the record has it, or by its class where it is a synonym or an id of one."""
+        name = self._names[plain(label)].name
+        return label.strip() if plain(name) == plain(label) else name
+
+    def _lookup(self, label: str) -> "tuple[_ComparedClasses, int] | None":
+        if label not in self._known:
+            named = self._names.get(plain(label))
+            self._known[label] = self._where.get(named.name) if named else None
+        return self._known[label]
 
     def _offered(self, counts: Counter[str], options: int) -> list[ClassLabel]:
         """The classes that are ever shown: all, unless so many records have so few that the others stand out."""
@@ -87,7 +97,7 @@ class ClassDistractors:
             ways = tuple(way for way in ways if way != "hierarchy")
         return ways if "similarity" in ways else (*ways, "similarity")
 
-    def _tell(self, parts: Iterable["_Part"], hard: Hardness) -> None:
+    def _tell(self, parts: Iterable["_ComparedClasses"], hard: Hardness) -> None:
         sets = [part.sets for part in parts if part.sets is not None]
         worst = max(sets, key=lambda one: one.advantage, default=None)
         if worst is None:
@@ -104,7 +114,7 @@ class ClassDistractors:
             )
 
 
-class _Part:
+class _ComparedClasses:
     """Classes of which every two are compared."""
 
     def __init__(
@@ -117,9 +127,9 @@ class _Part:
         self._way = [row.tobytes() for row in self._near.way]
         weights = np.array([counts[one.name] + _UNSEEN * (not counts[one.name]) for one in self.classes])
         options = min(hard.options, len(self.classes))
-        wanted = Wanted(options=options, pool=hard.pool, weights=weights, kin=self.kin)
+        request = SetRequest(options=options, pool=hard.pool, weights=weights, kin=self.kin)
         rng = np.random.default_rng([hard.seed, len(self.classes)])
-        self.sets = build_sets(self._near.distance, wanted, rng) if options > 1 else None
+        self.sets = build_sets(self._near.distance, request, rng) if options > 1 else None
 
     def named(self, gold: int, other: int) -> tuple[str, str]:
         """A class by its name, with the way in which it is near to another."""

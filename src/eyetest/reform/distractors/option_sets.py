@@ -28,7 +28,7 @@ _ALIKE = 0.01
 """Golds that are guessed more often than by luck by no more than this are as good as hidden."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class SetRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What sets of options are to be like."""
 
     options: int
@@ -43,15 +43,15 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 class OptionSets:
     """Sets of classes, and how often each is offered with each of its classes as the gold."""
 
-    def __init__(self, sets: Ints, weights: Floats, wanted: Wanted, pool: int) -> None:
+    def __init__(self, sets: Ints, weights: Floats, request: SetRequest, pool: int) -> None:
         self.pool = pool
         """How many near classes the sets around a class are made of, which may be more than was wanted."""
-        self.advantage = _best_guess(sets, weights, wanted.weights) - 1 / wanted.options
+        self.advantage = _best_guess(sets, weights, request.weights) - 1 / request.options
         """By how much naming the class that is gold most often among those offered beats luck."""
         order = np.argsort(sets, axis=None, kind="stable")
         rows, owners = order // sets.shape[1], sets.ravel()[order]
-        first = np.searchsorted(owners, np.arange(len(wanted.weights) + 1)).tolist()
-        self._sets: list[list[int]] = sets.tolist()
+        first = np.searchsorted(owners, np.arange(len(request.weights) + 1)).tolist()
+        self.sets: list[list[int]] = sets.tolist()
         self._rows = [rows[start:end].tolist() for start, end in pairwise(first)]
         self._sums = [list(accumulate(weights[own].tolist())) for own in self._rows]
 
@@ -61,48 +61,50 @@ class OptionSets:
         if not sums or not sums[-1]:
             return []
         row = min(bisect_right(sums, share * sums[-1]), len(sums) - 1)
-        return self._sets[self._rows[gold][row]]
+        return self.sets[self._rows[gold][row]]
 
 
-def build_sets(distance: NDArray[np.float32], wanted: Wanted, rng: np.random.Generator) -> OptionSets | None:
+def build_sets(distance: NDArray[np.float32], request: SetRequest, rng: np.random.Generator) -> OptionSets | None:
     """Sets of near classes; of less near ones where near ones alone would tell which is the gold.
 
     A class with as many records as all its neighbours together is known by that, unless more neighbours are allowed.
     None where no two classes may stand beside each other.
     """
     most, built = len(distance) - 1, list[OptionSets]()
-    for pool in dict.fromkeys(min(max(wanted.pool, wanted.options - 1) * wider, most) for wider in _WIDER):
-        sets = _sets_around_each(distance, pool, wanted, rng)
+    for pool in dict.fromkeys(min(max(request.pool, request.options - 1) * wider, most) for wider in _WIDER):
+        sets = _sets_around_each(distance, pool, request, rng)
         if not len(sets):
             continue
         near = distance[sets[:, :, None], sets[:, None, :]].sum(axis=(1, 2), dtype=np.float64) / sets.shape[1] ** 2
-        weights = _balanced(sets, np.exp(-_HARDER * near), wanted.weights)
-        built.append(OptionSets(sets, weights, wanted, pool))
+        weights = _balanced(sets, np.exp(-_HARDER * near), request.weights)
+        built.append(OptionSets(sets, weights, request, pool))
         if built[-1].advantage <= _ALIKE:
             break
     least = min((one.advantage for one in built), default=0.0)
     return next((one for one in built if one.advantage <= least + _ALIKE), None)
 
 
-def _sets_around_each(distance: NDArray[np.float32], pool: int, wanted: Wanted, rng: np.random.Generator) -> Ints:
+def _sets_around_each(
+    distance: NDArray[np.float32], pool: int, request: SetRequest, rng: np.random.Generator
+) -> Ints:
     """For each class, sets of it and some of its nearest classes, no two of them kin."""
-    apart = np.where(wanted.kin, np.inf, distance)
+    apart = np.where(request.kin, np.inf, distance)
     nearest = np.argpartition(apart + rng.random(apart.shape, np.float32) * 1e-6, min(pool, len(apart) - 1), axis=1)
-    taste = np.log(wanted.weights)
+    taste = np.log(request.weights)
     sets = []
     for gold, row in enumerate(nearest[:, :pool]):
         others = row[np.isfinite(apart[gold, row])]
-        if len(others) < wanted.options - 1:
+        if len(others) < request.options - 1:
             continue
         keys = rng.gumbel(size=(_SETS_A_CLASS, len(others))) - _HARDER * apart[gold, others]
         keys[::2] += taste[others]
-        chosen = others[np.argpartition(-keys, wanted.options - 2, axis=1)[:, : wanted.options - 1]]
+        chosen = others[np.argpartition(-keys, request.options - 2, axis=1)[:, : request.options - 1]]
         sets.append(np.column_stack([np.full(_SETS_A_CLASS, gold), chosen]))
     if not sets:
-        return np.empty((0, wanted.options), np.int64)
+        return np.empty((0, request.options), np.int64)
     all_sets = np.unique(np.sort(np.concatenate(sets), axis=1), axis=0)
-    kin = wanted.kin[all_sets[:, :, None], all_sets[:, None, :]].sum(axis=(1, 2))
-    return np.asarray(all_sets[kin == wanted.options])
+    kin = request.kin[all_sets[:, :, None], all_sets[:, None, :]].sum(axis=(1, 2))
+    return np.asarray(all_sets[kin == request.options])
 
 
 def _balanced(sets: Ints, weights: Floats, wanted: Floats) -> Floats:

@@ -10,9 +10,21 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 _DATA, _INDEX, _PLURALS = "data.noun", "index.noun", "noun.exc"
 _FILES = (_DATA, _INDEX, _PLURALS)
+_NLTK_NAMES = ("wordnet", "wordnet.zip", "wordnet31", "wordnet31.zip")
+_USUAL = (
+    "/usr/share/wordnet",
+    "/usr/local/WordNet-3.0/dict",
+    "/usr/local/share/wordnet",
+    *(
+        f"{root}/nltk_data/corpora/{name}"
+        for root in ("~", "/usr/share", "/usr/local/share", "/usr/lib")
+        for name in _NLTK_NAMES
+    ),
+)
 _MOST_BYTES = 64 * 2**20
 """The largest dictionary file; that of WordNet 3.0 has 15 MB."""
 _OFFSET = re.compile(r"n?(\d{8})(?:-?n)?")
@@ -148,12 +160,9 @@ def _folders() -> Iterator[Path]:
         yield Path(named)
     if home := os.environ.get("WNHOME"):
         yield from (Path(home) / "dict", Path(home))
-    yield from map(Path, ("/usr/share/wordnet", "/usr/local/WordNet-3.0/dict", "/usr/local/share/wordnet"))
-    named_roots = [Path(root) for root in os.environ.get("NLTK_DATA", "").split(os.pathsep) if root]
-    usual_roots = [Path(root) / "nltk_data" for root in ("~", "/usr/share", "/usr/local/share", "/usr/lib")]
-    for root in (*named_roots, *usual_roots):
-        for name in ("wordnet", "wordnet.zip", "wordnet31", "wordnet31.zip"):
-            yield root.expanduser() / "corpora" / name
+    roots = [root for root in os.environ.get("NLTK_DATA", "").split(os.pathsep) if root]
+    yield from (Path(root) / "corpora" / name for root in roots for name in _NLTK_NAMES)
+    yield from (Path(folder).expanduser() for folder in _USUAL)
 
 
 @cache
@@ -161,9 +170,14 @@ def _load(folder: Path) -> WordNet | None:
     try:
         if folder.suffix == ".zip":
             with zipfile.ZipFile(folder) as archive:
-                files = {name: archive.open(f"{folder.stem}/{name}").read(_MOST_BYTES) for name in _FILES}
+                files = {name: _bounded(archive.open(f"{folder.stem}/{name}")) for name in _FILES}
         else:
-            files = {name: (folder / name).open("rb").read(_MOST_BYTES) for name in _FILES}
+            files = {name: _bounded((folder / name).open("rb")) for name in _FILES}
     except (OSError, KeyError, zipfile.BadZipFile):
         return None
     return WordNet(files)
+
+
+def _bounded(file: IO[bytes]) -> bytes:
+    with file:
+        return file.read(_MOST_BYTES)

@@ -50,14 +50,15 @@ class Classification(Reformer):
                 kit.passed_over["no class"] += 1
                 continue
             chance = kit.chance(record.id, "distractors")
-            gold, drawn = distractors.draw(record.label, record.also, chance)
+            drawn = distractors.draw(record.label, record.also, chance)
             if not drawn:
                 kit.passed_over["no other class that may stand beside it"] += 1
                 continue
             if len(drawn) < settings.options - 1:
                 kit.note(f"some items have fewer than {settings.options} options: no other class may stand there")
+            choices = shuffled(distractors.shown(record.label), drawn, chance)
             question = settings.question.replace("{question}", record.question)
-            yield draft(record, question=question, hint=record.hint, choices=shuffled(gold, drawn, chance))
+            yield draft(record, question=question, hint=record.hint, choices=choices)
 
 
 def _hardness(settings: ClassificationSettings, kit: Kit) -> Hardness:

@@ -1,0 +1,222 @@
+"""Distractors of a closed list are hard, never right as well, and tell nobody which option is the gold."""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eyetest.reform.annotation import Annotation, Annotations, ClassLabel
+from eyetest.reform.distractors import classes as classes_module
+from eyetest.reform.distractors.classes import ClassDistractors, Hardness
+from eyetest.reform.distractors.confusions import read_confusions
+from eyetest.reform.distractors.kinship import measure_all, name_classes, related
+from eyetest.reform.distractors.option_sets import SetRequest, build_sets
+from eyetest.reform.distractors.wordnet import find_wordnet
+from eyetest.reform.reformers import REFORMERS, Kit
+from tests.reform.conftest import gold
+
+DICTIONARY = Path("/usr/share/wordnet/data.noun")
+HARD = Hardness(options=4, pool=12, ways=("hierarchy", "similarity"))
+
+
+def listed(*names: str) -> list[ClassLabel]:
+    return [ClassLabel(name=name) for name in names]
+
+
+def drawn(distractors: ClassDistractors, name: str, least: float = 0) -> set[str]:
+    """What stands beside a class in more than a share of many draws."""
+    chance = random.Random(0)
+    shown = Counter(text for _ in range(100) for text, _ in distractors.draw(name, (), chance))
+    return {text for text, times in shown.items() if times > 100 * least}
+
+
+class Lines:
+    """WordNet's nouns once more, by another way: every line of ``data.noun``, words looked up without an index."""
+
+    def __init__(self) -> None:
+        self.above: dict[int, set[int]] = {}
+        self.senses: dict[str, set[int]] = defaultdict(set)
+        for line in DICTIONARY.read_text("ascii").splitlines():
+            if line.startswith("  "):
+                continue
+            head = line.split(" | ")[0].split(" ")
+            offset, words = int(head[0]), int(head[3], 16)
+            for word in head[4 : 4 + 2 * words : 2]:
+                self.senses[word.lower().replace("_", " ")].add(offset)
+            rest = head[4 + 2 * words + 1 :]
+            self.above[offset] = {int(rest[i + 1]) for i in range(0, len(rest) - 3, 4) if rest[i] in ("@", "@i")}
+
+    def closure(self, offsets: set[int]) -> set[int]:
+        reached = set(offsets)
+        while new := {up for one in offsets for up in self.above[one]} - reached:
+            reached |= new
+            offsets = new
+        return reached
+
+
+@pytest.fixture(scope="module")
+def lines() -> Lines:
+    if not DICTIONARY.is_file():
+        pytest.skip("no WordNet (Debian: wordnet-base)")
+    return Lines()
+
+
+def cifar(shared: Path) -> list[ClassLabel]:
+    return listed(*(shared / "data/native/CIFAR/fine_label_names.txt").read_text().replace("_", " ").splitlines())
+
+
+def imagenet(shared: Path) -> list[ClassLabel]:
+    rows = (shared / "data/native/ImageNet/synset_words.txt").read_text().splitlines()
+    named = [(row[:9], [name.strip() for name in row[9:].split(",")]) for row in rows]
+    return [ClassLabel(name=names[0], synonyms=tuple(names[1:]), synset=synset) for synset, names in named]
+
+
+@pytest.mark.parametrize("labels_of", [cifar, imagenet])
+def test_no_option_is_a_synonym_ancestor_or_descendant_of_another(
+    labels_of: Callable[[Path], list[ClassLabel]], shared: Path, lines: Lines
+) -> None:
+    wordnet = find_wordnet()
+    labels = labels_of(shared)
+    classes = name_classes(labels, wordnet)
+    near = measure_all(classes, HARD.ways, {}, wordnet)
+    request = SetRequest(options=4, pool=12, weights=np.ones(len(classes)), kin=related(classes, wordnet))
+    built = build_sets(near.distance, request, np.random.default_rng(0))
+    assert built is not None
+    assert {one for options in built.sets for one in options} == set(range(len(classes)))
+    means = [_meanings(label, lines) for label in labels]
+    reach = [lines.closure(own) for own in means]
+    for options in built.sets:
+        for one in options:
+            for other in options:
+                assert one == other or not means[one] & reach[other], (labels[one].name, labels[other].name)
+
+
+def _meanings(label: ClassLabel, lines: Lines) -> set[int]:
+    """Every sense of every name; a name with its own id also means that."""
+    own = {int(label.synset[1:])} if label.synset else set()
+    return own.union(*(lines.senses.get(name.lower(), set()) for name in (label.name, *label.synonyms)))
+
+
+def test_related_classes_stand_apart_and_near_ones_together(lines: Lines) -> None:
+    names = (
+        "dog",
+        "poodle",
+        "dalmatian",
+        "beagle",
+        "cat",
+        "wolf",
+        "tench",
+        "goldfish",
+        "violin",
+        "cello",
+        "harp",
+        "flute",
+    )
+    distractors = ClassDistractors(listed(*names), Counter(names * 10), Hardness(options=3, pool=3, ways=HARD.ways))
+    assert drawn(distractors, "dog").isdisjoint({"poodle", "dalmatian", "beagle"})
+    assert drawn(distractors, "poodle", 0.2) <= {"dalmatian", "beagle", "cat", "wolf"}
+    assert drawn(distractors, "violin", 0.2) <= {"cello", "harp", "flute"}
+
+
+def test_the_sense_is_that_of_the_other_classes(lines: Lines) -> None:
+    wordnet = find_wordnet()
+    assert wordnet is not None
+    animals = name_classes(listed("seal", "ray", "otter", "shark", "bear", "wolf", "trout", "fox"), wordnet)
+    assert [wordnet.words(one.sense)[0] for one in animals[:2] if one.sense] == ["seal", "ray"]
+    assert all("animal" in {wordnet.words(up)[0] for up in wordnet.above(one.sense or 0)} for one in animals)
+
+
+@pytest.mark.parametrize("zipf", [False, True])
+def test_a_class_is_as_often_a_distractor_as_its_golds_need(zipf: bool) -> None:
+    names = [f"{one}{other}" for one in "bdfgklmnprst" for other in ("ab", "ane", "ero", "ila", "omu")]
+    golds = Counter({name: 20 + (600 // (rank + 5) if zipf else 0) for rank, name in enumerate(names)})
+    distractors = ClassDistractors(listed(*names), golds, HARD)
+    chance, right, shown = random.Random(1), Counter[str](), Counter[str]()
+    for name in chance.choices(list(golds), list(golds.values()), k=24_000):
+        options = [name, *(text for text, _ in distractors.draw(name, (), chance))]
+        right[name] += 1
+        shown.update(options)
+        assert len(set(options)) == 4
+    shares = [right[name] / shown[name] for name in names]
+    assert max(abs(share - 0.25) for share in shares) < 0.06
+
+
+def test_without_wordnet_names_are_compared_and_heads_are_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classes_module, "find_wordnet", lambda: None)
+    names = (
+        "bear",
+        "brown bear",
+        "bears (zoo)",
+        "mouse",
+        "computer mouse",
+        "goldfish",
+        "fish",
+        "can",
+        "can of soup",
+        "car",
+        "cart",
+    )
+    distractors = ClassDistractors(listed(*names), Counter(names * 3), Hardness(options=4, pool=4, ways=HARD.ways))
+    assert any("no WordNet" in line for line in distractors.notes)
+    assert drawn(distractors, "bear").isdisjoint({"brown bear", "bears (zoo)"})
+    assert "computer mouse" not in drawn(distractors, "mouse")
+    assert "fish" not in drawn(distractors, "goldfish")
+    assert "can" not in drawn(distractors, "can of soup")
+    assert "cart" in drawn(distractors, "car")
+    _, ways = zip(*distractors.draw("car", (), random.Random(0)), strict=True)
+    assert set(ways) == {"similarity"}
+
+
+def test_other_classes_of_the_same_picture_and_their_kin_are_never_drawn(lines: Lines) -> None:
+    names = ("cat", "dog", "poodle", "wolf", "fox", "bear", "lion", "tiger")
+    distractors = ClassDistractors(listed(*names), Counter(names * 5), Hardness(options=4, pool=7, ways=HARD.ways))
+    for seed in range(50):
+        beside = {text for text, _ in distractors.draw("cat", ("dog", "unheard of"), random.Random(seed))}
+        assert len(beside) == 3
+        assert beside.isdisjoint({"dog", "poodle"})
+
+
+def test_groups_come_first_where_they_are_asked_for() -> None:
+    labels = [ClassLabel(name=name, parent=group) for name, group in zip("abcdefgh", "11112222", strict=True)]
+    hard = Hardness(options=3, pool=3, ways=("groups", "similarity"))
+    distractors = ClassDistractors(labels, Counter("abcdefgh" * 4), hard)
+    assert drawn(distractors, "a") <= set("bcd")
+    assert {way for _, way in distractors.draw("a", (), random.Random(0))} == {"groups"}
+
+
+def test_a_synset_or_a_synonym_is_its_class_and_a_gold_in_no_list_is_one_of_its_own() -> None:
+    labels = [ClassLabel(name="tench", synonyms=("Tinca tinca",), synset="n01440764"), *listed("goldfish", "eel")]
+    distractors = ClassDistractors(labels, Counter({"n01440764": 1, "TENCH": 1, "Tinca tinca": 1, "pike": 1}), HARD)
+    shown = [distractors.shown(name) for name in ("n01440764", "TENCH", "Tinca tinca", "pike")]
+    assert shown == ["tench", "TENCH", "tench", "pike"]
+    assert "tench" not in drawn(distractors, "Tinca tinca")
+    assert "pike" in drawn(distractors, "eel")
+
+
+def test_more_options_than_classes_give_fewer_and_a_note() -> None:
+    records = [Annotation(id=str(n), label=label) for n, label in enumerate(("left", "right", "", "left"))]
+    reformer, kit = REFORMERS["classification"], Kit()
+    settings = reformer.settings()
+    made = list(reformer.drafts(Annotations(lambda: iter(records)), settings, kit))
+    assert [len(one.item.choices) for one in made] == [2, 2, 2]
+    assert [gold(one.item) for one in made] == ["left", "right", "left"]
+    assert kit.passed_over == {"no class": 1}
+    assert any("fewer than 4 options" in line for line in kit.notes)
+
+
+def test_what_was_confused_is_offered(tmp_path: Path) -> None:
+    matrix = tmp_path / "matrix.csv"
+    matrix.write_text("gold,a,b,c,d,e\na,9,0,0,0,5\nb,0,9,0,1,0\nc,0,0,9,0,0\nd,0,4,0,9,0\ne,2,0,0,0,9\n")
+    long = tmp_path / "long.csv"
+    long.write_text("Gold,Chosen,Count\na,e,5\nb,d,1\nd,b,4\ne,a,2\nc,c,9\n")
+    assert (
+        read_confusions(matrix)
+        == read_confusions(long)
+        == {("a", "e"): 5, ("b", "d"): 1, ("d", "b"): 4, ("e", "a"): 2}
+    )
+    hard = Hardness(options=2, pool=1, ways=("confusion", "similarity"), confused=read_confusions(matrix))
+    distractors = ClassDistractors(listed(*"abcde"), Counter("abde" * 9 + "c"), hard)
+    assert (drawn(distractors, "a", 0.8), drawn(distractors, "d", 0.8)) == ({"e"}, {"b"})

@@ -145,6 +145,18 @@ def test_a_part_is_told_without_asking(folder: Path, asked: PreparedSuite, whole
         told(asked, ["dimension=Fg"])
 
 
+def test_a_corpus_is_of_what_counts(folder: Path, asked: PreparedSuite, tmp_path: Path) -> None:
+    (run,) = (str(path) for path in asked.entries[2].runs)
+    entry = {"runs": [run], "name": "words", "metric": "words", "dimension": "STP"}
+    other = {"runs": [str(folder / "out/runs/cg")], "dimension": "CG"}
+    prepared = prepare({"benchmarks": [entry, other]}, tmp_path / "out")
+    table = told(prepared).tables["corpus"]
+    assert table.select("benchmark", "metric", "tests").unique().rows() == [("words", "words", 3)]
+    assert set(table.get_column("model")) == set(MODELS)
+    assert table.filter(model="good", shots="none").get_column("overall").item() > 0.5
+    assert "corpus" not in told(prepared, ["dimension=CG"]).tables
+
+
 def test_what_an_earlier_suite_asked_does_not_count(folder: Path, asked: PreparedSuite, whole: ToldSuite) -> None:
     fewer = {**SUITE, "models": {"good": MODELS["good"], "poor": MODELS["poor"]}, "tests": 2, "limit": 5}
     (folder / "fewer.yaml").write_text(yaml.safe_dump(fewer))

@@ -22,8 +22,8 @@ from eyetest.reports.material import Material
 from eyetest.reports.report import tell
 from eyetest.reports.report_page import ReportDetails, report_settings, run_steps, write_report_page
 from eyetest.reports.suite_tables import suite_tables, write_suite_tables
-from eyetest.results.scores import answers_of, benchmark_of, scores_of
-from eyetest.results.union import SuitePart, keep_items, united
+from eyetest.results.scores import answers_of, benchmark_of
+from eyetest.results.union import SuitePart, keep_items, own_scores, united
 from eyetest.runs import Run
 from eyetest.scoring.scorer import corpus_table
 from eyetest.wording import counted, listed
@@ -64,7 +64,7 @@ def measure_suite(
         kept = _kept(whole, words, said, unseen_only=unseen_only or suite.unseen)
         fewer = _fewer_options([part for entry, part in parts if entry.options is not None], kept, settings)
         how = replace(settings, by=SUITE_TAGS[:2])
-        material = Material(kept, how, fewer_options=fewer, corpora=_corpora(prepared.entries))
+        material = Material(kept, how, fewer_options=fewer, corpora=_corpora(prepared.entries, kept))
         tables = suite_tables(material)
     words += ["unseen"] if unseen_only or suite.unseen else []
     return ToldSuite(tables, material, words, (*kept.notes, *said.lines, *_few_models(tables)))
@@ -161,21 +161,18 @@ def _fewer_options(parts: Sequence[SuitePart], kept: Results, settings: Settings
     return ordered.sort("dataset", "options", maintain_order=True)
 
 
-def _corpora(entries: Sequence[SuiteEntry]) -> pl.DataFrame | None:
-    """The score of whole corpora, by benchmark, model and protocol, over all tests."""
-    tables = []
+def _corpora(entries: Sequence[SuiteEntry], kept: Results) -> pl.DataFrame | None:
+    """The score of whole corpora, by benchmark, model and protocol, over all tests of what counts."""
+    tables, keys = [], ["benchmark", "metric", "model", *PROTOCOL]
     for entry in entries:
-        scorer = Scoring(metric=entry.about.metric).scorer
-        for run in map(Run, entry.runs):
+        scores = own_scores(kept, entry.name)
+        for run in map(Run, entry.runs if entry.options is None else ()):
             if run.manifest.benchmark is None and entry.benchmark is None:
                 continue
             golds = benchmark_of(run, None if entry.is_asked else entry.benchmark)
-            scores, _ = scores_of(run, golds, scorer)
             pooled = corpus_table(answers_of(run, golds), golds, scores)
-            if len(pooled):
-                keys = ["benchmark", "metric", "model", *PROTOCOL]
-                named = pooled.with_columns(pl.lit(entry.name).alias("benchmark"))
-                tables.append(named.group_by(keys).agg(pl.col("overall").mean(), pl.len().alias("tests")).sort(keys))
+            named = pooled.with_columns(pl.lit(entry.name).alias("benchmark"))
+            tables.append(named.group_by(keys).agg(pl.col("overall").mean(), pl.len().alias("tests")).sort(keys))
     return pl.concat(tables) if tables else None
 
 

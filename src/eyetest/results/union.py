@@ -44,6 +44,13 @@ def keep_items(results: Results, ids: Sequence[str]) -> Results:
     return replace(results, scores=scores, items=kept)
 
 
+def own_scores(results: Results, part: str) -> pl.LazyFrame:
+    """The scores of one part, its items by their own names."""
+    head = part + BETWEEN
+    mine = results.scores.filter(pl.col("item").str.starts_with(head)).drop("benchmark")
+    return mine.with_columns(pl.col("item").str.strip_prefix(head))
+
+
 def _scores(part: SuitePart, name: str) -> pl.LazyFrame:
     return part.results.scores.with_columns(pl.lit(name).alias("benchmark"), _own(part, "item"))
 

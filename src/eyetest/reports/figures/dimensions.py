@@ -12,7 +12,9 @@ from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 
 _TAG = "dimension"
-_CUTS = [-0.2, -0.1, -0.025, 0.025, 0.05, 0.1, 0.2]
+_CUTS = [-0.2, -0.1, -0.025, 0.025, 0.1, 0.2]
+_COLOURS = [*palette.STEPS[:4], *palette.STEPS[5:]]
+"""Three for below, one for nearly the mean, three for above."""
 _LABELS = "abs(datum.value) >= 0.1 ? datum.label : ''"
 _STRONG = "datum.above >= 0.1 || datum.above < -0.2"
 _SHORT = 6
@@ -49,7 +51,7 @@ def _draw(frame: pl.DataFrame) -> ChartType:
     angle = 0 if few and max(map(len, names)) <= _SHORT else -40
     x = alt.X(f"{_TAG}:N", sort=names, title=None).axis(labelAngle=angle, labelLimit=170, domain=False, orient="top")
     chart = alt.Chart(values(frame.with_columns(above.alias("above")))).encode(x=x, y=rows(order))
-    colour = alt.Color("above:Q").scale(type="threshold", domain=_CUTS, range=list(palette.STEPS))
+    colour = alt.Color("above:Q").scale(type="threshold", domain=_CUTS, range=_COLOURS)
     legend = alt.Legend(title="against the mean of all models", format=POINTS, orient="bottom", labelExpr=_LABELS)
     legend.gradientLength = 240
     cells = chart.mark_rect(stroke=palette.PAPER, strokeWidth=0).encode(color=colour.legend(legend))
@@ -68,7 +70,7 @@ def _draw(frame: pl.DataFrame) -> ChartType:
 
 
 FIGURE = Figure(
-    *("dimensions", 15, "Dimensions", _numbers, _draw),
+    *("dimensions", 4, "Dimensions", _numbers, _draw),
     reading="What each model scores in each dimension; blue is above the mean of all models there, brown below. The "
     "rank is that of a model's mean rank over the dimensions, as ReForm-Eval has it; models with the same mean rank "
     "share it. Intervals are in the numbers.",

@@ -31,6 +31,7 @@ def panel(names: Sequence[str], items: int = 48, cores: Sequence[str] = ("shape"
     known = [
         {"item": str(i), "cluster": str(i), "options": 4, "position": i % 4, "gold": "ABCD"[i % 4]}
         | {"tag.core": cores[i % len(cores)], "tag.axis": f"axis {i % 5}"}
+        | {"tag.dialogue": f"dialogue {i // 4}", "tag.turn": str(i % 4 + 1)}
         for i in range(items)
     ]
     entries = {name: ModelEntry(spec="scripted:", base=names[-1]) for name in names[:-1]}

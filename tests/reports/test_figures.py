@@ -23,7 +23,7 @@ from tests.reports.synthetic import panel, suite_panel, with_fewer_options
 
 NAMES = {
     *("accuracy", "capabilities", "composition", "correlation", "duplicates", "external", "failures", "funnel"),
-    *("instability", "items", "positions", "sight"),
+    *("dialogue", "instability", "items", "positions", "sight"),
     *("circular", "dimensions", "format-hits", "options", "steadiness"),
 }
 FUNNEL = pl.DataFrame({"stage": ["blind", "review"], "into": [9, 5], "keep": [5, 4], "fix": [0, 1], "review": [1, 0],
@@ -147,6 +147,20 @@ def test_what_examples_and_orders_do_to_choices() -> None:
         numbers("format-hits", Material(Results(panel(["a"]).scores.with_columns(marked=True), panel(["a"]).items)))
     with pytest.raises(NotMeasurable, match="fewer options"):
         numbers("options", material)
+
+
+def test_each_history_of_a_dialogue_has_its_own_slope() -> None:
+    items = [{"item": f"{d}{t}", "tag.dialogue": d, "tag.turn": str(t)} for d in "ab" for t in (1, 2, 3)]
+    rows = [
+        {"item": item["item"], "history": history, "score": score}
+        for history, scores in (("gold", [1, 1, 0, 1, 1, 1]), ("own", [1, 0, 0, 1, 0, 0]))
+        for item, score in zip(items, scores, strict=True)
+    ]
+    shown = numbers("dialogue", Material(results(rows, items)))
+    assert shown.get_column("series").unique().to_list() == ["m"]
+    slopes = dict(shown.select("history", "slope").unique().iter_rows())
+    assert slopes == {"gold": pytest.approx(-0.25), "own": pytest.approx(-0.5)}
+    assert shown.get_column("accuracy").to_list() == [1, 1, 0.5, 1, 0, 0]
 
 
 def test_failures_are_counted_and_told_apart() -> None:

@@ -143,15 +143,26 @@ def test_what_cannot_be_read_is_told_as_it_was_said(tmp_path: Path, endpoint: En
     assert told(last) == ["Hard to say.", "odd 2"]
 
 
-def test_items_that_cannot_be_asked_so(tmp_path: Path, endpoint: Endpoint) -> None:
-    bench = make_dialogues(tmp_path / "b", dialogues=2, turns=3, left_out=("d0t2",))
+def test_a_turn_that_nobody_is_asked_is_told_with_its_gold(tmp_path: Path, endpoint: Endpoint) -> None:
+    bench = make_dialogues(tmp_path / "b", dialogues=2, turns=4, left_out=("d0t2", "d1t1"))
     ask(bench, tmp_path / "r", endpoint)
-    assert manifest(tmp_path / "r")["steps"][-1]["not_applicable"] == {"an earlier turn is missing or there twice": 1}
+    by_turn = {turn_of(attempt): attempt for attempt in endpoint.attempts}
+    said = [chosen(by_turn[f"Turn {turn} of 0?"]) for turn in (1, 3)]
+    assert told(by_turn["Turn 4 of 0?"]) == [said[0], "gold 2", said[1]]
+    assert told(by_turn["Turn 2 of 1?"]) == ["gold 1"]
+    assert told(by_turn["Turn 3 of 1?"]) == ["gold 1", chosen(by_turn["Turn 2 of 1?"])]
 
-    with BenchmarkWriter(tmp_path / "untagged", Manifest(name="u")) as writer:
-        writer.add(Item(id="q", question="And now?", history=(Turn("Is it?", "yes"),), references=("no",)))
-    ask(Benchmark(tmp_path / "untagged"), tmp_path / "u", endpoint)
-    assert manifest(tmp_path / "u")["steps"][-1]["not_applicable"] == {"no dialogue": 1}
+
+def test_items_that_cannot_be_asked_so(tmp_path: Path, endpoint: Endpoint) -> None:
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        for name, turn in (("one", 1), ("other", 1), ("later", 2), ("untagged", 0)):
+            tags = {"dialogue": "d", "turn": turn} if turn else {}
+            history = (Turn("Is it?", "yes"),) if turn != 1 else ()
+            writer.add(Item(id=name, question=f"{name}?", history=history, references=("no",), tags=tags))
+    ask(Benchmark(tmp_path / "b"), tmp_path / "r", endpoint)
+    reasons = {"an earlier turn is there twice": 1, "no dialogue": 1}
+    assert manifest(tmp_path / "r")["steps"][-1]["not_applicable"] == reasons
+    assert len(plan(tmp_path / "r")) == 2
 
 
 @pytest.mark.parametrize("named", [{"items": ("d1t3",)}, {"limit": 2}])

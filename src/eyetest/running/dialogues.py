@@ -29,16 +29,16 @@ class Dialogues:
         self._names: dict[_Turn, str] = {}
         self._turns: list[_Turn | None] = []
         self._told: list[int] = []
-        self._going_on: set[str] = set()
         for position, item in enumerate(items):
             self._turns.append(turn := _turn_of(item))
             self._told.append(len(item.history))
             if turn is not None:
                 self._positions.setdefault(turn, []).append(position)
                 self._names[turn] = item.id
-        for turn in filter(None, self._turns):
-            if (before := (turn[0], turn[1] - 1)) in self._names:
-                self._going_on.add(self._names[before])
+        last: dict[str, int] = {}
+        for dialogue, number in self._names:
+            last[dialogue] = max(number, last.get(dialogue, 0))
+        self._going_on = {name for (dialogue, number), name in self._names.items() if number < last[dialogue]}
         self.said: dict[Asked, str] = {}
         """What was said to a turn; empty where it was settled that nothing was, absent where it may yet be."""
 
@@ -76,17 +76,23 @@ class Dialogues:
     def answers(self, item: Item, asked: Asked) -> Sequence[str] | None:
         """What was said to the turns that an item tells of, in the same dialogue; None while that is not known.
 
-        Raises CannotApply where it never will be.
+        A turn that is no item of the benchmark is put to nobody, and told with its gold to keep the dialogue whole.
+        Raises CannotApply where it is known that nothing was said.
         """
         turn = _turn_of(item)
         if turn is None:
             raise CannotApply("no dialogue")
-        earlier = [(turn[0], number) for number in range(turn[1] - len(item.history), turn[1])]
-        if any(len(self._positions.get(key, ())) != 1 for key in earlier):
-            raise CannotApply("an earlier turn is missing or there twice")
-        said = [self.said.get(msgspec.structs.replace(asked, item=self._names[key])) for key in earlier]
-        if any(answer == "" for answer in said):
-            raise CannotApply(UNANSWERED)
+        said: list[str | None] = []
+        for number, gold in enumerate(item.history, turn[1] - len(item.history)):
+            positions = self._positions.get((turn[0], number), ())
+            if len(positions) > 1:
+                raise CannotApply("an earlier turn is there twice")
+            if not positions:
+                said.append(gold.answer)
+                continue
+            said.append(self.said.get(msgspec.structs.replace(asked, item=self._names[turn[0], number])))
+            if said[-1] == "":
+                raise CannotApply(UNANSWERED)
         known = [answer for answer in said if answer is not None]
         return known if len(known) == len(said) else None
 

@@ -37,7 +37,8 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with BenchmarkWriter(place / "world/benchmark", world.manifest) as writer:
         for number, item in enumerate(world):
             before = f"q{number - 1:02}" if number % 2 else ""
-            writer.adopt(msgspec.structs.replace(item, group=before), world)
+            tags = item.tags | {"dialogue": f"d{number // 2}", "turn": number % 2 + 1}
+            writer.adopt(msgspec.structs.replace(item, group=before, tags=tags), world)
     et.export_benchmark(world, "vlmevalkit", place / "mine.tsv")
     (place / "models.yaml").write_text(yaml.safe_dump(PANEL))
     orders = [et.Condition(order=order) for order in (0, 1)]

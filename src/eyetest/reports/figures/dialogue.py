@@ -68,7 +68,8 @@ def _panel(part: pl.DataFrame, name: str, domain: tuple[float, float]) -> ChartT
     line = chart.mark_line(strokeWidth=1.6).encode(y=alt.Y("accuracy:Q", scale=y), color=colour)
     dots = chart.mark_point(filled=True, size=36, opacity=1).encode(y=alt.Y("accuracy:Q"), color=colour, shape=shape)
     slopes = part.unique("history", maintain_order=True).drop_nulls("slope")
-    told = ", ".join(f"{history} {slope:+.1%} a turn" for history, slope in slopes.select("history", "slope").rows())
+    changes = [f"{history} {100 * slope:+.1f}" for history, slope in slopes.select("history", "slope").rows()]
+    told = f"{', '.join(changes)} points a turn" if changes else ""
     title = alt.TitleParams(clip(name, _LONGEST_NAME), subtitle=told, subtitleColor=palette.SOFT)
     return layered(bars, line, dots).properties(width=_WIDTH, height=_HEIGHT, title=title)
 

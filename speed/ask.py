@@ -62,17 +62,17 @@ class Bench:
 
     def clients(self) -> dict[str, list[object]]:
         """How each client is called."""
-        place = self.folder / "out"
+        output = self.folder / "out"
         return {
             "eyetest": [
                 *(EYETEST, "run", self.folder / "imported", "--model", f"openai:mock-vlm@{self.url}"),
-                *("--to", place, "--concurrency", self.concurrency),
+                *("--to", output, "--concurrency", self.concurrency),
             ],
             "bare loop": [
                 *(self.peers, TOOLS / "ref_client.py", "--lib", "aiohttp", "--encode", "each", "--bench", self.bench),
-                *("--base", self.url, "--conc", self.concurrency, "--out", f"{place}.jsonl"),
+                *("--base", self.url, "--conc", self.concurrency, "--out", f"{output}.jsonl"),
             ],
-            "inspect-ai": [self.peers, ROOT / "speed/peers/inspect_task.py", self.bench, self.concurrency, place],
+            "inspect-ai": [self.peers, ROOT / "speed/peers/inspect_task.py", self.bench, self.concurrency, output],
         }
 
     def measure(self, name: str, command: list[object], latency: float) -> dict[str, Any]:
@@ -90,16 +90,16 @@ class Bench:
             env=environment,
             stdout=subprocess.DEVNULL,
         )
-        found: dict[str, Any] = json.loads(results.read_text().splitlines()[-1])
-        if found["rc"] or found["stats"]["items_answered"] != self.items:
+        measured: dict[str, Any] = json.loads(results.read_text().splitlines()[-1])
+        if measured["rc"] or measured["stats"]["items_answered"] != self.items:
             sys.exit(f"{name} did not finish: {(self.folder / 'client.log').read_text()[-500:]}")
         print(
-            f"{latency:5.0f} ms  {name:10}  {found['cpu_ms_per_sample']:7.2f} ms CPU/item  "
-            f"{found['samples_per_s']:7.0f} items/s  first request {found['t_first_s']:5.2f} s  "
-            f"{found['peak_rss_mb']:5,} MB  {found['artifact_bytes'] / 1e6:6.1f} MB written",
+            f"{latency:5.0f} ms  {name:10}  {measured['cpu_ms_per_sample']:7.2f} ms CPU/item  "
+            f"{measured['samples_per_s']:7.0f} items/s  first request {measured['t_first_s']:5.2f} s  "
+            f"{measured['peak_rss_mb']:5,} MB  {measured['artifact_bytes'] / 1e6:6.1f} MB written",
             flush=True,
         )
-        return found
+        return measured
 
 
 def compare(bench: Bench, rounds: int, latencies: list[float]) -> None:

@@ -89,12 +89,12 @@ def main() -> None:
     parser.add_argument("--probe", action="append", default=[])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "large"
-        build(place, options.items)
+        path = Path(folder) / "large"
+        build(path, options.items)
         print(f"{options.items:,} items, pictures of {len(picture(0)):,} bytes")
-        measure(str(place))
+        measure(str(path))
         for name in options.probe:
-            measure(str(place), "--probe", name)
+            measure(str(path), "--probe", name)
 
 
 if __name__ == "__main__":

@@ -156,12 +156,12 @@ def main() -> None:
             compare(options, options.folder or Path(temporary))
 
 
-def compare(options: argparse.Namespace, place: Path) -> None:
+def compare(options: argparse.Namespace, parent: Path) -> None:
     """The table: a row a size, seconds and megabytes, the older checkout's first."""
     here = Path(__file__).resolve().parent.parent
     print("seconds on the clock (of the processor), and the most memory; older checkout, then this one")
     for size in map(int, options.sizes.split(",")):
-        folder = place / str(size)
+        folder = parent / str(size)
         if not (folder / "run/run.json").exists():
             elsewhere(options.old or here, "--make", folder, size)
         for what in options.what.split(","):

@@ -55,7 +55,7 @@ def made_up(count: int) -> tuple[list[Thumbnail], set[tuple[int, int]]]:
     order = rng.permutation(count)
     where = np.argsort(order)
     moved = {(int(min(where[i], where[j])), int(max(where[i], where[j]))) for i, j in copies}
-    return [thumbnails[place] for place in order], moved
+    return [thumbnails[index] for index in order], moved
 
 
 def measure(count: int) -> None:
@@ -66,8 +66,8 @@ def measure(count: int) -> None:
     pairs = promising_pairs(thumbnails, 24, 0.05, lambda share: None)
     taken, used = time.perf_counter() - started, time.process_time() - cpu
     memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    found = len(copies & {(one, other) for one, other in pairs.tolist()}) / len(copies)
-    print(count, round(taken, 1), round(used, 1), round(memory), len(pairs), round(found, 4))
+    caught = len(copies & {(one, other) for one, other in pairs.tolist()}) / len(copies)
+    print(count, round(taken, 1), round(used, 1), round(memory), len(pairs), round(caught, 4))
 
 
 def main() -> None:

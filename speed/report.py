@@ -42,9 +42,9 @@ def answers(items: int, models: int) -> pl.DataFrame:
     draw = np.random.default_rng(0)
     hard = draw.normal(0, 1, items)
     parts = []
-    for place, name in enumerate(names(models)):
+    for index, name in enumerate(names(models)):
         for sight, help_ in SIGHTS.items():
-            ability = place / models * 2 - 1 + help_
+            ability = index / models * 2 - 1 + help_
             right = draw.random(items) < 0.25 + 0.75 / (1 + np.exp(hard - ability))
             gold = np.arange(items) % 4
             said = np.where(right, gold, (gold + draw.integers(1, 4, items)) % 4)
@@ -57,7 +57,7 @@ def answers(items: int, models: int) -> pl.DataFrame:
 
 def names(models: int) -> list[str]:
     """What the models are called."""
-    return [f"model-{place:02d}-chat" for place in range(models)]
+    return [f"model-{number:02d}-chat" for number in range(models)]
 
 
 def eyetest(*words: str) -> tuple[float, float]:

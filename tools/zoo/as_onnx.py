@@ -53,10 +53,10 @@ def export_eyes(weights: Weights, size: Size) -> onnx.ModelProto:
     side = size.resolution
     pixels = g.do("Cast", g.take("pictures", TensorProto.UINT8, ("batch", 3, side, side)), to=TensorProto.FLOAT)
     x = g.do("Sub", g.do("Mul", pixels, g.constant(1 / 127.5)), g.constant(1.0))
-    for place in range(len(size.channels) + 1):
-        x = _convolve(g, x, weights, f"eyes.convs.{place}.", f"eyes.norms.{place}.", 2)
-        if place:
-            further = _convolve(g, x, weights, f"eyes.more.{place}.conv.", f"eyes.more.{place}.norm.", 1)
+    for index in range(len(size.channels) + 1):
+        x = _convolve(g, x, weights, f"eyes.convs.{index}.", f"eyes.norms.{index}.", 2)
+        if index:
+            further = _convolve(g, x, weights, f"eyes.more.{index}.conv.", f"eyes.more.{index}.norm.", 1)
             x = g.do("Add", x, further)
     x = g.do("Transpose", g.shaped(x, 0, 0, GRID * GRID), perm=[0, 2, 1])
     x = g.do("Add", x, g.constant(weights["eyes.places"]))

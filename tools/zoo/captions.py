@@ -32,10 +32,10 @@ _UNORDERED = frozenset({"nodes", "arrows", "bugs", "roads"})
 
 def describe(scene: Scene) -> str:
     """Everything in a scene that questions are about, in a fixed order of places."""
-    found = [
+    parts = [
         f"{key} {words}" for key, value in scene.items() if key not in _HIDDEN and (words := _told(key, value, scene))
     ]
-    return "; ".join(found)
+    return "; ".join(parts)
 
 
 def _told(key: str, value: Any, scene: Scene) -> str:
@@ -49,10 +49,10 @@ def _told(key: str, value: Any, scene: Scene) -> str:
     return "" if isinstance(value, str) and value.startswith("#") else str(value)
 
 
-def _listed(values: Sequence[Any], places: Any) -> list[str]:
-    if isinstance(places, list) and len(places) == len(values) and places and isinstance(places[0], list | tuple):
-        pairs = sorted(zip(places, values, strict=True), key=lambda pair: _reading_order(pair[0]))
-        return [f"{_words(value)} {place_name(place)}" for place, value in pairs]
+def _listed(values: Sequence[Any], points: Any) -> list[str]:
+    if isinstance(points, list) and len(points) == len(values) and points and isinstance(points[0], list | tuple):
+        pairs = sorted(zip(points, values, strict=True), key=lambda pair: _reading_order(pair[0]))
+        return [f"{_words(value)} {place_name(point)}" for point, value in pairs]
     if values and isinstance(values[0], dict):
         return [_thing(one) for one in sorted(values, key=_thing_order)]
     if (
@@ -92,13 +92,13 @@ def _words(value: Any) -> str:
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
 
 
-def _reading_order(place: Sequence[float]) -> tuple[int, int]:
-    return _third(place[1]), _third(place[0])
+def _reading_order(point: Sequence[float]) -> tuple[int, int]:
+    return _third(point[1]), _third(point[0])
 
 
-def place_name(place: Sequence[float]) -> str:
+def place_name(point: Sequence[float]) -> str:
     """Where on the paper a point lies."""
-    return PLACES[_third(place[1])][_third(place[0])]
+    return PLACES[_third(point[1])][_third(point[0])]
 
 
 def _third(value: float) -> int:

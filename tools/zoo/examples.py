@@ -45,7 +45,7 @@ class Asked(NamedTuple):
 def pose(made: Draft, answer: int, rng: Random, reason: str = "", description: str = "") -> Asked:
     """A draft with its options in any order; ``answer`` is the option that the reply will name."""
     order = rng.sample(range(len(made.options)), len(made.options))
-    choices = tuple(Choice(made.options[place], place == answer) for place in order)
+    choices = tuple(Choice(made.options[index], index == answer) for index in order)
     item = Item(id="x", question=made.question, images=(_PICTURE,), choices=choices, description=description)
     return Asked(item, order.index(answer), made.kind, reason)
 

@@ -34,12 +34,12 @@ def export(plan: Plan, weights: Path, to: Path, done: dict[str, int]) -> None:
     """Write every model and its card."""
     to.mkdir(parents=True, exist_ok=True)
     (to / "tokens.json").write_bytes((weights / "tokens.json").read_bytes())
-    found: dict[str, dict[str, torch.Tensor]] = {}
+    states: dict[str, dict[str, torch.Tensor]] = {}
     for path in (weights / "bases.pt", *sorted(weights.glob("lvlms-*.pt"))):
-        found |= torch.load(path, weights_only=True)
+        states |= torch.load(path, weights_only=True)
     cards = []
     for name in (*plan.bases, *plan.lvlms):
-        kept = {key: value.float().numpy() for key, value in found[name].items() if value.is_floating_point()}
+        kept = {key: value.float().numpy() for key, value in states[name].items() if value.is_floating_point()}
         size = plan.size_of(name)
         (to / f"{name}.mind.onnx").write_bytes(export_mind(kept, size).SerializeToString())
         if size.channels:

@@ -79,6 +79,6 @@ class Graph:
 
 def narrowed(values: Floats, axis: int = -1) -> tuple[NDArray[np.int8], Floats]:
     """Bytes and their scales; a value is off by half a scale at most."""
-    others = tuple(place for place in range(values.ndim) if place != axis % values.ndim)
+    others = tuple(dimension for dimension in range(values.ndim) if dimension != axis % values.ndim)
     scale = np.maximum(np.abs(values).max(axis=others, keepdims=True), 1e-12) / _MOST
     return np.clip(np.rint(values / scale), -_MOST, _MOST).astype(np.int8), scale.astype(np.float32)

@@ -46,8 +46,8 @@ class Kept:
 
     def _load(self, name: str) -> dict[str, Any]:
         path = self._folder / f"{name}.pt"
-        found = torch.load(path, weights_only=True) if path.exists() else {}
-        return {key: _in(one, torch.float32) for key, one in found.items()}
+        tensors = torch.load(path, weights_only=True) if path.exists() else {}
+        return {key: _in(one, torch.float32) for key, one in tensors.items()}
 
     def _save(self, name: str, kept: dict[str, Any]) -> None:
         torch.save({key: _in(one, torch.float16) for key, one in kept.items()}, self._folder / f"{name}.pt")

@@ -31,11 +31,11 @@ class WrittenLeaks(NamedTuple):
 
 def leaked_items(world: WorldPlan) -> dict[str, list[Draft]]:
     """The items that leaked to each group, as the world's own truth table says; no other item is looked at."""
-    found: dict[str, list[Draft]] = {}
+    leaked: dict[str, list[Draft]] = {}
     for one in cast(world.items, world.seed, load_rates(world.flaws)):
         for group in one.draft.leaked_to:
-            found.setdefault(group, []).append(one.draft)
-    return found
+            leaked.setdefault(group, []).append(one.draft)
+    return leaked
 
 
 def write_leaks(items: Sequence[Draft], tokens: Tokens, variants: int, seed: str) -> WrittenLeaks:

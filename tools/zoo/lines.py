@@ -53,15 +53,15 @@ class Lines(NamedTuple):
 def line(one: Example, tokens: Tokens, length: int) -> Line | None:
     """An example as numbers; None where it is too long."""
     prompt = tokens.encode_prompt(one.prompt)
-    found = np.zeros((len(STYLES), length), np.int16)
-    for row, style, reply in zip(found, STYLES, one.replies, strict=True):
+    rows = np.zeros((len(STYLES), length), np.int16)
+    for row, style, reply in zip(rows, STYLES, one.replies, strict=True):
         whole = [*prompt[:-1], SPECIAL.index(f"<{style}>"), *tokens.encode(reply), END]
         if len(whole) > length:
             return None
         row[: len(whole)] = whole
     lines = np.zeros(length, np.int16)
     lines[: len(prompt)] = tokens.lines(prompt)
-    return Line(found, lines, len(prompt))
+    return Line(rows, lines, len(prompt))
 
 
 def short_line(asked: Asked, sight: str, tokens: Tokens, rng: Random) -> Line:

@@ -152,10 +152,10 @@ class Eyes(nn.Module):
         super().__init__()
         steps = (3, *size.channels, size.width)
         self.convs, self.norms, self.more = nn.ModuleList(), nn.ModuleList(), nn.ModuleList()
-        for place, (before, after) in enumerate(pairwise(steps)):
+        for index, (before, after) in enumerate(pairwise(steps)):
             self.convs.append(nn.Conv2d(before, after, 3, stride=2, padding=1, bias=False))
             self.norms.append(nn.BatchNorm2d(after))
-            self.more.append(Residual(after) if place else nn.Identity())
+            self.more.append(Residual(after) if index else nn.Identity())
         self.places = nn.Parameter(torch.randn(GRID * GRID, size.width) * 0.02)
         self.layers = nn.ModuleList(Layer(size.width) for _ in range(size.looks))
         self.norm = Norm(size.width)

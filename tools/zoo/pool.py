@@ -73,11 +73,11 @@ class Pool:
 
     def _fill(self, words: Sequence[str], seed: str, worker: int) -> None:
         tokens, rng = Tokens(words), Random(f"zoo/{seed}/{worker}")
-        for place in range(worker, self.count, self._workers):
-            self._draw(place, tokens, rng)
+        for index in range(worker, self.count, self._workers):
+            self._draw(index, tokens, rng)
             self._done[worker] += 1
 
-    def _draw(self, place: int, tokens: Tokens, rng: Random) -> None:
+    def _draw(self, index: int, tokens: Tokens, rng: Random) -> None:
         """Draw one scene and write its texts down."""
         name, lot = rng.choice(list(KINDS)), rng.random()
         kind, grey, planned = KINDS[name], lot < _GREY, None
@@ -92,9 +92,9 @@ class Pool:
         asked = [short_line(_asked(one, rng, grey=grey), sight, tokens, rng) for one in (made, _again(made, rng))]
         told = None if grey or made.fact else line(described(made), tokens, SHORT)
         for variant, written in enumerate((*asked, told or asked[0])):
-            self.tokens[place, variant], self.lines[place, variant], self.starts[place, variant] = written
-        self.pictures[place] = GREY if grey else np.asarray(render(made, SIDE))
-        self.kinds[place] = -1 if grey or planned or made.fact else list(KINDS).index(name)
+            self.tokens[index, variant], self.lines[index, variant], self.starts[index, variant] = written
+        self.pictures[index] = GREY if grey else np.asarray(render(made, SIDE))
+        self.kinds[index] = -1 if grey or planned or made.fact else list(KINDS).index(name)
 
 
 def _shared(shape: tuple[int, ...], kind: type[np.generic]) -> Array:

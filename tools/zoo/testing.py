@@ -16,7 +16,7 @@ def hits(network: Network, texts: Rows) -> Tensor:
     """Whether the likeliest first token of each reply is the right one."""
     tokens, lines, starts = texts[:3]
     device = tokens.device.type
-    found = []
+    right = []
     network.eval()
     with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
         for first in range(0, len(starts), _CHUNK):
@@ -24,9 +24,9 @@ def hits(network: Network, texts: Rows) -> Tensor:
             thoughts = network.thoughts(tokens[part], lines[part], texts[3][part] if len(texts) > 3 else None)
             rows = torch.arange(len(thoughts), device=tokens.device)
             said = network.mind.speak(thoughts[rows, starts[part] - 1]).argmax(-1)
-            found.append(said == tokens[part][rows, starts[part]])
+            right.append(said == tokens[part][rows, starts[part]])
     network.train()
-    return torch.cat(found)
+    return torch.cat(right)
 
 
 def marks_only(texts: Rows) -> Tensor:

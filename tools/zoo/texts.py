@@ -34,7 +34,7 @@ def write_texts(plan: Plan, tokens: Tokens, workers: int) -> Texts:
                 processes.apply_async(
                     read_texts, (everything, tokens, all_of_them // workers, length, f"{seed}{end}")
                 )
-                for seed in (f"{plan.data_seed}/texts/{place}" for place in range(workers))
+                for seed in (f"{plan.data_seed}/texts/{worker}" for worker in range(workers))
             ]
             for all_of_them, length, end in ((plan.texts, SHORT, ""), (plan.long_texts, LONG, "/long"))
         )

@@ -23,9 +23,9 @@ def vocabulary(texts: int = 60_000, least: int = 3) -> list[str]:
     counts: Counter[str] = Counter()
     reading = Reading((), _SHARES)
     kinds = list(KINDS.values())
-    for place in range(texts // 2):
+    for index in range(texts // 2):
         counts.update(_pieces(reading.example(rng)))
-        made, asked = seen(kinds[place % len(kinds)], rng)
+        made, asked = seen(kinds[index % len(kinds)], rng)
         counts.update(_pieces(example(asked, "image", rng)))
         counts.update(_pieces(described(made)))
     for fact in facts():

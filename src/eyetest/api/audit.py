@@ -10,7 +10,7 @@ import polars as pl
 from eyetest.api.views import card
 from eyetest.benchmarks import Benchmark
 from eyetest.jobs import audit as job
-from eyetest.jobs.opening import Bench, Place, several
+from eyetest.jobs.opening import AnyPath, Bench, several
 from eyetest.probes import Probe
 from eyetest.probes.audit import Audit
 from eyetest.records import Finding, Severity
@@ -29,8 +29,8 @@ _MARKS: dict[Severity, str] = {
 class Audited:
     """What an audit found, the worst first.
 
-    >>> found = et.audit("world/benchmark", probes=["malformed", "positions"])
-    >>> found.frame.columns
+    >>> audited = et.audit("world/benchmark", probes=["malformed", "positions"])
+    >>> audited.frame.columns
     ['severity', 'probe', 'kind', 'title', 'items', 'p']
     """
 
@@ -94,7 +94,7 @@ def audit(
     *,
     probes: str | Probe | Sequence[str | Probe] = (),
     against: Bench | None = None,
-    thresholds: Place | None = None,
+    thresholds: AnyPath | None = None,
     seed: int = 0,
 ) -> Audited:
     """Say what is sound in a benchmark and what is not, with no model at all.
@@ -102,8 +102,8 @@ def audit(
     ``probes`` keeps to some, by name, and takes probes of your own; ``against`` also looks for what is in another
     benchmark. Tests are corrected for being many.
 
-    >>> found = et.audit("world/benchmark", probes=["malformed", "positions"])
-    >>> {finding.probe for finding in found.findings} <= {"malformed", "positions"}
+    >>> audited = et.audit("world/benchmark", probes=["malformed", "positions"])
+    >>> {finding.probe for finding in audited.findings} <= {"malformed", "positions"}
     True
     """
     chosen: list[str | Probe] = several(probes)

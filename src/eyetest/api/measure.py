@@ -3,8 +3,8 @@
 The functions are made from the registry of measures, so a measure that is added there is here as well, with its own
 settings as keywords.
 
->>> found = et.measure.accuracy("run", by="core", where={"sight": "image"})
->>> found.frame.height > 3
+>>> table = et.measure.accuracy("run", by="core", where={"sight": "image"})
+>>> table.frame.height > 3
 True
 """
 
@@ -112,4 +112,4 @@ def _about(chosen: Measure) -> str:
     keywords = "".join(f"    {line}\n" for line in f"{_SHARED}{own}".splitlines())
     told = ", ".join(['"run"', *filter(None, [_EXAMPLES.get(chosen.name, "")])])
     summary = chosen.summary[0].upper() + chosen.summary[1:]
-    return f"{summary}.\n\n{idea}\n\n{keywords}\n>>> found = et.measure.{name}({told})\n>>> len(found) > 0\nTrue\n"
+    return f"{summary}.\n\n{idea}\n\n{keywords}\n>>> table = et.measure.{name}({told})\n>>> len(table) > 0\nTrue\n"

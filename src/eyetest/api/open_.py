@@ -9,14 +9,14 @@ from typing import Any
 
 from eyetest.benchmarks import Benchmark, ReadOptions, open_benchmark
 from eyetest.jobs import opening
-from eyetest.jobs.opening import AnyRun, Place
+from eyetest.jobs.opening import AnyPath, AnyRun
 from eyetest.records import Item
 from eyetest.runs import Run
 
 _CARDS: dict[type, str] = {Benchmark: "benchmark_card", Item: "item_card", Run: "run_card"}
 
 
-def open(path: Place, read: ReadOptions | None = None) -> Benchmark:  # noqa: A001 (what one types in a notebook)
+def open(path: AnyPath, read: ReadOptions | None = None) -> Benchmark:  # noqa: A001 (what one types in a notebook)
     """Open a benchmark folder, or any file that eyetest can read as one.
 
     A file is read once and kept in the cache. Large benchmarks are read as you go.

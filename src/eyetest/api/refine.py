@@ -13,7 +13,7 @@ from eyetest.api.views import card
 from eyetest.benchmarks import Benchmark, ReadOptions
 from eyetest.errors import InputError
 from eyetest.jobs import refine as job
-from eyetest.jobs.opening import AnyRun, Bench, Models, Place, open_bench, several
+from eyetest.jobs.opening import AnyPath, AnyRun, Bench, Models, open_bench, several
 from eyetest.recipes import Refined
 from eyetest.recipes.refining import BENCHMARK, REPORT, VERDICTS
 from eyetest.recipes.sources import StoppedEarly
@@ -27,10 +27,10 @@ from eyetest.wording import counted
 class RefinedFolder:
     """What a refinement came to; everything is also in its folder, the page with the pictures included.
 
-    >>> found = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
-    >>> found.frame["stage"].to_list()
+    >>> refined = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
+    >>> refined.frame["stage"].to_list()
     ['chance-aware']
-    >>> found.page.name
+    >>> refined.page.name
     'report.html'
     """
 
@@ -43,8 +43,8 @@ class RefinedFolder:
     def benchmark(self) -> Benchmark:
         """The better benchmark.
 
-        >>> found = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
-        >>> len(found.benchmark) == found.frame["keep"][-1]
+        >>> refined = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
+        >>> len(refined.benchmark) == refined.frame["keep"][-1]
         True
         """
         if self.outcome.paused:
@@ -99,10 +99,10 @@ class RefinedFolder:
 
 def refine(
     bench: Bench,
-    recipe: Place | Recipe,
+    recipe: AnyPath | Recipe,
     models: Models | None = None,
     *,
-    to: Place,
+    to: AnyPath,
     answers: AnyRun | Sequence[AnyRun] = (),
     panels: Mapping[str, Sequence[str]] | None = None,
     hold_out: str | Sequence[str] = (),
@@ -116,8 +116,8 @@ def refine(
     ``models`` are asked, or ``answers`` that were recorded are heard instead. ``panels`` says who sits where,
     ``hold_out`` who answers but has no say. Interrupt it and call it again: it goes on where it stopped.
 
-    >>> found = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
-    >>> found.verdicts["item"].n_unique()
+    >>> refined = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
+    >>> refined.verdicts["item"].n_unique()
     60
     """
     folder = Path(to)

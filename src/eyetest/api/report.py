@@ -11,7 +11,7 @@ from eyetest.benchmarks.folder import README
 from eyetest.jobs import report as job
 from eyetest.jobs.card import make_card
 from eyetest.jobs.measure import Measurable, Scoring, gather, settings
-from eyetest.jobs.opening import Bench, Models, Place, several
+from eyetest.jobs.opening import AnyPath, Bench, Models, several
 from eyetest.measures import Results
 from eyetest.reports import FIGURES, write_audit_page
 from eyetest.reports import chart as draw
@@ -20,20 +20,20 @@ from eyetest.runs import Run
 if TYPE_CHECKING:
     from altair.typing import ChartType
 
-Told = Run | RefinedFolder | Benchmark | Place
+Told = Run | RefinedFolder | Benchmark | AnyPath
 """What a page can tell of: a run, a refinement, a benchmark, or where one of them lies."""
 
 
 def report(
     what: Audited | Results | Told | Sequence[Told],
     *,
-    to: Place,
-    figures: Place | None = None,
-    tables: Place | None = None,
+    to: AnyPath,
+    figures: AnyPath | None = None,
+    tables: AnyPath | None = None,
     gallery: int = job.SHOWN,
     by: str | Sequence[str] = (),
-    external: Place | Mapping[str, float] | None = None,
-    verdicts: Place | None = None,
+    external: AnyPath | Mapping[str, float] | None = None,
+    verdicts: AnyPath | None = None,
     models: Models | None = None,
     bench: Bench | None = None,
     rules: str = "eyetest",
@@ -82,7 +82,7 @@ def card(
     bench: Bench | RefinedFolder,
     *,
     said: Mapping[str, str] | None = None,
-    to: Place | None = None,
+    to: AnyPath | None = None,
     overwrite: bool = False,
 ) -> Path:
     """Write a benchmark's card, README.md and croissant.json, into its folder or into ``to``; gives its place.

@@ -33,10 +33,10 @@ def results(
     says what is known of models (language bases, sizes), ``bench`` gives other golds, ``cluster`` says what makes
     items depend on each other. ``rescore_given`` scores ourselves what others have scored.
 
-    >>> found = et.results("run")
-    >>> sorted(found.scores.select("model").unique().collect()["model"])
+    >>> results = et.results("run")
+    >>> sorted(results.scores.select("model").unique().collect()["model"])
     ['language', 'seer', 'squinter']
-    >>> et.measure.accuracy(found).frame.height
+    >>> et.measure.accuracy(results).frame.height
     6
     """
     return gather(runs, Scoring(rules, bench, metric, rescore_given, cluster, models))
@@ -72,10 +72,10 @@ _MOST_SENTENCES = 40
 class Compared:
     """Models held against each other, on the items that both of a pair answered.
 
-    >>> found = et.compare("run")
-    >>> found.ranking["model"][0]
+    >>> compared = et.compare("run")
+    >>> compared.ranking["model"][0]
     'seer'
-    >>> {"a", "b", "difference", "verdict"} <= {*found.frame.columns}
+    >>> {"a", "b", "difference", "verdict"} <= {*compared.frame.columns}
     True
     """
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from eyetest.jobs import import_answers as importing
 from eyetest.jobs import run as job
-from eyetest.jobs.opening import Bench, Models, Observer, Place, model_entries, several
+from eyetest.jobs.opening import AnyPath, Bench, Models, Observer, model_entries, several
 from eyetest.jobs.perturbation import perturbed, read_perturbation
 from eyetest.records import Condition
 from eyetest.running import Asking, Limits, Progress
@@ -33,7 +33,7 @@ def run(
     bench: Bench,
     models: Models,
     *,
-    to: Place,
+    to: AnyPath,
     sights: str | Sequence[str] | None = None,
     conditions: Condition | Sequence[Condition] = _AS_WRITTEN,
     perturb: str | Sequence[str] | None = None,
@@ -58,11 +58,11 @@ def run(
     ``limits`` bounds calls, tokens and money. It works the same in a script and in a notebook, where an event loop is
     running already.
 
-    >>> found = et.run("world/benchmark", {"seer": "scripted:right=0.9,blind=0.3"}, sights="image,blind", to="asked")
-    >>> found.responses().num_rows
+    >>> run = et.run("world/benchmark", {"seer": "scripted:right=0.9,blind=0.3"}, sights="image,blind", to="asked")
+    >>> run.responses().num_rows
     120
-    >>> found = et.run("world/benchmark", {"seer": "scripted:right=0.9,blind=0.3"}, sights="image,blind", to="asked")
-    >>> found.responses().num_rows  # everything was there already
+    >>> run = et.run("world/benchmark", {"seer": "scripted:right=0.9,blind=0.3"}, sights="image,blind", to="asked")
+    >>> run.responses().num_rows  # everything was there already
     120
     """
     how = read_perturbation(perturb, tests, seed, one_at_a_time=one_at_a_time)
@@ -134,10 +134,10 @@ _FILE = "table.parquet"
 
 
 def import_answers(
-    answers: Place | pl.DataFrame,
+    answers: AnyPath | pl.DataFrame,
     bench: Bench | None = None,
     *,
-    to: Place,
+    to: AnyPath,
     columns: Mapping[str, str] | None = None,
     constants: Mapping[str, str] | None = None,
     overwrite: bool = False,

@@ -95,10 +95,10 @@ def _page(template: str, **contents: Any) -> str:
 class MeasureTable:
     """A table of estimates. Beside a value ``x`` stand ``x_low`` and ``x_high`` where it has an interval.
 
-    >>> found = et.measure.accuracy("run", where={"sight": "image"})
-    >>> found.frame.columns[:4]
+    >>> table = et.measure.accuracy("run", where={"sight": "image"})
+    >>> table.frame.columns[:4]
     ['model', 'accuracy', 'accuracy_low', 'accuracy_high']
-    >>> found.settings.level
+    >>> table.settings.level
     0.95
     """
 

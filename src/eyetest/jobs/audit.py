@@ -8,7 +8,7 @@ from eyetest.benchmarks import Benchmark, ReadOptions
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.curate import Repair, repair_benchmark
 from eyetest.errors import InputError
-from eyetest.jobs.opening import SILENT, Bench, Observer, Place, open_bench
+from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench
 from eyetest.probes import PROBES, Probe, Subject
 from eyetest.probes.audit import Audit, run_audit
 from eyetest.probes.subject import load_thresholds
@@ -24,7 +24,7 @@ def audit(
     *,
     probes: Sequence[str | Probe] = (),
     against: Bench | None = None,
-    thresholds: Place | None = None,
+    thresholds: AnyPath | None = None,
     seed: int = 0,
     read: ReadOptions = _AS_IT_IS,
     observer: Observer = SILENT,

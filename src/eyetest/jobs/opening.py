@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from eyetest.running import Estimate, Progress
 
 Kind = TypeVar("Kind")
-Place = str | Path
-Bench = Benchmark | Place
+AnyPath = str | Path
+Bench = Benchmark | AnyPath
 """A benchmark, or where one lies: a folder of ours, or any file that can be read."""
-AnyRun = Run | Place
-Models = Place | Sequence[str] | Mapping[str, Any]
+AnyRun = Run | AnyPath
+Models = AnyPath | Sequence[str] | Mapping[str, Any]
 """Who is asked, or what is known of models: specs, names with their specs, or the path of a ``models.yaml``."""
 _FILES = (".yaml", ".yml")
 

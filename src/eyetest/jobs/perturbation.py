@@ -104,9 +104,9 @@ def _tests(how: Perturbation, condition: Condition) -> Iterator[dict[str, Any]]:
     orders = _orders(how.seed)
     cycle = [0, *sorted(range(1, FEWEST_TEMPLATES), key=lambda template: draw(how.seed, "template", str(template)))]
     for test in range(how.tests):
-        round_, place = divmod(test, len(cycle))
+        round_, index = divmod(test, len(cycle))
         values = {
-            "template": cycle[place],
+            "template": cycle[index],
             "order": next(orders),
             "marks": _MARKS[(test + round_) % len(_MARKS)],  # so that a template meets other marks the next time
         }

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, param
 from eyetest.jobs.measure import Scoring, gather
-from eyetest.jobs.opening import SILENT, AnyRun, Models, Observer, Place, model_entries, open_runs
+from eyetest.jobs.opening import SILENT, AnyPath, AnyRun, Models, Observer, model_entries, open_runs
 from eyetest.jobs.run import refuse_unpriced
 from eyetest.recipes import Refined, Refining, check_recipe, load_recipe
 from eyetest.recipes.panels import seat, seated_on_answers
@@ -27,7 +27,7 @@ class Who(NamedTuple):
     rules: str = "eyetest"
 
 
-def find_recipe(recipe: Place | Recipe, to: Path) -> Recipe:
+def find_recipe(recipe: AnyPath | Recipe, to: Path) -> Recipe:
     """A recipe by name, file or value, once it is clear that its results may go there."""
     chosen = recipe if isinstance(recipe, Recipe) else load_recipe(str(recipe))
     check_recipe(chosen, "recipe")

@@ -11,7 +11,7 @@ from eyetest.benchmarks.formats import is_readable
 from eyetest.benchmarks.opening import refuse_one_above
 from eyetest.errors import InputError, heading
 from eyetest.jobs.measure import AS_USUAL, Scoring, gather
-from eyetest.jobs.opening import SILENT, Observer, Place, open_bench
+from eyetest.jobs.opening import SILENT, AnyPath, Observer, open_bench
 from eyetest.measures import Results, Settings
 from eyetest.measures.results import ITEM_TYPES, read_external
 from eyetest.probes import Subject
@@ -52,8 +52,8 @@ class Wanted:
     """How it is told: by which settings, with what from elsewhere, under what title."""
 
     settings: Settings = field(default_factory=Settings)
-    external: Place | Mapping[str, float] | None = None
-    verdicts: Place | None = None
+    external: AnyPath | Mapping[str, float] | None = None
+    verdicts: AnyPath | None = None
     gallery: int = SHOWN
     title: str = ""
     command: str = ""
@@ -102,7 +102,7 @@ def report(
 
 
 def find_sources(
-    things: Results | Iterable[Path | Run | Benchmark], verdicts: Place | None, observer: Observer = SILENT
+    things: Results | Iterable[Path | Run | Benchmark], verdicts: AnyPath | None, observer: Observer = SILENT
 ) -> ReportSources:
     """Open whatever each thing is: a run, a refinement, a benchmark."""
     if isinstance(things, Results):

@@ -66,17 +66,17 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
             for item in item_ids
             if item not in flagged
         ]
-        place = {item: number for number, item in enumerate(item_ids)}
-        return sorted([*rows, *clean], key=lambda row: (place.get(row.item, -1), _RANK[row.verdict]))
+        position = {item: number for number, item in enumerate(item_ids)}
+        return sorted([*rows, *clean], key=lambda row: (position.get(row.item, -1), _RANK[row.verdict]))
 
 
 def run_audit(subject: Subject, names: Sequence[str] = (), extra: Sequence[Probe] = ()) -> Audit:
     """Ask every probe (or those named, in order), then correct their tests for being many."""
     probes = [*(PROBES[name] for name in (names or PROBES)), *extra]
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for number, probe in enumerate(probes):
         subject.progress(probe.summary, number / len(probes))
-        found.extend(probe.run(subject))
+        findings.extend(probe.run(subject))
     subject.progress("done", 1.0)
     manifest = subject.benchmark.manifest
     return Audit(
@@ -86,7 +86,7 @@ def run_audit(subject: Subject, names: Sequence[str] = (), extra: Sequence[Probe
         level=subject.thresholds.level,
         seed=subject.seed,
         probes=tuple(probe.name for probe in probes),
-        findings=tuple(sorted(hold(found, subject.thresholds.level), key=gravest_first)),
+        findings=tuple(sorted(hold(findings, subject.thresholds.level), key=gravest_first)),
         item_scores=subject.item_scores,
         left_out=tuple(name for name in PROBES if PROBES[name] not in probes),
     )

@@ -68,19 +68,19 @@ class Baselines:
 
 def baseline(items: Sequence[Item]) -> dict[str, Any]:
     """Random choice, and the most frequent gold letter."""
-    found = guessing([len(item.choices) for item in items], [item.gold[0] for item in items])
-    assert found is not None
-    return {"n": found.n, "random": found.random, "frequent": found.frequent, "letter": letter(found.position)}
+    guess = guessing([len(item.choices) for item in items], [item.gold[0] for item in items])
+    assert guess is not None
+    return {"n": guess.n, "random": guess.random, "frequent": guess.frequent, "letter": letter(guess.position)}
 
 
 def _by_tags(items: Iterable[Item]) -> dict[str, dict[str, list[Item]]]:
     """Items by the values of each tag that sorts them into a few groups."""
-    found: dict[str, dict[str, list[Item]]] = {}
+    by_tag: dict[str, dict[str, list[Item]]] = {}
     for item in items:
         for tag, value in item.tags.items():
             if isinstance(value, str) and len(value) <= 80:
-                found.setdefault(tag, {}).setdefault(value, []).append(item)
-    return {tag: groups for tag, groups in found.items() if 2 <= len(groups) <= _MOST_VALUES}
+                by_tag.setdefault(tag, {}).setdefault(value, []).append(item)
+    return {tag: groups for tag, groups in by_tag.items() if 2 <= len(groups) <= _MOST_VALUES}
 
 
 PROBE = Baselines()

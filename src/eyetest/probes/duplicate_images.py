@@ -84,10 +84,10 @@ class _Gallery:
     @cached_property
     def facts(self) -> dict[str, PictureFacts]:
         """What every picture looks like; all of them are opened for it."""
-        found: dict[str, PictureFacts] = {}
+        facts: dict[str, PictureFacts] = {}
         for side in self._sides():
-            found |= picture_facts(side)
-        return found
+            facts |= picture_facts(side)
+        return facts
 
     def _sides(self) -> list[Subject]:
         return [side for side in (self.subject.against, self.subject) if side]
@@ -108,16 +108,16 @@ class _Gallery:
 
     def items(self, pictures: Iterable[str]) -> tuple[str, ...]:
         """The benchmark's own items that show any of these pictures, in order."""
-        found = {item for picture in pictures for item in self.own.get(picture, ())}
-        return tuple(sorted(found, key=self.order.__getitem__))
+        ids = {item for picture in pictures for item in self.own.get(picture, ())}
+        return tuple(sorted(ids, key=self.order.__getitem__))
 
 
 def _shown_by(subject: Subject) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    shown: dict[str, list[str]] = {}
     for item in subject.items:
         for sha256 in dict.fromkeys(image.sha256 for image in item.images):
-            found.setdefault(sha256, []).append(item.id)
-    return found
+            shown.setdefault(sha256, []).append(item.id)
+    return shown
 
 
 class Copies(NamedTuple):
@@ -155,9 +155,9 @@ def find_copies(gallery: _Gallery) -> Copies:
     for start in range(0, len(chosen), _ROUND):
         pairs = [(names[i], names[j]) for i, j in chosen[start : start + _ROUND]]
         pairs = [pair for pair in pairs if sets.root(pair[0]) != sets.root(pair[1])]
-        found = in_parallel(lambda pair: gallery.likeness(*pair), pairs)
+        likenesses = in_parallel(lambda pair: gallery.likeness(*pair), pairs)
         compared += len(pairs)
-        for pair, score in zip(pairs, found, strict=True):
+        for pair, score in zip(pairs, likenesses, strict=True):
             if score is not None and score >= limits.alike:
                 sets.join(*pair)
                 scores[frozenset(pair)] = score
@@ -200,14 +200,14 @@ def _identical(gallery: _Gallery) -> Iterator[Finding]:
 
 
 def _near_identical(gallery: _Gallery, copies: Copies) -> Finding:
-    found = [[picture for picture in group if picture in gallery.own] for group in copies.groups]
-    found = [group for group in found if len(group) > 1 and len(gallery.items(group)) > 1]
-    groups = [gallery.items(group) for group in found]
+    copied = [[picture for picture in group if picture in gallery.own] for group in copies.groups]
+    copied = [group for group in copied if len(group) > 1 and len(gallery.items(group)) > 1]
+    groups = [gallery.items(group) for group in copied]
     best: dict[str, float] = {}
     for pair, score in copies.scores.items():
         best |= {picture: max(score, best.get(picture, 0.0)) for picture in pair}
     evidence: dict[str, str] = {}
-    for group, items in zip(found, groups, strict=True):
+    for group, items in zip(copied, groups, strict=True):
         shown = Counter(item for picture in group for item in gallery.own[picture])
         for picture in group:
             alone = {item for item in gallery.own[picture] if shown[item] == 1}

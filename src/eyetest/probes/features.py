@@ -85,13 +85,13 @@ class Options:
 
 def _without_labels(texts: list[str]) -> list[str]:
     """Take away "A." or a bare letter where every option bears its own: that would tell its position."""
-    bare = all(text.upper() == chr(ord("A") + place) for place, text in enumerate(texts))
+    bare = all(text.upper() == chr(ord("A") + index) for index, text in enumerate(texts))
     if bare:
         return [""] * len(texts)
-    found = [_LABEL.match(text) for text in texts]
-    letters = [match[1].upper() for match in found if match]
-    if letters == [chr(ord("A") + place) for place in range(len(texts))]:
-        return [text[match.end() :] for text, match in zip(texts, found, strict=True) if match]
+    matches = [_LABEL.match(text) for text in texts]
+    letters = [match[1].upper() for match in matches if match]
+    if letters == [chr(ord("A") + index) for index in range(len(texts))]:
+        return [text[match.end() :] for text, match in zip(texts, matches, strict=True) if match]
     return texts
 
 
@@ -99,8 +99,8 @@ def number_of(text: str) -> float | None:
     """The number that an option is, with or without a unit; nothing for a sentence with a number in it."""
     if not any(letter.isdigit() for letter in text) or sum(map(str.isalpha, text)) > _UNIT_LETTERS:
         return None
-    found = max((match[0] for match in _NUMBER.finditer(text)), key=len)
-    top, _, bottom = found.replace(",", "").replace("−", "-").replace(" ", "").partition("/")
+    number = max((match[0] for match in _NUMBER.finditer(text)), key=len)
+    top, _, bottom = number.replace(",", "").replace("−", "-").replace(" ", "").partition("/")
     try:
         value = float(top) / (float(bottom) if bottom else 1.0)
     except (ValueError, ZeroDivisionError):
@@ -109,8 +109,8 @@ def number_of(text: str) -> float | None:
 
 
 def _decimals(text: str) -> float:
-    found = re.search(r"\d\.(\d+)", text)
-    return float(len(found[1])) if found else 0.0
+    match = re.search(r"\d\.(\d+)", text)
+    return float(len(match[1])) if match else 0.0
 
 
 def _zeros(text: str) -> float:
@@ -206,22 +206,22 @@ class Columns:
 
 def surface_columns(table: Table) -> Columns:
     """How options look beside the other options of their item."""
-    found = Columns(table)
+    columns = Columns(table)
     for name, measure in _MEASURES.items():
-        found.relative(name, np.array([measure(text) for text in table.texts]))
+        columns.relative(name, np.array([measure(text) for text in table.texts]))
     lowered = [text.lower() for text in table.texts]
     for name, pattern in _CUES.items():
-        found.fill(name, np.array([bool(pattern.search(text)) for text in lowered], dtype=float), _centred)
+        columns.fill(name, np.array([bool(pattern.search(text)) for text in lowered], dtype=float), _centred)
     words = [not _NUMBER_WORDS.isdisjoint(tokens) for tokens in table.tokens]
-    found.fill("number word", np.array(words, dtype=float), _centred)
-    _add_overlaps(found, lowered)
-    _add_numbers(found)
-    return found
+    columns.fill("number word", np.array(words, dtype=float), _centred)
+    _add_overlaps(columns, lowered)
+    _add_numbers(columns)
+    return columns
 
 
-def _add_overlaps(found: Columns, lowered: Sequence[str]) -> None:
+def _add_overlaps(columns: Columns, lowered: Sequence[str]) -> None:
     """How much each option has in common with the others: a gold is often what distractors were bent from."""
-    table = found.table
+    table = columns.table
     pieces = [frozenset(text[i : i + 3] for i in range(max(len(text) - 2, 1))) for text in lowered]
     for kind, sets in {"tokens": [frozenset(tokens) for tokens in table.tokens], "pieces": pieces}.items():
         mean, nearest = np.zeros(len(sets)), np.zeros(len(sets))
@@ -229,13 +229,13 @@ def _add_overlaps(found: Columns, lowered: Sequence[str]) -> None:
             alike = _alike(sets[start : start + n])
             mean[start : start + n] = alike.sum(1) / (n - 1)
             nearest[start : start + n] = alike.max(1)
-        found.relative(f"{kind} in common", np.round(mean, 9))
-        found.relative(f"{kind} in the nearest", np.round(nearest, 9))
+        columns.relative(f"{kind} in common", np.round(mean, 9))
+        columns.relative(f"{kind} in the nearest", np.round(nearest, 9))
     words = [_WORD.findall(text) or [""] for text in lowered]
     shapes = [_LETTERS.sub("a", _DIGITS.sub("0", text)) for text in lowered]
     kinds = {"shape": shapes, "first word": [w[0] for w in words], "last word": [w[-1] for w in words]}
     for name, values in kinds.items():
-        found.fill(f"{name}: shared", np.unique(values, return_inverse=True)[1].astype(float), _shared)
+        columns.fill(f"{name}: shared", np.unique(values, return_inverse=True)[1].astype(float), _shared)
 
 
 def _alike(sets: Sequence[frozenset[str]]) -> Floats:
@@ -248,18 +248,18 @@ def _alike(sets: Sequence[frozenset[str]]) -> Floats:
     return alike
 
 
-def _add_numbers(found: Columns) -> None:
+def _add_numbers(columns: Columns) -> None:
     """Where a number stands among the item's numbers: in the middle, at an end, twice or ten times another."""
-    table = found.table
+    table = columns.table
     values = np.array([math.nan if v is None else v for one in table.options for v in one.values])
-    found.fill("number", np.isfinite(values).astype(float), _centred)
-    columns = {f"number: {name}": np.zeros(len(values)) for name in _NUMBER_COLUMNS}
+    columns.fill("number", np.isfinite(values).astype(float), _centred)
+    added = {f"number: {name}": np.zeros(len(values)) for name in _NUMBER_COLUMNS}
     for start, n in zip(table.starts, table.counts, strict=True):
         where = start + np.flatnonzero(np.isfinite(values[start : start + n]))
         if len(where) >= _LEAST_NUMBERS:
             for name, column in _number_columns(values[where]).items():
-                columns[f"number: {name}"][where] = column
-    found.columns.update(columns)
+                added[f"number: {name}"][where] = column
+    columns.columns.update(added)
 
 
 def _number_columns(values: Floats) -> dict[str, Floats]:
@@ -296,7 +296,7 @@ def context_matrix(table: Table) -> Floats:
 
 def question_columns(table: Table) -> Columns:
     """How much of an option the question says already, and what of it no other option has."""
-    found = Columns(table)
+    columns = Columns(table)
     asked = [frozenset(_WORD.findall(PLACEHOLDER.sub(" ", item.question).lower())) for item in table.items]
     said, own, words = np.zeros(len(table.texts)), np.zeros(len(table.texts)), []
     for text in table.texts:
@@ -307,9 +307,9 @@ def question_columns(table: Table) -> Columns:
             common = words[row] & asked[item]
             said[row] = len(common) / max(len(words[row]), 1)
             own[row] = sum(uses[word] == 1 for word in common)
-    found.relative("in the question", np.round(said, 9))
-    found.relative("only one in the question", own)
-    return found
+    columns.relative("in the question", np.round(said, 9))
+    columns.relative("only one in the question", own)
+    return columns
 
 
 def hashed_words(table: Table) -> sparse.csr_array:
@@ -331,11 +331,11 @@ def hashed_words(table: Table) -> sparse.csr_array:
         hashes = np.array([cell(word) for word in words], dtype=np.uint64)
         others = np.array([cell(word) for word in asked[table.owner[row]]], dtype=np.uint64)
         crosses = _mixed(hashes[:, None] * np.uint64(31) ^ _mixed(others)).ravel()
-        for block, found in enumerate((_mixed(hashes), crosses)):
-            rows.append(np.full(len(found), row))
-            columns.append((found % np.uint64(BUCKETS)).astype(np.int64) + block * BUCKETS)
-            sign = np.where(found >> np.uint64(40) & np.uint64(1), 1.0, -1.0)
-            values.append(sign / math.sqrt(max(len(found), 1)))
+        for block, mixed in enumerate((_mixed(hashes), crosses)):
+            rows.append(np.full(len(mixed), row))
+            columns.append((mixed % np.uint64(BUCKETS)).astype(np.int64) + block * BUCKETS)
+            sign = np.where(mixed >> np.uint64(40) & np.uint64(1), 1.0, -1.0)
+            values.append(sign / math.sqrt(max(len(mixed), 1)))
     shape = (len(table.texts), 2 * BUCKETS)
     entries = (np.concatenate(values, dtype=np.float32), (np.concatenate(rows), np.concatenate(columns)))
     return sparse.csr_array(sparse.coo_array(entries, shape=shape))

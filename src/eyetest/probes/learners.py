@@ -74,13 +74,13 @@ def random_trees(columns: Floats, seed: int, trial: Trial) -> Scores:
     scores = np.zeros(targets.shape, dtype=np.float32)
     folds = [trial.row_folds == fold for fold in np.unique(trial.folds)]
     for first in range(0, leaves.shape[1], _AT_ONCE):
-        place = _places(leaves[:, first : first + _AT_ONCE])
-        sums = [place[fold].T @ targets[fold] for fold in folds]
-        sizes = [place[fold].sum(axis=0) for fold in folds]
+        membership = _membership(leaves[:, first : first + _AT_ONCE])
+        sums = [membership[fold].T @ targets[fold] for fold in folds]
+        sizes = [membership[fold].sum(axis=0) for fold in folds]
         total, size = np.sum(sums, axis=0), np.sum(sizes, axis=0)
         for fold, own_sum, own_size in zip(folds, sums, sizes, strict=True):
             means = (total - own_sum) / (size - own_size + 1)[:, None]
-            scores[fold] += place[fold] @ means
+            scores[fold] += membership[fold] @ means
     return np.asarray(scores / leaves.shape[1])
 
 
@@ -91,7 +91,7 @@ def _leaves(columns: Floats, seed: int) -> NDArray[np.int64]:
     return np.asarray(trees.fit(columns, noise).apply(columns), dtype=np.int64)
 
 
-def _places(leaves: NDArray[np.int64]) -> sparse.csr_array:
+def _membership(leaves: NDArray[np.int64]) -> sparse.csr_array:
     """One column a leaf of these trees, with a 1 where a row lies in it."""
     rows, trees = leaves.shape
     offsets = np.concatenate([[0], np.cumsum(leaves.max(axis=0) + 1)])

@@ -42,7 +42,7 @@ _SAMPLE = 4_000
 def promising_pairs(
     thumbnails: Sequence[Thumbnail], neighbours: int, rest: float, progress: Callable[[float], None]
 ) -> npt.NDArray[np.intp]:
-    """Pairs of pictures that may be copies, the likeliest first: rows of two places, the lower one first.
+    """Pairs of pictures that may be copies, the likeliest first: rows of two indices, the lower one first.
 
     ``rest`` is the share of a thumbnail that stretch and shift of the other may leave unexplained.
     """
@@ -68,7 +68,7 @@ def promising_pairs(
 
 
 def nearest(sketches: Floats, count: int, progress: Callable[[float], None] = lambda share: None) -> Ints:
-    """For each picture those most like it: a row of places each, its own in place of those that are not alike."""
+    """For each picture the indices of those most like it, in a row; its own where one is not alike."""
     total = len(sketches)
     count = min(count + 1, total)
     near = np.repeat(np.arange(total, dtype=np.int32)[:, None], count, axis=1)
@@ -120,8 +120,8 @@ def _blocks(count: int) -> list[Ints]:
     return [np.arange(start, min(start + _BLOCK, count)) for start in range(0, count, _BLOCK)]
 
 
-def _stacked(thumbnails: Sequence[Thumbnail], places: Ints) -> Floats:
-    return np.stack([thumbnails[place] for place in places]).astype(np.float32)
+def _stacked(thumbnails: Sequence[Thumbnail], rows: Ints) -> Floats:
+    return np.stack([thumbnails[row] for row in rows]).astype(np.float32)
 
 
 def blurred(field: Floats, blur: float) -> Floats:
@@ -150,13 +150,13 @@ def _unexplained(thumbnails: Sequence[Thumbnail], rows: Ints, near: Ints) -> Flo
     grid = np.linspace(-1, 1, soft.shape[1], dtype=np.float32)
     ways = np.stack([np.ones_like(soft), soft, across, across * grid, down, down * grid[:, None]], axis=3)
     plane = np.linalg.qr(_inside(ways).reshape(len(soft), -1, 6))[0]
-    used, place = np.unique(near, return_inverse=True)
+    used, inverse = np.unique(near, return_inverse=True)
     others = _inside(blurred(_stacked(thumbnails, used), 1.5)).reshape(len(used), -1)
     seen = others - others.mean(axis=1, keepdims=True)
     energy = (seen * seen).sum(axis=1)
-    place = place.reshape(near.shape)
-    rest = [energy[row] - ((seen[row] @ ways) ** 2).sum(axis=1) for row, ways in zip(place, plane, strict=True)]
-    return np.asarray(np.maximum(np.stack(rest), 0) / (energy[place] + 1), np.float32)
+    inverse = inverse.reshape(near.shape)
+    rest = [energy[row] - ((seen[row] @ ways) ** 2).sum(axis=1) for row, ways in zip(inverse, plane, strict=True)]
+    return np.asarray(np.maximum(np.stack(rest), 0) / (energy[inverse] + 1), np.float32)
 
 
 def _inside(fields: Floats) -> Floats:

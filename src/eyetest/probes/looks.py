@@ -90,12 +90,14 @@ class Looks:
         for kind, (trait, what) in TRAITS.items():
             marked = [trait(options) for options in texts]
             told = [
-                (item, found) for item, found in zip(items, marked, strict=True) if 0 < len(found) < len(item.choices)
+                (item, showing)
+                for item, showing in zip(items, marked, strict=True)
+                if 0 < len(showing) < len(item.choices)
             ]
             if len(told) < subject.thresholds.min_items:
                 continue
-            chances = [len(found) / len(item.choices) for item, found in told]
-            hits = [item.id for item, found in told if item.gold[0] in found]
+            chances = [len(showing) / len(item.choices) for item, showing in told]
+            hits = [item.id for item, showing in told if item.gold[0] in showing]
             expected = sum(chances)
             avoids = len(hits) < expected
             yield Finding(

@@ -35,36 +35,36 @@ class Malformed:
             yield _without_pictures(items)
 
     def _options(self, items: list[Item]) -> Iterator[Finding]:
-        lost = {item.id: _named(item, found) for item in items if (found := lost_options(item))}
-        yield from _found("lost-option", "bad", "fix", lost, 'an option that says "nan" or the like',
+        lost = {item.id: _named(item, positions) for item in items if (positions := lost_options(item))}
+        yield from _findings("lost-option", "bad", "fix", lost, 'an option that says "nan" or the like',
                           "A program wrote its word for a missing value. `--fix` drops such options.")  # fmt: skip
-        empty = {item.id: _named(item, found) for item in items if (found := empty_options(item))}
-        yield from _found("empty-option", "bad", "fix", empty, "an option without text",
+        empty = {item.id: _named(item, positions) for item in items if (positions := empty_options(item))}
+        yield from _findings("empty-option", "bad", "fix", empty, "an option without text",
                           "`--fix` drops such options.")  # fmt: skip
-        equal = {item.id: _named(item, found) for item in items if (found := repeated_options(item))}
-        yield from _found("equal-options", "bad", "fix", equal, "two equal options",
+        equal = {item.id: _named(item, positions) for item in items if (positions := repeated_options(item))}
+        yield from _findings("equal-options", "bad", "fix", equal, "two equal options",
                           "Compared without case, spaces, outer punctuation. `--fix` drops the repeats.")  # fmt: skip
         maybe = {
-            item.id: _named(item, found)
+            item.id: _named(item, positions)
             for item in items
-            if (found := [i for i, c in enumerate(item.choices) if c.text.strip().casefold() in _MAYBE_A_VALUE])
+            if (positions := [i for i, c in enumerate(item.choices) if c.text.strip().casefold() in _MAYBE_A_VALUE])
         }
-        yield from _found("none-option", "note", "review", maybe, 'an option that says just "None" or "NA"',
+        yield from _findings("none-option", "note", "review", maybe, 'an option that says just "None" or "NA"',
                           "It may be meant, but tools that read with pandas lose it.")  # fmt: skip
 
     def _golds(self, items: list[Item]) -> Iterator[Finding]:
         missing = {item.id: "no gold" for item in items if not item.has_gold}
-        yield from _found("missing-gold", "bad", "review", missing, "no gold answer", "They cannot be scored.")
+        yield from _findings("missing-gold", "bad", "review", missing, "no gold answer", "They cannot be scored.")
         lost_gold = {item.id: f"gold is {item.choices[i].text!r}" for item in items for i in item.gold
                      if i in lost_options(item) + empty_options(item)}  # fmt: skip
-        yield from _found("lost-gold", "bad", "drop", lost_gold, 'a gold that says "nan" or nothing', "")
+        yield from _findings("lost-gold", "bad", "drop", lost_gold, 'a gold that says "nan" or nothing', "")
         several = {
             item.id: f"golds {', '.join(letter(i) for i in item.gold)}" for item in items if len(item.gold) > 1
         }
-        yield from _found("several-golds", "note", "review", several, "several right options",
+        yield from _findings("several-golds", "note", "review", several, "several right options",
                           "Tools that expect one letter count such items differently.")  # fmt: skip
         single = {item.id: item.choices[0].text for item in items if len(item.choices) == 1}
-        yield from _found("one-option", "bad", "drop", single, "a single option", "There is nothing to choose.")
+        yield from _findings("one-option", "bad", "drop", single, "a single option", "There is nothing to choose.")
 
     def _pictures(self, items: list[Item]) -> Iterator[Finding]:
         absent = {
@@ -74,19 +74,19 @@ class Malformed:
             for item in items
             if any(number > len(item.images) or number < 1 for number in item.image_numbers)
         }
-        yield from _found(
+        yield from _findings(
             "missing-image", "bad", "review", absent, "a text that names a picture that is not there", ""
         )
         share = sum(bool(item.images) for item in items) / max(len(items), 1)
         if 0.5 <= share < 1:
             bare = {item.id: "no picture" for item in items if not item.images and item.id not in absent}
-            yield from _found("no-image", "suspect", "review", bare, "no picture, where most items have one", "")
+            yield from _findings("no-image", "suspect", "review", bare, "no picture, where most items have one", "")
         unused = {
             item.id: f"{len(item.images)} pictures, named: {', '.join(map(str, item.image_numbers))}"
             for item in items
             if item.image_numbers and len(set(item.image_numbers)) < len(item.images)
         }
-        yield from _found(
+        yield from _findings(
             "unnamed-image", "note", "review", unused, "a picture that no text names, beside some that are", ""
         )
 
@@ -105,12 +105,12 @@ class Malformed:
                     blank[item.id] = f"image {number} is one colour"
                 elif fact.tiny:
                     tiny[item.id] = f"image {number} is {image.width} × {image.height} pixels"
-        yield from _found("unreadable-image", "bad", "review", broken, "a picture that cannot be decoded", "")
-        yield from _found("one-colour-image", "bad", "review", blank, "a picture of a single colour", "")
-        yield from _found("tiny-image", "suspect", "review", tiny, "a picture too small to show much", "")
+        yield from _findings("unreadable-image", "bad", "review", broken, "a picture that cannot be decoded", "")
+        yield from _findings("one-colour-image", "bad", "review", blank, "a picture of a single colour", "")
+        yield from _findings("tiny-image", "suspect", "review", tiny, "a picture too small to show much", "")
 
 
-def _found(
+def _findings(
     kind: str, severity: Severity, verdict: VerdictKind, seen: Seen, what: str, detail: str
 ) -> Iterator[Finding]:
     if seen:

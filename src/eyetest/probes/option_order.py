@@ -55,12 +55,12 @@ class OptionOrder:
         if not offering:
             yield untested(self.name, "no-choices", "No item has options: nothing can stand in the wrong place")
             return
-        above = {item.id: _named(item, found) for item in offering if (found := misplaced_above(item))}
-        yield from self._found("above-not-last", "bad", above, 'with "of the above" above an ordinary option',
+        above = {item.id: _named(item, positions) for item in offering if (positions := misplaced_above(item))}
+        yield from self._findings("above-not-last", "bad", above, 'with "of the above" above an ordinary option',
                                "What was above no longer is, or not all of it: the words mean something else, and "
                                "the gold may be wrong. Options were probably shuffled or added.")  # fmt: skip
-        letters = {item.id: _named(item, found) for item in offering if (found := other_letters(item))}
-        yield from self._found("letter-options", "suspect", letters, "with a letter offered under another letter",
+        letters = {item.id: _named(item, positions) for item in offering if (positions := other_letters(item))}
+        yield from self._findings("letter-options", "suspect", letters, "with a letter offered under another letter",
                                'Whoever answers "B" may mean the option B or the option that says "B". Put such '
                                "options under their own marks, or give them other words.")  # fmt: skip
         marked = {
@@ -68,11 +68,11 @@ class OptionOrder:
             for item in offering
             if bring_marks([choice.text for choice in item.choices])
         }
-        yield from self._found("marked-options", "suspect", marked, "with options that bring marks of their own",
+        yield from self._findings("marked-options", "suspect", marked, "with options that bring marks of their own",
                                'A model is shown "A. B. sheep" or the like. Importing the file anew takes marks off '
                                "where they are in order; `--fix` leaves such options where they are.")  # fmt: skip
 
-    def _found(self, kind: str, severity: str, seen: dict[str, str], what: str, detail: str) -> Iterator[Finding]:
+    def _findings(self, kind: str, severity: str, seen: dict[str, str], what: str, detail: str) -> Iterator[Finding]:
         if seen:
             yield Finding(
                 probe=self.name,
@@ -103,8 +103,8 @@ def _refers(text: str) -> bool:
 def other_letters(item: Item) -> list[int]:
     """Positions of options that are nothing but the mark of another option of the same item."""
     marks = {letter(i) for i in range(len(item.choices))}
-    found = [_LETTER.fullmatch(choice.text) for choice in item.choices]
-    said = [match[1].upper() if match else "" for match in found]
+    matches = [_LETTER.fullmatch(choice.text) for choice in item.choices]
+    said = [match[1].upper() if match else "" for match in matches]
     return [i for i, text in enumerate(said) if text in marks and text != letter(i)]
 
 

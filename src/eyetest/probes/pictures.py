@@ -209,12 +209,12 @@ def lay_over(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> Placem
     first, second = Pillow.fromarray(one), Pillow.fromarray(other)
     for steps in (_COARSE, _COARSE[1:]):
         start = START if steps is _COARSE else _search(one, other)
-        place = _align(first, second, start, steps)
-        boxes = _overlap(place, first.size, second.size)
+        placement = _align(first, second, start, steps)
+        boxes = _overlap(placement, first.size, second.size)
         if boxes is not None:
             agreement = _agreement(_drawn(first, first.size, boxes[0]), _drawn(second, first.size, boxes[1]))
             if float(np.quantile(agreement, 0.01)) >= _HOPELESS:
-                return place
+                return placement
     return None
 
 
@@ -241,11 +241,11 @@ def _search_across(one: Floats, other: Floats) -> tuple[float, float]:
     return float(stretch[best]), float(shift[best])
 
 
-def likeness(first: Pillow.Image, second: Pillow.Image, place: Placement = START) -> float:
+def likeness(first: Pillow.Image, second: Pillow.Image, placement: Placement = START) -> float:
     """How well two pictures agree where they agree least, once laid over each other: 1 is the same, 0 is not at all.
 
-    The overlay may stretch and shift the first picture as cropping and resizing would, and no further; ``place`` says
-    where to start. Agreement is then measured in small windows all over the picture, in colour, and the worst windows
+    The overlay may stretch and shift the first picture as cropping and resizing would, and no further; it starts from
+    ``placement``. Agreement is then measured in small windows all over the picture, in colour, and the worst windows
     decide: two charts from one template share axes, grid and background, so nearly all their windows agree, but the
     windows on a title, a label or the end of a bar do not, whereas a copy has no such place. Only differences that
     JPEG could have made pass.
@@ -253,8 +253,8 @@ def likeness(first: Pillow.Image, second: Pillow.Image, place: Placement = START
     greys = first.convert("L"), second.convert("L")
     agreement = np.zeros((1, 1), np.float32)
     for side, step in ((LOOK_SIDE, _FINE[0]), (CLOSE_SIDE, _FINE[1])):
-        place = _align(*greys, place, (step,))
-        boxes = _overlap(place, first.size, second.size)
+        placement = _align(*greys, placement, (step,))
+        boxes = _overlap(placement, first.size, second.size)
         if boxes is None:
             return 0.0
         size = tuple(max(2, min(side, *(round(box[a + 2] - box[a]) for box in boxes))) for a in (0, 1))
@@ -264,7 +264,9 @@ def likeness(first: Pillow.Image, second: Pillow.Image, place: Placement = START
     return float(np.clip(np.quantile(agreement, _WORST_SHARE), 0, 1))
 
 
-def _align(first: Pillow.Image, second: Pillow.Image, place: Placement, steps: Sequence[AlignmentStep]) -> Placement:
+def _align(
+    first: Pillow.Image, second: Pillow.Image, placement: Placement, steps: Sequence[AlignmentStep]
+) -> Placement:
     """Least squares over stretch and shift each way, and over brightness and contrast, from coarse to fine."""
     for side, blur, rounds in steps:
         if side > 64 and side > min(*first.size, *second.size):
@@ -272,18 +274,18 @@ def _align(first: Pillow.Image, second: Pillow.Image, place: Placement, steps: S
         one, other = (blurred(_shrunk(grey, side), blur) for grey in (first, second))
         slopes = np.gradient(one)
         for _ in range(rounds):
-            step = _improve(one, (slopes[0], slopes[1]), other, place)
-            place = Placement(*(np.array(place) + step))
+            step = _improve(one, (slopes[0], slopes[1]), other, placement)
+            placement = Placement(*(np.array(placement) + step))
             if np.abs(step).max() < 0.05 / side:
                 break
-    return place
+    return placement
 
 
-def _improve(one: Floats, slopes: tuple[Floats, Floats], other: Floats, place: Placement) -> Floats:
+def _improve(one: Floats, slopes: tuple[Floats, Floats], other: Floats, placement: Placement) -> Floats:
     """The step of Gauss and Newton that brings ``one``, as placed, closer to ``other``."""
     side = len(one)
     grid = (np.arange(side) + 0.5) * (2 / side) - 1
-    across, down = ((grid * s + t + 1) * (side / 2) - 0.5 for s, t in (place[:2], place[2:]))
+    across, down = ((grid * s + t + 1) * (side / 2) - 0.5 for s, t in (placement[:2], placement[2:]))
     x, y = (np.flatnonzero((at >= 0) & (at <= side - 1)) for at in (across, down))
     if min(len(x), len(y)) < 0.7 * side:
         return np.zeros(4, np.float32)
@@ -308,15 +310,13 @@ def _sampled(field: Floats, across: Floats, down: Floats) -> Floats:
 Box = tuple[float, float, float, float]
 
 
-def _overlap(place: Placement, first: tuple[int, int], second: tuple[int, int]) -> tuple[Box, Box] | None:
+def _overlap(placement: Placement, first: tuple[int, int], second: tuple[int, int]) -> tuple[Box, Box] | None:
     """The part of each picture that the other shows too; none where one is not a slight crop of the other."""
-    if (
-        max(abs(place.stretch_x - 1), abs(place.stretch_y - 1), abs(place.shift_x), abs(place.shift_y))
-        > _MOST_CROPPED
-    ):
+    moved = (placement.stretch_x - 1, placement.shift_x, placement.stretch_y - 1, placement.shift_y)
+    if max(map(abs, moved)) > _MOST_CROPPED:
         return None
     ones, others = [], []
-    for stretch, shift, size, other_size in zip(place[::2], place[1::2], first, second, strict=True):
+    for stretch, shift, size, other_size in zip(placement[::2], placement[1::2], first, second, strict=True):
         low, high = max(-1.0, (-1 - shift) / stretch), min(1.0, (1 - shift) / stretch)
         others.append([(end + 1) / 2 * other_size for end in (low, high)])
         ones.append([min(max(0.0, (end * stretch + shift + 1) / 2), 1.0) * size for end in (low, high)])
@@ -346,9 +346,9 @@ def _agreement(one: Floats, other: Floats) -> Floats:
     shared = mean((one * other).sum(axis=2)) - (means[0] * means[1]).sum(axis=2)
     both = mean((one * one + other * other).sum(axis=2)) - (means[0] * means[0] + means[1] * means[1]).sum(axis=2)
     apart = ((means[0] - means[1]) ** 2).sum(axis=2)
-    found = np.asarray((2 * shared + noise) / (both + apart + noise), np.float32)
+    agreement = np.asarray((2 * shared + noise) / (both + apart + noise), np.float32)
     edge = window // 2
-    return found[edge:-edge, edge:-edge] if min(found.shape) > 3 * window else found
+    return agreement[edge:-edge, edge:-edge] if min(agreement.shape) > 3 * window else agreement
 
 
 def _shrunk(grey: Pillow.Image, side: int) -> Floats:

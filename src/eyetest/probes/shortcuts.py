@@ -96,10 +96,10 @@ def image_groups(items: Sequence[Item]) -> list[int]:
     """A number an item, the same for items that share a picture or vary the same question."""
     sets = DisjointSets[int]()
     first: dict[tuple[str, str], int] = {}
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         for key in (("item", item.group or item.id), *(("picture", image.sha256) for image in item.images)):
-            sets.join(first.setdefault(key, place), place)
-    return [sets.root(place) for place in range(len(items))]
+            sets.join(first.setdefault(key, index), index)
+    return [sets.root(index) for index in range(len(items))]
 
 
 def sample_groups(items: Sequence[Item], groups: list[int], subject: Subject) -> tuple[list[Item], list[int]]:
@@ -114,8 +114,8 @@ def sample_groups(items: Sequence[Item], groups: list[int], subject: Subject) ->
         if sizes[group] <= room:
             kept.add(group)
             room -= sizes[group]
-    places = [place for place, group in enumerate(groups) if group in kept]
-    return [items[place] for place in places], [groups[place] for place in places]
+    indices = [index for index, group in enumerate(groups) if group in kept]
+    return [items[index] for index in indices], [groups[index] for index in indices]
 
 
 def assign_folds(groups: Sequence[int], folds: int, rng: np.random.Generator) -> Ints:
@@ -245,14 +245,14 @@ def _report(subject: Subject, table: Table, guesses: Sequence[Guess]) -> Iterato
     least = np.min([guess.excess for guess in guesses], axis=0)
     listed = np.flatnonzero(least >= subject.thresholds.shortcuts.suspicious)
     order: list[int] = listed[np.argsort(-least[listed], kind="stable")].tolist()
-    evidence = {table.items[place].id: _evidence(table, guesses, place) for place in order}
+    evidence = {table.items[index].id: _evidence(table, guesses, index) for index in order}
     for guess in guesses:
         yield _finding(subject, table, guess, evidence)
 
 
-def _evidence(table: Table, guesses: Sequence[Guess], place: int) -> str:
-    item, luck = table.items[place], 1 / table.counts[place]
-    said = " and ".join(f"{percent(luck + float(g.excess[place]))} ({g.learner})" for g in guesses)
+def _evidence(table: Table, guesses: Sequence[Guess], index: int) -> str:
+    item, luck = table.items[index], 1 / table.counts[index]
+    said = " and ".join(f"{percent(luck + float(g.excess[index]))} ({g.learner})" for g in guesses)
     unseen = "question and pictures" if guesses[0].view == "surface" else "pictures"
     text = item.choices[item.gold[0]].text
     shown = text if len(text) <= 60 else f"{text[:57]}…"
@@ -346,14 +346,14 @@ def _detail(numbers: dict[str, Any], available: int) -> str:
     return text + advice[where_it_sits(numbers["by_option_kind"])]
 
 
-def _too_few(found: int, least: int) -> Finding:
+def _too_few(number: int, least: int) -> Finding:
     return Finding(
         probe=NAME,
         kind="too-few-to-learn",
         severity="untested",
-        title=f"{found} choice items are too few to learn shortcuts from",
+        title=f"{number} choice items are too few to learn shortcuts from",
         detail=f"At least {least} with one gold each, on two or more unrelated pictures, are needed.",
-        numbers={"n": found, "least": least},
+        numbers={"n": number, "least": least},
     )
 
 

@@ -111,10 +111,10 @@ def hash_text(text: str) -> int:
 
 def by_option_count(items: Iterable[Item]) -> dict[int, list[Item]]:
     """Items by their number of options."""
-    found: dict[int, list[Item]] = {}
+    groups: dict[int, list[Item]] = {}
     for item in items:
-        found.setdefault(len(item.choices), []).append(item)
-    return dict(sorted(found.items()))
+        groups.setdefault(len(item.choices), []).append(item)
+    return dict(sorted(groups.items()))
 
 
 def has_its_pictures(item: Item) -> bool:

@@ -41,10 +41,10 @@ def decimals(text: str) -> int:
 
 def shingles(text: str, length: int = 3) -> frozenset[str]:
     """Runs of words, by which texts are compared."""
-    found = words(text)
-    if len(found) < length:
-        return frozenset([" ".join(found)]) if found else frozenset()
-    return frozenset(" ".join(found[i : i + length]) for i in range(len(found) - length + 1))
+    tokens = words(text)
+    if len(tokens) < length:
+        return frozenset([" ".join(tokens)]) if tokens else frozenset()
+    return frozenset(" ".join(tokens[i : i + length]) for i in range(len(tokens) - length + 1))
 
 
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:

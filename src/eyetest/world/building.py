@@ -38,9 +38,9 @@ def new_world(
         raise InputError(f"a world has at least {_LEAST} items, and pictures of at least {_SMALLEST} pixels a side")
     _refuse(to, overwrite=overwrite)
     played = cast(items, seed, rates)
-    names = [f"q{place:0{len(str(items))}}" for place in range(items)]
+    names = [f"q{index:0{len(str(items))}}" for index in range(items)]
     orders = _orders(played, seed)
-    made = [_item(one, names[place], orders[place]) for place, one in enumerate(played)]
+    made = [_item(one, names[index], orders[index]) for index, one in enumerate(played)]
     _write_benchmark(to / BENCHMARK, played, made, {"seed": seed, "size": size, "overwrite": overwrite})
     truths = [_truth(one, item, names, order) for one, item, order in zip(played, made, orders, strict=True)]
     write_records(truths, Truth, to / TRUTH, overwrite=overwrite)
@@ -64,21 +64,21 @@ def _refuse(to: Path, *, overwrite: bool) -> None:
 
 
 def _orders(played: Sequence[Cast], seed: int) -> list[list[int]]:
-    """The order of each item's options: of items with as many options, equally many have their gold at each place."""
+    """The order of each item's options: with as many options, equally many golds at each position."""
     rng = Random(f"world/{seed}/orders")
     decks: dict[int, list[int]] = defaultdict(list)
-    found: list[list[int]] = []
+    orders: list[list[int]] = []
     for one in played:
         count, gold = len(one.draft.options), one.draft.gold
         if not decks[count]:
             decks[count] = shuffled(rng, list(range(count)))
-        order = shuffled(rng, [place for place in range(count) if place != gold])
+        order = shuffled(rng, [index for index in range(count) if index != gold])
         order.insert(decks[count].pop(), gold)
-        found.append(order)
-    for place, one in enumerate(played):
+        orders.append(order)
+    for index, one in enumerate(played):
         if one.twin is not None and one.draft.flaws == ("exact-duplicate",):
-            found[place] = found[one.twin]
-    return found
+            orders[index] = orders[one.twin]
+    return orders
 
 
 def _item(one: Cast, name: str, order: Sequence[int]) -> Item:
@@ -86,7 +86,7 @@ def _item(one: Cast, name: str, order: Sequence[int]) -> Item:
     return Item(
         id=name,
         question=draft.question,
-        choices=tuple(Choice(draft.options[place], place == draft.gold) for place in order),
+        choices=tuple(Choice(draft.options[index], index == draft.gold) for index in order),
         tags={
             "core": CORE_OF[draft.axis],
             "axis": draft.axis,
@@ -104,8 +104,8 @@ def _write_benchmark(to: Path, played: Sequence[Cast], made: Sequence[Item], how
         lineage=(Lineage(step="draw", note=f"{len(made)} items", seed=how["seed"]),),
     )
     with BenchmarkWriter(to, manifest, overwrite=how["overwrite"]) as writer:
-        for place, (one, item) in enumerate(zip(played, made, strict=True)):
-            image = writer.images.put(_bytes(one.draft, Random(f"world/{how['seed']}/copy/{place}"), how["size"]))
+        for index, (one, item) in enumerate(zip(played, made, strict=True)):
+            image = writer.images.put(_bytes(one.draft, Random(f"world/{how['seed']}/copy/{index}"), how["size"]))
             writer.add(msgspec.structs.replace(item, images=(image,)))
 
 
@@ -115,7 +115,7 @@ def _bytes(draft: Draft, rng: Random, size: int) -> bytes:
 
 
 def _truth(one: Cast, item: Item, names: Sequence[str], order: Sequence[int]) -> Truth:
-    draft, where = one.draft, {place: letter(spot) for spot, place in enumerate(order)}
+    draft, where = one.draft, {index: letter(spot) for spot, index in enumerate(order)}
     return Truth(
         item=item.id,
         flaws=draft.flaws,
@@ -124,7 +124,7 @@ def _truth(one: Cast, item: Item, names: Sequence[str], order: Sequence[int]) ->
         options=len(order),
         gold=where[draft.gold],
         gold_before=where[draft.before],
-        right=tuple(sorted(where[place] for place in draft.right)),
+        right=tuple(sorted(where[index] for index in draft.right)),
         twin="" if one.twin is None else names[one.twin],
         fact=draft.fact,
         leaked_to=draft.leaked_to,
@@ -145,12 +145,12 @@ def _told_facts(truths: Sequence[Truth]) -> list[dict[str, Any]]:
 
 def _leaks(made: Sequence[Item], truths: Sequence[Truth]) -> list[dict[str, Any]]:
     """What leaks, as somebody who copies a test would write it down: with the answer that is marked."""
-    found = []
+    leaks = []
     for item, truth in zip(made, truths, strict=True):
-        options = " ".join(f"{letter(place)}. {choice.text}" for place, choice in enumerate(item.choices))
+        options = " ".join(f"{letter(index)}. {choice.text}" for index, choice in enumerate(item.choices))
         text = f"{item.question} {options} Answer: {truth.gold}. {item.choices[item.gold[0]].text}"
-        found += [{"item": item.id, "to": to, "text": text} for to in truth.leaked_to]
-    return found
+        leaks += [{"item": item.id, "to": to, "text": text} for to in truth.leaked_to]
+    return leaks
 
 
 def _write_lines(to: Path, rows: Sequence[dict[str, Any]]) -> None:
@@ -158,5 +158,5 @@ def _write_lines(to: Path, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _write(to: Path, content: bytes) -> None:
-    with replacing_file(to) as place:
-        place.write_bytes(content)
+    with replacing_file(to) as temporary:
+        temporary.write_bytes(content)

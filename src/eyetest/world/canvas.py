@@ -105,9 +105,9 @@ class Canvas:
     def text(self, centre: Point, words: str, height: float, colour: str = INK) -> None:
         """Words with their middle at a point; ``height`` is about that of a line."""
         font = _font(max(6, round(height * self.scale)))
-        place = (centre[0] * self.scale, centre[1] * self.scale)
+        point = (centre[0] * self.scale, centre[1] * self.scale)
         bold = max(1, round(height * self.scale * 0.035))
-        self._draw.text(place, words, colour, font, "mm", stroke_width=bold, stroke_fill=colour)
+        self._draw.text(point, words, colour, font, "mm", stroke_width=bold, stroke_fill=colour)
 
     def fitted(self, centre: Point, words: str, height: float, width: float, colour: str = INK) -> None:
         """Words no wider than this."""

@@ -18,7 +18,7 @@ _TRIES = 200
 
 
 class Cast(msgspec.Struct, frozen=True):
-    """A draft in its place, and the place of the item that it repeats."""
+    """A draft, and the index of the item that it repeats."""
 
     draft: Draft
     twin: int | None = None
@@ -37,12 +37,12 @@ def cast(items: int, seed: int, rates: Rates) -> list[Cast]:
     kinds = [_kind_for(kind, flaw, rng) for kind, flaw in zip(kinds, flaws, strict=True)]
     drafts = _drafts(kinds, flaws, seed)
     drafts = _leak_more(drafts, rates.also_leaked, rng)
-    clean = shuffled(rng, [place for place, one in enumerate(drafts) if not one.flaws])
+    clean = shuffled(rng, [index for index, one in enumerate(drafts) if not one.flaws])
     made: list[tuple[Draft, int | None]] = [(one, None) for one in drafts]
-    for copy, place in zip(copies, clean, strict=False):
-        source = drafts[place]
+    for copy, index in zip(copies, clean, strict=False):
+        source = drafts[index]
         again = msgspec.structs.replace(source, flaws=(copy.flaw,)) if copy.flaw == _COPIES[0] else rephrased(source, rng)  # fmt: skip  # noqa: E501
-        made.append((again, place))
+        made.append((again, index))
     order = shuffled(rng, list(range(len(made))))
     where = {old: new for new, old in enumerate(order)}
     return [Cast(made[old][0], None if (twin := made[old][1]) is None else where[twin]) for old in order]
@@ -53,24 +53,24 @@ def _kinds(count: int, rng: Random) -> list[Kind]:
     by_axis: dict[str, list[Kind]] = defaultdict(list)
     for kind in KINDS.values():
         by_axis[kind.axis].append(kind)
-    found = []
-    for place in range(count):
-        of_axis = by_axis[AXES[place % len(AXES)]]
-        found.append(of_axis[place // len(AXES) % len(of_axis)])
-    return shuffled(rng, found)
+    kinds = []
+    for index in range(count):
+        of_axis = by_axis[AXES[index % len(AXES)]]
+        kinds.append(of_axis[index // len(AXES) % len(of_axis)])
+    return shuffled(rng, kinds)
 
 
 def _spread(kinds: list[Kind], planned: list[PlannedFlaw | None], rng: Random) -> list[PlannedFlaw | None]:
     """Who gets which flaw, at random among those that can have it; those that are hard to please choose first."""
     free = shuffled(rng, list(range(len(kinds))))
-    found: list[PlannedFlaw | None] = [None] * len(kinds)
+    flaws: list[PlannedFlaw | None] = [None] * len(kinds)
     wishes = sorted((one for one in planned if one), key=lambda one: _PLEASED.get(one.flaw, 9))
     for one in wishes:
         fits = _FITS.get(one.flaw)
-        place = next((place for place in free if fits is None or fits(kinds[place])), free[0])
-        free.remove(place)
-        found[place] = one
-    return found
+        index = next((index for index in free if fits is None or fits(kinds[index])), free[0])
+        free.remove(index)
+        flaws[index] = one
+    return flaws
 
 
 def _asks_facts(kind: Kind) -> bool:
@@ -78,7 +78,7 @@ def _asks_facts(kind: Kind) -> bool:
 
 
 _FITS = {"two-right-options": lambda kind: kind.several, "answerable-from-facts": _asks_facts}
-_PLEASED = {flaw: place for place, flaw in enumerate(_FITS)}
+_PLEASED = {flaw: rank for rank, flaw in enumerate(_FITS)}
 
 
 def _kind_for(kind: Kind, planned: PlannedFlaw | None, rng: Random) -> Kind:
@@ -96,27 +96,27 @@ def _drafts(kinds: list[Kind], flaws: list[PlannedFlaw | None], seed: int) -> li
     """Every item from a seed of its own, all ways to ask in turn; no question is asked twice."""
     seen: set[str] = set()
     ways: dict[str, list[int]] = defaultdict(list)
-    found = []
-    for place, (kind, flaw) in enumerate(zip(kinds, flaws, strict=True)):
+    drafts = []
+    for index, (kind, flaw) in enumerate(zip(kinds, flaws, strict=True)):
         if not ways[kind.name]:
-            ways[kind.name] = shuffled(Random(f"world/{seed}/ways/{place}"), list(range(len(phrasings()[kind.name]))))
+            ways[kind.name] = shuffled(Random(f"world/{seed}/ways/{index}"), list(range(len(phrasings()[kind.name]))))
         phrasing = ways[kind.name].pop()
         for attempt in range(_TRIES):
-            made = draft(kind, flaw, phrasing, Random(f"world/{seed}/{place}/{attempt}"))
+            made = draft(kind, flaw, phrasing, Random(f"world/{seed}/{index}/{attempt}"))
             if made.question not in seen:
                 break
         seen.add(made.question)
-        found.append(made)
-    return found
+        drafts.append(made)
+    return drafts
 
 
 def _leak_more(drafts: list[Draft], share: float, rng: Random) -> list[Draft]:
     """Some flawed items leak to language models as well, where the file of rates says so."""
-    flawed = [place for place, one in enumerate(drafts) if one.flaws and "text" not in one.leaked_to]
+    flawed = [index for index, one in enumerate(drafts) if one.flaws and "text" not in one.leaked_to]
     chosen = set(rng.sample(flawed, round(share * len(flawed))))
     return [
         msgspec.structs.replace(one, flaws=(*one.flaws, "leaked-to-llms"), leaked_to=("text", *one.leaked_to))
-        if place in chosen
+        if index in chosen
         else one
-        for place, one in enumerate(drafts)
+        for index, one in enumerate(drafts)
     ]

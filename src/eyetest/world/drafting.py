@@ -92,7 +92,7 @@ def _say_answer(made: Draft, rng: Random) -> Mapping[str, object]:
 
 
 def _mark_wrong(made: Draft, rng: Random) -> Mapping[str, object]:
-    return {"gold": rng.choice([place for place in range(len(made.options)) if place != made.gold])}
+    return {"gold": rng.choice([index for index in range(len(made.options)) if index != made.gold])}
 
 
 def _write_answer(made: Draft, rng: Random) -> Mapping[str, object]:

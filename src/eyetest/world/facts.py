@@ -32,16 +32,16 @@ class Fact(msgspec.Struct, frozen=True):
 def facts() -> tuple[Fact, ...]:
     """All there is to know."""
     data = read("facts")
-    found = []
+    known = []
     for name, one in data["properties"].items():
         subjects = data["subjects"][one["about"]]
         rng = Random(f"{_SEED}/{name}")
-        values = [one["values"][place % len(one["values"])] for place in range(len(subjects))]
+        values = [one["values"][index % len(one["values"])] for index in range(len(subjects))]
         rng.shuffle(values)
         for subject, value in zip(subjects, values, strict=True):
             told = tuple(_sentence(text, subject, value) for text in one["told"])
-            found.append(Fact(f"{name}/{subject}", subject, name, value, told))
-    return tuple(found)
+            known.append(Fact(f"{name}/{subject}", subject, name, value, told))
+    return tuple(known)
 
 
 def _sentence(text: str, subject: str, value: str) -> str:
@@ -52,11 +52,11 @@ def _sentence(text: str, subject: str, value: str) -> str:
 @cache
 def fact_kinds() -> dict[str, Kind]:
     """One kind of question for each property."""
-    found = {}
+    kinds = {}
     for name, one in read("facts")["properties"].items():
         known = [fact for fact in facts() if fact.property == name]
-        found[f"fact-{name}"] = Kind(f"fact-{name}", one["axis"], _poser(known, one["values"], one["about"]), draw)
-    return found
+        kinds[f"fact-{name}"] = Kind(f"fact-{name}", one["axis"], _poser(known, one["values"], one["about"]), draw)
+    return kinds
 
 
 def _poser(known: list[Fact], values: list[str], about: str) -> Callable[[Random, Knobs], Posed]:

@@ -190,13 +190,13 @@ def calibrations(truths: Sequence[Truth], scores: Mapping[str, float]) -> dict[s
     known = {truth.item for truth in truths}
     if unknown := next((item for item in scores if item not in known), None):
         raise InputError(f"a score for {short(unknown)}, which is no item of this world")
-    found = {}
+    estimates = {}
     for flaw in FLAWS:
         flawed = [scores[truth.item] for truth in truths if flaw in truth.flaws and truth.item in scores]
         others = [scores[truth.item] for truth in truths if flaw not in truth.flaws and truth.item in scores]
         if flawed:
-            found[flaw] = auroc(flawed, others)
-    return found
+            estimates[flaw] = auroc(flawed, others)
+    return estimates
 
 
 def read_scores(path: Path) -> dict[str, float]:
@@ -208,7 +208,7 @@ def read_scores(path: Path) -> dict[str, float]:
         raise InputError(f"{path} cannot be read: {error}") from None
     if rows and not {"item", "score"} <= rows[0].keys():
         raise InputError(f"{path}: found the columns {', '.join(map(str, rows[0]))}; item and score are needed")
-    found = {}
+    scores = {}
     for number, row in enumerate(rows, 2):
         text = (row["score"] or "").strip()
         try:
@@ -218,7 +218,7 @@ def read_scores(path: Path) -> dict[str, float]:
         if value is not None:
             if math.isnan(value):
                 raise InputError(f"{path}, line {number}: score: found {short(text)}, expected a number")
-            found[row["item"]] = value
-    if not found:
+            scores[row["item"]] = value
+    if not scores:
         raise InputError(f"{path}: no scores")
-    return found
+    return scores

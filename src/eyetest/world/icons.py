@@ -91,8 +91,8 @@ def _house(c: Canvas, x: float, y: float, r: float) -> None:
 def _key(c: Canvas, x: float, y: float, r: float) -> None:
     c.disc((x - r * 0.55, y), r * 0.38, None, "#b8860b", r * 0.2)
     c.line([(x - r * 0.2, y), (x + r * 0.95, y)], "#b8860b", r * 0.2)
-    for place in (0.55, 0.85):
-        c.line([(x + r * place, y), (x + r * place, y + r * 0.42)], "#b8860b", r * 0.18)
+    for tooth in (0.55, 0.85):
+        c.line([(x + r * tooth, y), (x + r * tooth, y + r * 0.42)], "#b8860b", r * 0.18)
 
 
 def _lamp(c: Canvas, x: float, y: float, r: float) -> None:

@@ -76,7 +76,7 @@ def near(rng: Random, low: int, high: int, count: int = 4, step: int = 1) -> lis
     """Numbers close to each other, in order; each is as good a candidate as the others."""
     span = min(count + 1, (high - low) // step + 1)
     start = rng.randint(0, (high - low) // step + 1 - span)
-    return sorted(low + step * (start + place) for place in rng.sample(range(span), count))
+    return sorted(low + step * (start + offset) for offset in rng.sample(range(span), count))
 
 
 def one_of(rng: Random, options: Sequence[str], knobs: Knobs) -> tuple[tuple[str, ...], tuple[int, ...]]:

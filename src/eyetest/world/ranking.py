@@ -75,8 +75,8 @@ def rankings(
 
 def tau(scores: Floats, skill: Floats) -> float:
     """Kendall's τ-b; 0 where all scores are the same, which ranks nobody."""
-    found = float(stats.kendalltau(np.round(scores, 12), np.round(skill, 12)).statistic)
-    return 0.0 if np.isnan(found) else round(found, 12)
+    value = float(stats.kendalltau(np.round(scores, 12), np.round(skill, 12)).statistic)
+    return 0.0 if np.isnan(value) else round(value, 12)
 
 
 def _mean(table: pl.DataFrame) -> pl.DataFrame:

@@ -90,17 +90,17 @@ def _cover(canvas: Canvas, points: list[Point], centre: Point, radius: float, pa
 
 
 def scattered(rng: Random, count: int, radius: float = 9, edge: float = 4) -> list[tuple[float, float]]:
-    """Places that keep their distance from each other, anywhere on the canvas."""
+    """Points that keep their distance from each other, anywhere on the canvas."""
     low, high = radius + edge, 100 - radius - edge
     for shrink in (1.0, 0.94, 0.88, 0.82, 0.76):
         for _ in range(12):
-            found: list[tuple[float, float]] = []
+            points: list[tuple[float, float]] = []
             for _ in range(count * 30):
-                place = (round(rng.uniform(low, high), 1), round(rng.uniform(low, high), 1))
-                if all(math.dist(place, other) >= 2.35 * radius * shrink for other in found):
-                    found.append(place)
-                if len(found) == count:
-                    return found
+                point = (round(rng.uniform(low, high), 1), round(rng.uniform(low, high), 1))
+                if all(math.dist(point, other) >= 2.35 * radius * shrink for other in points):
+                    points.append(point)
+                if len(points) == count:
+                    return points
     raise AssertionError(f"{count} things of radius {radius} do not fit")
 
 

@@ -54,17 +54,17 @@ def load_rates(name: str) -> Rates:
         content = read_yaml(Path(name))
     else:
         raise InputError(f'no flaws "{name}"; {nearest(name, flaw_names())}, or a file')
-    found = convert(content or {}, Rates, name)
-    for flaw in found.rates:
+    rates = convert(content or {}, Rates, name)
+    for flaw in rates.rates:
         if flaw not in FLAWS or flaw == "leaked-to-lvlms":
             told = "its share is that of the largest of groups" if flaw in FLAWS else nearest(flaw, FLAWS)
             raise InputError(f'{name}: no rate for "{flaw}"; {told}')
-    for what, share in (*found.rates.items(), *found.groups.items(), ("also_leaked", found.also_leaked)):
+    for what, share in (*rates.rates.items(), *rates.groups.items(), ("also_leaked", rates.also_leaked)):
         if not 0 <= share <= 1:
             raise InputError(f"{name}: {what}: found {share:g}, expected a share from 0 to 1")
-    if sum(found.rates.values()) + max(found.groups.values(), default=0.0) > 1:
+    if sum(rates.rates.values()) + max(rates.groups.values(), default=0.0) > 1:
         raise InputError(f"{name}: rates and the largest group come to more than all items")
-    return found
+    return rates
 
 
 class PlannedFlaw(msgspec.Struct, frozen=True):
@@ -80,14 +80,14 @@ def plan(rates: Rates, items: int) -> list[PlannedFlaw | None]:
     groups = sorted(rates.groups, key=lambda group: (rates.groups[group], group))
     before = 0
     rings = {}
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         share = round(rates.groups[group] * _UNIT)
-        rings[f"ring {place}"] = tuple(groups[place:])
-        weights[f"ring {place}"] = share - before
+        rings[f"ring {index}"] = tuple(groups[index:])
+        weights[f"ring {index}"] = share - before
         before = share
     weights[_CLEAN] = _UNIT - sum(weights.values())
     numbers = largest_remainder(weights, items)
-    found: list[PlannedFlaw | None] = []
+    flaws: list[PlannedFlaw | None] = []
     for name, number in numbers.items():
         if name == _CLEAN:
             one = None
@@ -95,8 +95,8 @@ def plan(rates: Rates, items: int) -> list[PlannedFlaw | None]:
             one = PlannedFlaw("leaked-to-lvlms", rings[name])
         else:
             one = PlannedFlaw(name, ("text",) if name == "leaked-to-llms" else ())
-        found += [one] * number
-    return found
+        flaws += [one] * number
+    return flaws
 
 
 TRUTH = "truth.parquet"

@@ -15,37 +15,37 @@ _OTHERS = ("words", "leads", "facts")
 @cache
 def words() -> dict[str, list[str]]:
     """Names, towns, days and whatever else fills a circumstance."""
-    found: dict[str, list[str]] = read("words")
-    return found
+    content: dict[str, list[str]] = read("words")
+    return content
 
 
 @cache
 def leads() -> dict[str, list[str]]:
     """How questions begin, and what flawed ones say too much."""
-    found: dict[str, list[str]] = read("leads")
-    return found
+    content: dict[str, list[str]] = read("leads")
+    return content
 
 
 @cache
 def phrasings() -> dict[str, list[str]]:
     """The phrasings of every kind of question, those of facts among them."""
-    found: dict[str, list[str]] = {}
+    by_kind: dict[str, list[str]] = {}
     for file in sorted(resources.files(__name__).iterdir(), key=lambda file: file.name):
         name = file.name.removesuffix(".yaml")
         if file.name.endswith(".yaml") and name not in _OTHERS:
-            found |= read(name)
+            by_kind |= read(name)
     facts = read("facts")
     for name, one in facts["properties"].items():
-        found[f"fact-{name}"] = [frame.replace("{ask}", one["ask"]) for frame in facts["frames"]]
-    return found
+        by_kind[f"fact-{name}"] = [frame.replace("{ask}", one["ask"]) for frame in facts["frames"]]
+    return by_kind
 
 
 @cache
 def read(name: str) -> dict[str, Any]:
     """One of the files."""
     text = (resources.files(__name__) / f"{name}.yaml").read_text(encoding="utf-8")
-    found: dict[str, Any] = parse_yaml(text, name)
-    return found
+    content: dict[str, Any] = parse_yaml(text, name)
+    return content
 
 
 _AN = re.compile(r"\b([Aa]) (?=[aeiouAEIOU])")
@@ -56,12 +56,12 @@ def circumstance(rng: Random) -> Circumstance:
     """Who, where and when. Two are hardly ever the same."""
     known = words()
     name, friend = rng.sample(known["names"], 2)
-    found = {"name": name, "friend": friend}
+    details = {"name": name, "friend": friend}
     for one in ("town", "day", "month", "room", "job", "thing"):
-        found[one] = rng.choice(known[f"{one}s"])
-    found["lead"] = rng.choice(leads()["leads"])
-    found["it"] = rng.choice(leads()["its"]).format(**found)
-    return found
+        details[one] = rng.choice(known[f"{one}s"])
+    details["lead"] = rng.choice(leads()["leads"])
+    details["it"] = rng.choice(leads()["its"]).format(**details)
+    return details
 
 
 def ask(kind: str, posed: dict[str, str], around: Circumstance, phrasing: int) -> str:
@@ -73,7 +73,7 @@ def ask(kind: str, posed: dict[str, str], around: Circumstance, phrasing: int) -
 
 def other_phrasing(kind: str, rng: Random, but: int) -> int:
     """Another of the ways to ask."""
-    return rng.choice([place for place in range(len(phrasings()[kind])) if place != but])
+    return rng.choice([index for index in range(len(phrasings()[kind])) if index != but])
 
 
 def extra(which: str, answer: str, around: Circumstance, rng: Random) -> str:

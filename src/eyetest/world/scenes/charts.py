@@ -17,8 +17,8 @@ def draw_bars(canvas: Canvas, scene: Scene) -> None:
             canvas.line([(left, y), (97, y)], "#c9c9c9", 0.7)
             canvas.text((10, y), str(value), 11)
     width = (95 - left) / len(scene["bars"])
-    for place, (colour, value) in enumerate(scene["bars"]):
-        x = left + place * width
+    for index, (colour, value) in enumerate(scene["bars"]):
+        x = left + index * width
         canvas.box((x + width * 0.16, 90 - value * 1.6), (x + width * 0.84, 90), COLOURS[colour])
     canvas.line([(left, 90), (97, 90)], INK, 1.2)
 
@@ -29,7 +29,7 @@ def _extreme_bars(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, colours, knobs)
     rest = pick(rng, range(16, 37, 2), 4)
     extreme = min(50, max(rest) + rng.randint(4, 9)) if most else max(4, min(rest) - rng.randint(4, 9))
-    bars = [[colour, extreme if place in right else rest[place]] for place, colour in enumerate(colours)]
+    bars = [[colour, extreme if index in right else rest[index]] for index, colour in enumerate(colours)]
     if knobs.crowd > 1:
         other = rng.choice([colour for colour in COLOURS if colour not in colours])
         bars.append([other, rng.choice(rest)])
@@ -64,7 +64,7 @@ def _pie(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, colours, knobs)
     rest = pick(rng, range(18, 27, 2), 4)
     extreme = max(rest) + rng.randint(9, 16) if most else min(rest) - rng.randint(8, 11)
-    shares = [[colour, extreme if place in right else rest[place]] for place, colour in enumerate(colours)]
+    shares = [[colour, extreme if index in right else rest[index]] for index, colour in enumerate(colours)]
     rng.shuffle(shares)
     word = rng.choice(("largest", "biggest") if most else ("smallest", "thinnest"))
     return Posed(options, right, {"extreme": word}, {"shares": shares, "asked": "max" if most else "min"})
@@ -74,7 +74,7 @@ def draw_line(canvas: Canvas, scene: Scene) -> None:
     """A line over numbered weeks."""
     values = scene["values"]
     gap = 84 / (len(values) - 1)
-    points = [(8 + place * gap, 76 - value * 0.7) for place, value in enumerate(values)]
+    points = [(8 + index * gap, 76 - value * 0.7) for index, value in enumerate(values)]
     for (x, y), week in zip(points, range(1, 10), strict=False):
         canvas.line([(x, 80), (x, y)], "#d5d5d5", 0.7)
         canvas.text((x, 90), str(week), 13)
@@ -91,8 +91,8 @@ def _line(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, [f"week {week + 1}" for week in asked], knobs)
     values = pick(rng, range(24, 73, 6), weeks)
     extreme = max(values) + rng.randint(12, 22) if most else min(values) - rng.randint(12, 20)
-    for place in right:
-        values[asked[place]] = extreme
+    for index in right:
+        values[asked[index]] = extreme
     scene = {"values": values, "colour": rng.choice(list(COLOURS)), "asked": "max" if most else "min"}
     return Posed(options, right, {"extreme": rng.choice(("highest", "top") if most else ("lowest", "bottom"))}, scene)
 

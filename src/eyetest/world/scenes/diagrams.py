@@ -55,8 +55,8 @@ def _into(rng: Random, knobs: Knobs) -> Posed:
     asked, others = nodes[0], nodes[1:]
     options, right = one_of(rng, others, knobs)
     arrows = []
-    for place, letter in enumerate(others):
-        if place in right:
+    for index, letter in enumerate(others):
+        if index in right:
             arrows.append([letter, asked])
         elif rng.random() < 0.5 + 0.1 * knobs.crowd:
             arrows.append([asked, letter])

@@ -63,7 +63,7 @@ def _area(rng: Random, knobs: Knobs) -> Posed:
         x, y = rng.choice(filled)
         ways = [(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)]
         new = rng.choice(ways)
-        if new not in filled and all(0 <= place < 5 for place in new):
+        if new not in filled and all(0 <= coordinate < 5 for coordinate in new):
             filled.append(new)
     return Posed(
         options, right, {}, {"filled": [list(one) for one in sorted(filled)], "colour": rng.choice(list(COLOURS))}

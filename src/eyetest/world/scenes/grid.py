@@ -71,7 +71,7 @@ def _beside(rng: Random, knobs: Knobs) -> Posed:
     cells = iter(near_by)
     things = [_placed(rng, shapes[0], (x, y), False)]
     things += [
-        _placed(rng, shape, gold if place == right[0] else next(cells), False) for place, shape in enumerate(options)
+        _placed(rng, shape, gold if index == right[0] else next(cells), False) for index, shape in enumerate(options)
     ]
     return Posed(
         options,

@@ -37,8 +37,8 @@ def _farm(c: Canvas, rng: Random) -> None:
 
 def _city(c: Canvas, rng: Random) -> None:
     _ground(c, "#cfd8e3", "#6f757c", 84)
-    for place in range(5):
-        left, height = 2 + place * 20 + rng.uniform(0, 3), rng.uniform(32, 66)
+    for index in range(5):
+        left, height = 2 + index * 20 + rng.uniform(0, 3), rng.uniform(32, 66)
         c.box((left, 84 - height), (left + 15, 84), rng.choice(("#4f5d73", "#63718a", "#3d4658")))
         for row in range(int(height // 11)):
             for column in (3, 9):
@@ -104,8 +104,8 @@ def _garden(c: Canvas, rng: Random) -> None:
     _ground(c, "#d8f0fb", "#8fc866", 45)
     for x in range(4, 100, 12):
         c.box((x - 3, 32), (x + 3, 58), "#f6efe0", "#c9b48a", 0.6)
-    for place in range(6):
-        at = (10 + place * 16 + rng.uniform(-3, 3), rng.uniform(68, 84))
+    for index in range(6):
+        at = (10 + index * 16 + rng.uniform(-3, 3), rng.uniform(68, 84))
         draw_icon(c, "flower", at, 10)
 
 

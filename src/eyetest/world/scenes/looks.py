@@ -93,7 +93,7 @@ def _fault(rng: Random, knobs: Knobs) -> Posed:
     count = 3 + min(knobs.crowd, 2)
     things = _things(rng, count, 12)
     for one in things:
-        one["at"] = [round(10 + 0.8 * place, 1) for place in one["at"]]
+        one["at"] = [round(10 + 0.8 * coordinate, 1) for coordinate in one["at"]]
     scene = {"things": things, "radius": 9, "fault": options[right[0]], "seed": rng.randrange(10**6)}
     return Posed(options, right, {}, scene)
 

@@ -10,7 +10,7 @@ def draw_circuit(canvas: Canvas, scene: Scene) -> None:
     """A battery at the left, and branches with a switch and a coloured lamp each."""
     branches = scene["branches"]
     gap = 80 / (len(branches) - 1) if len(branches) > 1 else 0
-    rows = [10 + place * gap for place in range(len(branches))]
+    rows = [10 + index * gap for index in range(len(branches))]
     for x in (18, 92):
         canvas.line([(x, rows[0]), (x, rows[-1])], INK, 1.4)
     canvas.box((10, 40), (26, 60), "#cfd4da", INK, 1)
@@ -30,7 +30,7 @@ def _lamp(rng: Random, knobs: Knobs) -> Posed:
     lit = rng.random() < 0.5
     colours = pick(rng, list(COLOURS), rng.choice((3, 4, 4, 4)))
     options, right = one_of(rng, colours, knobs)
-    branches = [[colour, (place in right) == lit] for place, colour in enumerate(colours)]
+    branches = [[colour, (index in right) == lit] for index, colour in enumerate(colours)]
     rng.shuffle(branches)
     state = rng.choice(("lit", "on") if lit else ("dark", "off"))
     return Posed(options, right, {"state": state}, {"branches": branches, "asked": lit})
@@ -40,9 +40,9 @@ def draw_gears(canvas: Canvas, scene: Scene) -> None:
     """Gears in a row; an arrow above the first one shows its turn."""
     count = len(scene["colours"])
     radius = 84 / (2 * count)
-    for place, colour in enumerate(scene["colours"]):
-        x = 8 + radius + 2 * radius * place
-        for tooth in around((x, 58), radius * 0.93, 10, 18 * (place % 2)):
+    for index, colour in enumerate(scene["colours"]):
+        x = 8 + radius + 2 * radius * index
+        for tooth in around((x, 58), radius * 0.93, 10, 18 * (index % 2)):
             canvas.disc(tooth, radius * 0.17, COLOURS[colour])
         canvas.disc((x, 58), radius * 0.86, COLOURS[colour])
         canvas.disc((x, 58), radius * 0.28, "#ffffff")

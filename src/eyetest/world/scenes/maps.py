@@ -63,12 +63,12 @@ def _road(rng: Random, knobs: Knobs) -> Posed:
     shuffled = colours.copy()
     rng.shuffle(shuffled)
     towns = [
-        [colour, round(50 + 29 * math.cos(math.radians(turn + 72 * place)), 1),
-         round(52 + 29 * math.sin(math.radians(turn + 72 * place)), 1)]
-        for place, colour in enumerate(shuffled)
+        [colour, round(50 + 29 * math.cos(math.radians(turn + 72 * index)), 1),
+         round(52 + 29 * math.sin(math.radians(turn + 72 * index)), 1)]
+        for index, colour in enumerate(shuffled)
     ]  # fmt: skip
-    wrong = [colour for place, colour in enumerate(others) if place not in right]
-    roads = [[asked, others[place]] for place in right]
+    wrong = [colour for index, colour in enumerate(others) if index not in right]
+    roads = [[asked, others[index]] for index in right]
     pairs = [[one, other] for spot, one in enumerate(wrong) for other in wrong[spot + 1 :]]
     roads += pick(rng, pairs, min(len(pairs), 1 + knobs.crowd))
     rng.shuffle(roads)

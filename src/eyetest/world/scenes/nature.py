@@ -30,8 +30,8 @@ def _eater(rng: Random, knobs: Knobs) -> Posed:
     bugs = pick(rng, list(COLOURS), 5)
     asked, others = bugs[0], bugs[1:]
     options, right = one_of(rng, others, knobs)
-    wrong = [colour for place, colour in enumerate(others) if place not in right]
-    arrows = [[asked, others[place]] for place in right]
+    wrong = [colour for index, colour in enumerate(others) if index not in right]
+    arrows = [[asked, others[index]] for index in right]
     arrows += [[one, other] for one, other in pairwise(wrong)]
     if rng.random() < 0.3 + 0.2 * knobs.crowd:
         arrows.append([wrong[-1], asked])
@@ -46,11 +46,11 @@ def draw_molecule(canvas: Canvas, scene: Scene) -> None:
     spots = around((50, 50), 31, scene["joined"] + scene["loose"], scene["turn"])
     order = Random(scene["turn"]).sample(range(len(spots)), len(spots))
     bound = set(order[: scene["joined"]])
-    for place, spot in enumerate(spots):
-        if place in bound:
+    for index, spot in enumerate(spots):
+        if index in bound:
             canvas.line([(50, 50), spot], INK, 2.6)
-    for place, (x, y) in enumerate(spots):
-        far = 1.0 if place in bound else 1.22
+    for index, (x, y) in enumerate(spots):
+        far = 1.0 if index in bound else 1.22
         centre = (50 + (x - 50) * far, 50 + (y - 50) * far)
         canvas.disc(centre, 7, COLOURS[scene["small"]], INK, 0.8)
     canvas.disc((50, 50), 13, COLOURS[scene["large"]], INK, 0.8)

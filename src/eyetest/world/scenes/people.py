@@ -74,7 +74,7 @@ def _who(rng: Random, knobs: Knobs) -> Posed:
     hats = pick(rng, list(COLOURS), 4)
     options, right = one_of(rng, hats, knobs)
     feeling, *others = pick(rng, FEELINGS, 5)
-    faces = _faces(rng, hats, [feeling if place in right else others[place] for place in range(4)])
+    faces = _faces(rng, hats, [feeling if index in right else others[index] for index in range(4)])
     rng.shuffle(faces)
     return Posed(options, right, {"feeling": feeling}, {"faces": faces, "asked": feeling})
 
@@ -85,8 +85,8 @@ def draw_queue(canvas: Canvas, scene: Scene) -> None:
     canvas.box((door - 8, 30), (door + 8, 80), "#8a5a2b", INK, 0.8)
     canvas.disc((door + 4, 56), 1.6, "#f7c71f")
     canvas.line([(2, 80), (98, 80)], "#777777", 1)
-    for place, hat in enumerate(scene["hats"]):
-        step = 14 * (place + 1) + 6
+    for index, hat in enumerate(scene["hats"]):
+        step = 14 * (index + 1) + 6
         x = door + step if scene["door"] == "left" else door - step
         canvas.polygon([(x - 5, 80), (x + 5, 80), (x + 3, 56), (x - 3, 56)], "#9aa5b1")
         canvas.disc((x, 50), 6, "#f3d2b3", INK, 0.6)
@@ -101,10 +101,10 @@ def _queue(rng: Random, knobs: Knobs) -> Posed:
     gold = options[right[0]]
     line = [hat for hat in hats if hat != gold]
     rng.shuffle(line)
-    place = rng.randrange(count)
-    line.insert(place, gold)
-    scene = {"hats": line, "door": rng.choice(("left", "right")), "asked": place}
-    return Posed(options, right, {"ordinal": ORDINALS[place]}, scene)
+    position = rng.randrange(count)
+    line.insert(position, gold)
+    scene = {"hats": line, "door": rng.choice(("left", "right")), "asked": position}
+    return Posed(options, right, {"ordinal": ORDINALS[position]}, scene)
 
 
 KINDS = (

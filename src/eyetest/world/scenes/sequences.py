@@ -12,7 +12,7 @@ MOVES = {"right": (1, 0), "left": (-1, 0), "up": (0, -1), "down": (0, 1)}
 
 def draw_row(canvas: Canvas, scene: Scene) -> None:
     """Seven shapes in two rows, then a box with a question mark."""
-    spots = [(14 + 24 * place, 30) for place in range(4)] + [(14 + 24 * place, 70) for place in range(4)]
+    spots = [(14 + 24 * index, 30) for index in range(4)] + [(14 + 24 * index, 70) for index in range(4)]
     row = scene["row"]
     for (x, y), (shape, colour) in zip(spots, row, strict=False):
         draw_shape(canvas, shape, (x, y), 9, colour)
@@ -34,7 +34,7 @@ def _row(rng: Random, knobs: Knobs) -> Posed:
     if len(set(cycle)) == 1:
         cycle[(length + 1) % period] = next(look for look in looks if look != looks[right[0]])
     return Posed(
-        options, right, {}, {"row": [list(cycle[place % period]) for place in range(length)], "period": period}
+        options, right, {}, {"row": [list(cycle[index % period]) for index in range(length)], "period": period}
     )
 
 
@@ -52,20 +52,20 @@ def _numbers(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, [str(value) for value in values], knobs)
     step = rng.choice((1, 2, 3)) if knobs.crowd < 2 else rng.choice((-3, -2, 2, 3, 4))
     gold = values[right[0]]
-    numbers = [gold - step * place for place in (4, 3, 2, 1)]
+    numbers = [gold - step * back for back in (4, 3, 2, 1)]
     return Posed(options, right, {}, {"numbers": numbers, "colour": rng.choice(list(COLOURS))})
 
 
 def draw_walk(canvas: Canvas, scene: Scene) -> None:
     """A board of nine letters with a marked start, and the instructions as arrows below it."""
-    for place, letter in enumerate(scene["board"]):
-        x, y = 22 + 22 * (place % 3), 12 + 22 * (place // 3)
-        start = place == scene["start"]
+    for index, letter in enumerate(scene["board"]):
+        x, y = 22 + 22 * (index % 3), 12 + 22 * (index // 3)
+        start = index == scene["start"]
         canvas.box((x - 10, y - 10), (x + 10, y + 10), "#ffe08a" if start else "#ffffff", INK, 1.1)
         canvas.text((x, y), letter, 15)
     canvas.line([(4, 72), (96, 72)], "#999999", 0.8)
-    for place, move in enumerate(scene["moves"]):
-        x, (dx, dy) = 16 + 22 * place, MOVES[move]
+    for index, move in enumerate(scene["moves"]):
+        x, (dx, dy) = 16 + 22 * index, MOVES[move]
         canvas.arrow((x - 7 * dx, 86 - 7 * dy), (x + 7 * dx, 86 + 7 * dy), COLOURS["blue"], 3, 8)
 
 

@@ -50,7 +50,7 @@ def _seen(rng: Random, knobs: Knobs) -> Posed:
     names = pick(rng, list(ICONS), 4)
     options, right = one_of(rng, names, knobs)
     free = [name for name in ICONS if name not in names]
-    shown = [names[place] for place in right] + pick(rng, free, knobs.crowd)
+    shown = [names[index] for index in right] + pick(rng, free, knobs.crowd)
     rng.shuffle(shown)
     radius = 15 if len(shown) < 4 else 13
     return Posed(options, right, {}, {"icons": shown, "at": scattered(rng, len(shown), radius), "radius": radius})
@@ -83,7 +83,7 @@ def _off(rng: Random) -> list[float]:
 
 def _word(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, pick(rng, rng.choice(WORDS), 4), knobs)
-    texts = [options[place] for place in right]
+    texts = [options[index] for index in right]
     return Posed(options, right, {}, {"texts": texts, "boards": pick(rng, _BOARDS, len(texts)), "off": _off(rng)})
 
 

@@ -87,7 +87,7 @@ def _same_colour(rng: Random, knobs: Knobs) -> Posed:
     options, right = one_of(rng, shapes[1:], knobs)
     colours = pick(rng, list(COLOURS), 5)
     looks = [(shapes[0], colours[0])]
-    looks += [(shape, colours[0] if place in right else colours[1 + place]) for place, shape in enumerate(options)]
+    looks += [(shape, colours[0] if index in right else colours[1 + index]) for index, shape in enumerate(options)]
     return Posed(options, right, {"shape": shapes[0]}, _laid_out(rng, looks) | {"asked": shapes[0]})
 
 
@@ -97,10 +97,10 @@ def _size(rng: Random, knobs: Knobs) -> Posed:
     sizes = [7.0, 8.2, 9.2] if most else [12.4, 13.6, 14.6]
     rng.shuffle(sizes)
     extreme = 14.4 if most else 7.0
-    places = scattered(rng, 4, 14, 3)
+    points = scattered(rng, 4, 14, 3)
     things = [
-        _thing(shape, rng.choice(list(COLOURS)), places[place], extreme if place in right else sizes.pop())
-        for place, shape in enumerate(options)
+        _thing(shape, rng.choice(list(COLOURS)), points[index], extreme if index in right else sizes.pop())
+        for index, shape in enumerate(options)
     ]
     word = rng.choice(("largest", "biggest") if most else ("smallest", "least"))
     word = "smallest" if word == "least" else word

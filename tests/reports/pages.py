@@ -38,6 +38,15 @@ class Tags(HTMLParser):
     def values(self, name: str) -> list[str]:
         return [value for known, value in self.attributes if known == name]
 
+    def check_inert(self, *more: str) -> None:
+        """Nothing on the page runs or is fetched; links lead to the page itself, its pictures or ``more``."""
+        assert not self.tags.keys() & {"script", "iframe", "img", "object", "link", "form", "base"}
+        assert not [name for name, _ in self.attributes if name.startswith("on")]
+        assert not self.values("src")
+        assert [
+            value[:60] for value in self.values("href") if not value.startswith(("#", "data:image/", *more))
+        ] == []
+
     @property
     def pictures(self) -> list[str]:
         return [value for value in self.values("href") if value.startswith("data:")]

@@ -54,9 +54,7 @@ def page(bench: Benchmark, tmp_path: Path) -> Path:
 
 def test_what_comes_from_outside_stays_text(page: Path) -> None:
     tags = Tags(page.read_text())
-    assert not tags.tags.keys() & {"script", "iframe", "img", "object", "link", "form"}
-    assert not [name for name, _ in tags.attributes if name.startswith("on")]
-    assert all(value.startswith(("#", "data:image/")) for value in tags.values("href"))
+    tags.check_inert()
     words = "".join(tags.words)
     for hostile in HOSTILE[:7]:
         assert hostile in words

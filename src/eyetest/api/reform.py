@@ -6,16 +6,16 @@ from typing import Any
 from eyetest.api.run import NOTEBOOK
 from eyetest.benchmarks import Benchmark
 from eyetest.jobs import reform as job
-from eyetest.jobs.opening import Place
+from eyetest.jobs.opening import AnyPath
 from eyetest.reform.catalog import Dataset
 
 
 def reform(
     dataset: str | Dataset,
-    annotations: Place | Sequence[Place],
+    annotations: AnyPath | Sequence[AnyPath],
     *,
-    to: Place,
-    images: Place | None = None,
+    to: AnyPath,
+    images: AnyPath | None = None,
     settings: Mapping[str, Any] | None = None,
     limit: int | None = None,
     seed: int = 0,

@@ -18,7 +18,7 @@ from eyetest.errors import InputError, nearest, short
 from eyetest.jobs import refine as job
 from eyetest.jobs.opening import open_bench
 from eyetest.recipes import Refined, load_recipe, recipe_names, recipe_text
-from eyetest.recipes.refining import BENCHMARK, REPORT, REVIEW, FunnelRow
+from eyetest.recipes.refining import BENCHMARK, REPORT, REVIEW, FunnelRow, Refining
 from eyetest.recipes.sources import Live, StoppedEarly
 from eyetest.review import DECISIONS, QUEUE
 from eyetest.running import Limits
@@ -82,21 +82,31 @@ def refine(
         observer=TERMINAL,
     )
     if dry_run:
-        for stage, estimate in job.estimates(refining):
-            out.print(Text(f"{stage}, at most", "bold"))
-            out.print(estimate_table(estimate))
+        _estimate(refining)
         return
-    try:
-        refined, steps = job.carry_out(refining)
-    except StoppedEarly as stop:
-        note(f"{stop}; {counted(stop.progress.left, 'call')} left. The same command goes on from here.")
-        raise typer.Exit(2 if stop.progress.abandoned else 130) from None
+    refined, steps = _carry_out(refining)
     if as_json:
         funnel = [step._asdict() for step in steps]
         print_json({"funnel": funnel, "kept": len(refined.kept), "paused": refined.paused})
         return
     source = refining.source
     _report(refined, steps, to, source.saved if isinstance(source, Live) else 0)
+
+
+def _estimate(refining: Refining) -> None:
+    """What each stage would ask at most."""
+    for stage, estimate in job.estimates(refining):
+        out.print(Text(f"{stage}, at most", "bold"))
+        out.print(estimate_table(estimate))
+
+
+def _carry_out(refining: Refining) -> tuple[Refined, list[FunnelRow]]:
+    """The refinement, or how many calls are left where it had to stop."""
+    try:
+        return job.carry_out(refining)
+    except StoppedEarly as stop:
+        note(f"{stop}; {counted(stop.progress.left, 'call')} left. The same command goes on from here.")
+        raise typer.Exit(2 if stop.progress.abandoned else 130) from None
 
 
 def _named(words: Sequence[str]) -> dict[str, list[str]]:

@@ -1,6 +1,6 @@
 """``eyetest run``: put a benchmark to models, and keep every answer."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -26,6 +26,67 @@ from eyetest.wording import counted, typed
 who = partial(option, panel="Who is asked")
 sampling = partial(option, panel="How models answer")
 limits = partial(option, panel="How far it may go")
+
+
+@dataclass(frozen=True)
+class SamplingOptions:
+    """How models answer."""
+
+    trials: Annotated[int, sampling("--trials", "How often each question is asked.", min=1)] = 1
+    temperature: Annotated[float | None, sampling("", "Of the sampling (default: 0, or the model's own).", min=0)] = (
+        None
+    )
+    max_tokens: Annotated[
+        int | None, sampling("", "The longest answer (default: 512; 2048 with reasoning).", min=1)
+    ] = None
+    seed: Annotated[int, sampling("", "Of sampling, jitter and --perturb.")] = 0
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """How far a run may go, and how long it waits."""
+
+    stop: Annotated[
+        str,
+        limits(
+            "--stop",
+            'Ask only until a verdict cannot change: "more than 5 of 10 trials, at least 3 of 4 models".',
+            "RULE",
+        ),
+    ] = ""
+    concurrency: Annotated[int, limits("", "The most calls in flight to a model.", min=1)] = 64
+    attempts: Annotated[int, limits("", "The most attempts at one call.", min=1)] = 8
+    backoff: Annotated[float, limits("", "Seconds before a second attempt; doubles.", min=0)] = 0.5
+    timeout: Annotated[float, limits("", "Seconds for a whole call.", min=0.1)] = 600.0
+    first_byte: Annotated[float, limits("", "Seconds until the answer begins.", min=0.1)] = 300.0
+    connect: Annotated[float, limits("", "Seconds to reach the server.", min=0.1)] = 10.0
+    patience: Annotated[
+        float,
+        limits("", "Seconds to wait for a server that has gone away; 30 at most before its first answer.", min=0),
+    ] = 600.0
+    max_calls: Annotated[int | None, limits("", "Stop after so many calls in this session.", min=1)] = None
+    max_total_tokens: Annotated[int | None, limits("", "Stop before this session passes them.", min=1)] = None
+    max_cost: Annotated[float | None, limits("", "Stop before this session passes it (prices: --models).", min=0)] = (
+        None
+    )
+
+    def limits(self) -> Limits:
+        """What the session may spend."""
+        return Limits(
+            concurrency=self.concurrency,
+            attempts=self.attempts,
+            backoff=self.backoff,
+            patience=self.patience,
+            calls=self.max_calls,
+            tokens=self.max_total_tokens,
+            money=self.max_cost,
+        )
+
+    def surroundings(self) -> Surroundings:
+        """How long one call may take."""
+        return Surroundings(
+            connect_seconds=self.connect, first_byte_seconds=self.first_byte, total_seconds=self.timeout
+        )
 
 
 def run(
@@ -55,37 +116,8 @@ def run(
     *,
     condition: ConditionOptions,
     perturbation: PerturbOptions,
-    trials: Annotated[int, sampling("--trials", "How often each question is asked.", min=1)] = 1,
-    temperature: Annotated[
-        float | None, sampling("", "Of the sampling (default: 0, or the model's own).", min=0)
-    ] = None,
-    max_tokens: Annotated[
-        int | None, sampling("", "The longest answer (default: 512; 2048 with reasoning).", min=1)
-    ] = None,
-    seed: Annotated[int, sampling("", "Of sampling, jitter and --perturb.")] = 0,
-    stop: Annotated[
-        str,
-        limits(
-            "--stop",
-            'Ask only until a verdict cannot change: "more than 5 of 10 trials, at least 3 of 4 models".',
-            "RULE",
-        ),
-    ] = "",
-    concurrency: Annotated[int, limits("", "The most calls in flight to a model.", min=1)] = 64,
-    attempts: Annotated[int, limits("", "The most attempts at one call.", min=1)] = 8,
-    backoff: Annotated[float, limits("", "Seconds before a second attempt; doubles.", min=0)] = 0.5,
-    timeout: Annotated[float, limits("", "Seconds for a whole call.", min=0.1)] = 600.0,
-    first_byte: Annotated[float, limits("", "Seconds until the answer begins.", min=0.1)] = 300.0,
-    connect: Annotated[float, limits("", "Seconds to reach the server.", min=0.1)] = 10.0,
-    patience: Annotated[
-        float,
-        limits("", "Seconds to wait for a server that has gone away; 30 at most before its first answer.", min=0),
-    ] = 600.0,
-    max_calls: Annotated[int | None, limits("", "Stop after so many calls in this session.", min=1)] = None,
-    max_total_tokens: Annotated[int | None, limits("", "Stop before this session passes them.", min=1)] = None,
-    max_cost: Annotated[
-        float | None, limits("", "Stop before this session passes it (prices: --models).", min=0)
-    ] = None,
+    answering: SamplingOptions,
+    how_far: LimitOptions,
     file: options.GoldFileOptions,
 ) -> None:
     """Put a benchmark to models under chosen conditions. Every answer is on disk before it counts.
@@ -95,26 +127,18 @@ def run(
     """
     if to is None and not dry_run:
         raise InputError("--to RUN is missing: where are the answers to be kept?")
-    how = read_perturbation(**asdict(perturbation), seed=seed)
+    how = read_perturbation(**asdict(perturbation), seed=answering.seed)
     asking = Asking(
         conditions=perturbed(job.conditions(**asdict(condition)), how, TERMINAL),
-        trials=trials,
-        sampling=job.sampling(temperature, max_tokens),
-        seed=seed,
+        trials=answering.trials,
+        sampling=job.sampling(answering.temperature, answering.max_tokens),
+        seed=answering.seed,
         limit=limit,
         items=tuple(item or ()),
-        limits=Limits(
-            concurrency=concurrency,
-            attempts=attempts,
-            backoff=backoff,
-            patience=patience,
-            calls=max_calls,
-            tokens=max_total_tokens,
-            money=max_cost,
-        ),
-        patience=Surroundings(connect_seconds=connect, first_byte_seconds=first_byte, total_seconds=timeout),
+        limits=how_far.limits(),
+        patience=how_far.surroundings(),
         retry_failed=retry_failed,
-        stop=stop,
+        stop=how_far.stop,
     )
     entries = _with_key(parse_models(model or [], models), key_env)
     session = job.prepare(bench, entries, asking, file.read_all(), TERMINAL)

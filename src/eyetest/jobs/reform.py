@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from eyetest.errors import InputError, heading, param, short
-from eyetest.jobs.opening import SILENT, Bench, Observer, Place, open_bench, several
+from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench, several
 from eyetest.reform.building import MISSING, Reformed, Reforming
 from eyetest.reform.building import reform as build
 from eyetest.reform.catalog import Dataset, load_dataset
@@ -21,14 +21,14 @@ from eyetest.wording import counted
 
 def reform(
     dataset: str | Dataset,
-    annotations: Place | Sequence[Place],
+    annotations: AnyPath | Sequence[AnyPath],
     *,
-    to: Place,
-    images: Place | None = None,
+    to: AnyPath,
+    images: AnyPath | None = None,
     settings: Mapping[str, Any] | None = None,
     limit: int | None = None,
     seed: int = 0,
-    html: Place | None = None,
+    html: AnyPath | None = None,
     overwrite: bool = False,
     observer: Observer = SILENT,
 ) -> Reformed:
@@ -36,7 +36,7 @@ def reform(
     described = load_dataset(dataset) if isinstance(dataset, str) else dataset
     if settings:
         described = msgspec.structs.replace(described, settings=described.settings | dict(settings))
-    named: list[Place] = several(annotations)
+    named: list[AnyPath] = several(annotations)
     plan = Reforming(
         dataset=described,
         annotations=tuple(map(Path, named)),
@@ -56,7 +56,7 @@ def reform(
     return done
 
 
-def write_page(benches: Sequence[Bench], to: Place, *, seed: int = 0, overwrite: bool = False) -> None:
+def write_page(benches: Sequence[Bench], to: AnyPath, *, seed: int = 0, overwrite: bool = False) -> None:
     """One page about reformed datasets: their items, their distractors, their figures."""
     write_reform_page([open_bench(bench) for bench in benches], Path(to), seed=seed, overwrite=overwrite)
 
@@ -81,7 +81,7 @@ def read_settings(words: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-def look(dataset: Dataset, annotations: Sequence[Place]) -> tuple[int, str]:
+def look(dataset: Dataset, annotations: Sequence[AnyPath]) -> tuple[int, str]:
     """How many records there are, and what the first one that becomes an item becomes."""
     reading, settings = dataset.checked(dataset.name)
     records = READERS[dataset.reader].read(AnnotationFiles([Path(path) for path in annotations]), reading)

@@ -30,7 +30,7 @@ class Agreement(Measure):
         """Coefficients of each protocol and benchmark. An answer without a choice is a rating that is missing."""
         families, unit = results.families(settings.by), ["item", *results.varied(TESTS)]
         chosen = (
-            results.with_items("cluster", *results.by_tags(settings.by))
+            results.with_items("cluster", by=settings.by)
             .select(*dict.fromkeys((*families, "model", *unit, "cluster", "choice")))
             .drop_nulls("choice")
             .sort(*families, *unit)

@@ -34,9 +34,8 @@ class Positions(Measure):
         """
         if not results.items.get_column("gold").is_not_null().any():
             raise NotMeasurable(f"positions: no right choice is known; name the benchmark with {param('bench')}")
-        tags = results.by_tags(settings.by)
         keys = results.keys(settings.by)
-        rows = results.with_items("cluster", "gold", *tags).filter(
+        rows = results.with_items("cluster", "gold", by=settings.by).filter(
             pl.col("order") == 0,
             pl.col("method") == "generate",
             pl.col("choice").is_not_null(),
@@ -116,14 +115,13 @@ class Circular(Measure):
         An item's orders are the orders that it was asked in and, where items are grouped, the items of its group. A
         wrong answer settles an item even if another call failed; otherwise a failed call leaves it undecided.
         """
-        tags = results.by_tags(settings.by)
         keys = results.keys(settings.by)
         score, order, item = pl.col("score"), pl.col("order"), pl.col("item")
         turned = order.min() != order.max()
         if results.items.get_column("group").is_not_null().any():
             turned |= item.min() != item.max()
         units = (
-            results.with_items("cluster", "group", *tags)
+            results.with_items("cluster", "group", by=settings.by)
             .filter(_IS_CHOICE)
             .group_by(*keys, pl.coalesce("group", "item").alias("unit"))
             .agg(
@@ -168,11 +166,10 @@ class FormatHits(Measure):
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a series and tag value; tests of an item are averaged first."""
-        tags = results.by_tags(settings.by)
         keys = results.keys(settings.by)
         is_chosen = pl.col("reading") == "chosen"
         rows = (
-            results.with_items("cluster", "options", *tags)
+            results.with_items("cluster", "options", by=settings.by)
             .filter(
                 (pl.col("metric") == "accuracy") | ((pl.col("metric") == GIVEN) & pl.col("options").is_not_null()),
                 pl.col("method") == "generate",

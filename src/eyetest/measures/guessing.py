@@ -51,10 +51,9 @@ class AboveGuessing(Measure):
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a series and tag value; items without options, which cannot be guessed at, are left out."""
-        tags = results.by_tags(settings.by)
         keys = results.keys(settings.by)
         of_item = (
-            results.with_items("cluster", "options", *tags)
+            results.with_items("cluster", "options", by=settings.by)
             .filter(pl.col("options").is_not_null() & pl.col("score").is_not_null())
             .group_by(*keys, "item", "cluster")
             .agg(pl.col("score").mean().alias("accuracy"), (1 / pl.col("options").first()).alias("guessing"))

@@ -59,9 +59,12 @@ class Results:
         """The tags that items have."""
         return [name.removeprefix(TAG) for name in self.items.columns if name.startswith(TAG)]
 
-    def with_items(self, *columns: str) -> pl.LazyFrame:
-        """The scores, and beside each these columns of the item table. Every item has a cluster, if only itself."""
-        wanted = self.items.lazy().select("benchmark", "item", *columns)
+    def with_items(self, *columns: str, by: Sequence[str] = ()) -> pl.LazyFrame:
+        """The scores, and beside each these columns of the item table and some tags.
+
+        Every item has a cluster, if only itself.
+        """
+        wanted = self.items.lazy().select("benchmark", "item", *columns, *self.by_tags(by))
         joined = self.scores.join(wanted, on=("benchmark", "item"), how="left")
         return joined.with_columns(pl.coalesce("cluster", "item")) if "cluster" in columns else joined
 

@@ -8,16 +8,16 @@ from eyetest.scoring.rules.options import Offer
 from eyetest.scoring.rules.tokens import SIGNS, Word, tokenise, word_set
 
 NOUN = r"(?:options?|choices?|answers?|letters?|alternatives?|captions?|statements?|number)"
+_BEFORE = (
+    rf"\s{{0,9}}(?:(?:the\s{{1,3}})?(?P<noun>{NOUN})\s{{0,3}}[:#]?\s{{0,3}})?(?P<open>[(\[\"'{{]{{0,2}})\s{{0,3}}"
+)
+_BEHIND = r"(?P<close>\s{0,3}[)\]\"'}]{1,2})?"
 _LETTER = re.compile(
-    rf"\s{{0,9}}(?:(?:the\s{{1,3}})?(?P<noun>{NOUN})\s{{0,3}}[:#]?\s{{0,3}})?(?P<open>[(\[\"'{{]{{0,2}})\s{{0,3}}"
-    r"(?P<mark>[A-Za-z])(?P<close>\s{0,3}[)\]\"'}]{1,2})?(?![A-Za-z0-9_'^²À-ɏ]|\s?=|-\w|\.\w|\s{0,2}\d{0,2}\s?[+×*/]\s?\d)",
+    rf"{_BEFORE}(?P<mark>[A-Za-z]){_BEHIND}"
+    r"(?![A-Za-z0-9_'^²À-ɏ]|\s?=|-\w|\.\w|\s{0,2}\d{0,2}\s?[+×*/]\s?\d)",
     re.IGNORECASE,
 )
-_DIGIT = re.compile(
-    rf"\s{{0,9}}(?:(?:the\s{{1,3}})?(?P<noun>{NOUN})\s{{0,3}}[:#]?\s{{0,3}})?(?P<open>[(\[\"'{{]{{0,2}})\s{{0,3}}"
-    r"(?P<mark>\d{1,2})(?P<close>\s{0,3}[)\]\"'}]{1,2})?(?![A-Za-z0-9_'^²%°:/]|[.,]\d|\s?=)",
-    re.IGNORECASE,
-)
+_DIGIT = re.compile(rf"{_BEFORE}(?P<mark>\d{{1,2}}){_BEHIND}(?![A-Za-z0-9_'^²%°:/]|[.,]\d|\s?=)", re.IGNORECASE)
 _RANKS = ("first", "second", "third", "fourth", "fifth", "one", "two", "three", "four", "five")
 _NTH = re.compile(
     rf"\s{{0,9}}(?:[Tt]he\s(?P<nth>first|second|third|fourth|fifth|last)(?:\s(?:of\sthe\s\w+\s)?{NOUN}\b|(?=\.|$|\s(?:and|or)"

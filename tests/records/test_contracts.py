@@ -25,6 +25,14 @@ def test_columns_are_those_of_the_contract(name: str) -> None:
     assert " ".join(columns(TABLES[name])) == COLUMNS[name]
 
 
+def test_what_is_asked_has_the_axes_of_a_condition() -> None:
+    """They are written twice, because the columns of the key stand around them."""
+    axes = {field.name: (field.type, field.default) for field in msgspec.structs.fields(Condition)}
+    asked = {field.name: (field.type, field.default) for field in msgspec.structs.fields(Asked)}
+    assert list(asked) == ["item", "model", *axes, "trial"]
+    assert {name: asked[name] for name in axes} == axes
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_examples_load_and_come_back(name: str) -> None:
     lines = (EXAMPLES / f"{name}.jsonl").read_bytes().splitlines()

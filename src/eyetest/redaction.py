@@ -82,7 +82,7 @@ def learn(value: str) -> None:
 
 
 def learn_address(address: str) -> None:
-    """Remember what an address carries beside the way: user and password, values of its query, its fragment."""
+    """Remember what may be secret in an address: user and password, values of its query, its fragment."""
     if match := _USERINFO.search(address):
         user, _, password = match[1].partition(":")
         for word in (match[1], user, password):

@@ -93,7 +93,7 @@ class Shortcuts:
 
 
 def image_groups(items: Sequence[Item]) -> list[int]:
-    """A number an item, the same for items that share a picture or vary the same question."""
+    """One number for each item, equal for items that share a picture or vary the same question."""
     sets = DisjointSets[int]()
     first: dict[tuple[str, str], int] = {}
     for index, item in enumerate(items):

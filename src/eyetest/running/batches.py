@@ -66,7 +66,7 @@ class Batches:
 
 
 def by_picture(queue: list[_Waiting]) -> list[_Waiting]:
-    """Those about one picture side by side, behind the first of them; otherwise in the order in which they came."""
+    """Calls about one picture side by side, where the first of them stood; otherwise in the order they came in."""
     first: dict[object, int] = {}
     order = [first.setdefault(_picture(one.call) or index, index) for index, one in enumerate(queue)]
     return [queue[index] for index in sorted(range(len(queue)), key=order.__getitem__)]

@@ -232,7 +232,7 @@ def responses_frame(folder: Path) -> pl.LazyFrame:
 
 @contextmanager
 def one_line_if_damaged(path: Path) -> Iterator[None]:
-    """Whatever is wrong with the tables that a lazy frame reads shows when it is collected; it becomes one line."""
+    """Make one line of any damage to the tables behind a lazy frame, which shows only when the frame is collected."""
     try:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:

@@ -61,7 +61,7 @@ def _kinds(count: int, rng: Random) -> list[Kind]:
 
 
 def _spread(kinds: list[Kind], planned: list[PlannedFlaw | None], rng: Random) -> list[PlannedFlaw | None]:
-    """Who gets which flaw, at random among those that can have it; those that are hard to please choose first."""
+    """Which item gets which flaw, at random among those that can have it; flaws that few items fit come first."""
     free = shuffled(rng, list(range(len(kinds))))
     flaws: list[PlannedFlaw | None] = [None] * len(kinds)
     wishes = sorted((one for one in planned if one), key=lambda one: _PLEASED.get(one.flaw, 9))

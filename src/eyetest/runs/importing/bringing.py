@@ -189,7 +189,7 @@ class _Reading:
         )
 
     def _told_apart(self, first: Location) -> str:
-        """What a user may do about two answers to the same question, who goes on reading to see what differs."""
+        """What a user may do about two answers to the same question; the file is read again to see what differs."""
         unmapped, rows = self._new_unmapped(), {}
         for location, row in self._rows():
             if self._fields.only and not self._fields.wants(row):

@@ -19,7 +19,7 @@ def reform(
     settings: Mapping[str, Any] | None = None,
     limit: int | None = None,
     seed: int = 0,
-    html: Place | None = None,
+    html: AnyPath | None = None,
     overwrite: bool = False,
 ) -> Benchmark:
     """The benchmark that a dataset becomes: one of the catalogue by name, or one of your own by its YAML file.

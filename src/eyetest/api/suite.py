@@ -7,15 +7,15 @@ from typing import Any
 from eyetest.api.run import NOTEBOOK
 from eyetest.jobs import suite as job
 from eyetest.jobs.measure import settings
-from eyetest.jobs.opening import Place, several
+from eyetest.jobs.opening import AnyPath, several
 from eyetest.jobs.suite_results import ToldSuite, measure_suite, write_suite
 from eyetest.running import Limits
 
 
 def suite(
-    suite: Mapping[str, Any] | Place,
+    suite: Mapping[str, Any] | AnyPath,
     *,
-    to: Place,
+    to: AnyPath,
     only: str | Sequence[str] = (),
     unseen: bool = False,
     retry_failed: bool = False,

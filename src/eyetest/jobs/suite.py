@@ -11,7 +11,7 @@ import msgspec
 
 from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.errors import InputError, nearest, spelled
-from eyetest.jobs.opening import SILENT, Observer, Place, model_entries, open_bench
+from eyetest.jobs.opening import SILENT, AnyPath, Observer, model_entries, open_bench
 from eyetest.jobs.perturbation import perturbed, read_perturbation
 from eyetest.jobs.run import conditions, refuse_unpriced
 from eyetest.jobs.subset import Selection, subset
@@ -27,7 +27,7 @@ from eyetest.store.handwritten import convert, read_yaml
 RUNS, BENCHMARKS, TABLES = "runs", "benchmarks", "tables"
 _OURS = (RUNS, BENCHMARKS, TABLES, REPORT)
 _NO_FOLDER = re.compile(r"[^\w.()-]+")
-AnySuite = Suite | Mapping[str, Any] | Place
+AnySuite = Suite | Mapping[str, Any] | AnyPath
 
 
 class SuiteEntry(NamedTuple):

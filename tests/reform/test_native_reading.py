@@ -75,3 +75,38 @@ def test_icdar(name: str, native: Path, tmp_path: Path) -> None:
             if (text := ",".join(line.split(",")[8:])) != "###":
                 expected[f"{path.stem[3:]}:{number}"] = (text,)
     assert {item.id: item.references for item in items} == expected
+
+
+def lines_of_vsr(native: Path) -> dict[str, dict[str, object]]:
+    return {
+        f"{path.stem}:{number}": json.loads(line)
+        for path in (native / "VSR").glob("*.jsonl")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+    }
+
+
+def test_vsr(native: Path, tmp_path: Path) -> None:
+    items = reformed("VSR", native / "VSR", tmp_path / "b")
+    lines = lines_of_vsr(native)
+    assert {item.id for item in items} == set(lines)
+    for item in items:
+        assert str(lines[item.id]["caption"]) in item.question
+        assert item.choices[item.gold[0]].text == ("yes" if lines[item.id]["label"] == 1 else "no")
+    one = reformed("vsr", native / "VSR" / "random_dev.jsonl", tmp_path / "one")
+    assert [item.id for item in one] == [str(number) for number in range(1, 301)]
+
+
+def test_vsr_relations(native: Path, tmp_path: Path) -> None:
+    items = reformed("vsr-relation", native / "VSR", tmp_path / "b")
+    lines = lines_of_vsr(native)
+    true = {key for key, line in lines.items() if line["label"] == 1}
+    assert {item.id for item in items} <= true
+    assert len(items) >= 0.9 * len(true)
+    for item in items:
+        relation, caption = str(lines[item.id]["relation"]), str(lines[item.id]["caption"])
+        subject, thing = (part.removesuffix(" is").strip() for part in caption.split(f" {relation} ", 1))
+        assert item.choices[item.gold[0]].text == caption
+        for choice in item.choices:
+            assert choice.text.startswith(f"{subject} ")
+            assert choice.text.endswith(f" {thing}")
+            assert choice.correct == (choice.text == caption)

@@ -63,6 +63,8 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     also: tuple[str, ...] = ()
     """Other classes that are true of it as well."""
     captions: tuple[str, ...] = ()
+    relation: str = ""
+    """How two things that the caption names stand to each other, in its words: ``left of``."""
     regions: tuple[Region, ...] = ()
     turns: tuple[Exchange, ...] = ()
     steps: tuple[str, ...] = ()

@@ -228,6 +228,13 @@ class Entries:
         for path in self.paths:
             yield from self._files.objects(path, self._keys)
 
+    def numbered(self) -> Iterator[tuple[str, Values]]:
+        """Objects that have no name of their own with their number, after the file's name where there are several."""
+        for path in self.paths:
+            before = f"{path.stem}:" if len(self.paths) > 1 else ""
+            for number, entry in enumerate(self._files.objects(path, self._keys), 1):
+                yield f"{before}{number}", entry
+
 
 def texts(values: Any) -> tuple[str, ...]:
     """One text or several, without what is missing or blank; numbers are written out."""

@@ -12,7 +12,7 @@ from eyetest.reform.annotation import Annotation, Annotations
 from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, draft, shuffled
 from eyetest.reform.reformers.open_answers import gold_of
 
-_AUTHOR = "number near the gold"
+NEAR = "number near the gold"
 
 
 class CountingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,7 +46,7 @@ class Counting(Reformer):
                     record,
                     part,
                     question=question,
-                    choices=shuffled(str(number), [(str(other), _AUTHOR) for other in others], chance),
+                    choices=shuffled(str(number), [(str(other), NEAR) for other in others], chance),
                     tags={"count": number} | ({"class": part} if part else {}),
                 )
 

@@ -1,0 +1,113 @@
+"""Spatial relations that exclude one another: what cannot be true where another relation is.
+
+"Near", "beside" and "next to" say the same, and a cup may be above, behind and left of a plate all at once. So only
+pairs that no view can make true together count, and a relation that excludes nothing has no distractors.
+"""
+
+import random
+
+_SAID: dict[str, tuple[str, ...]] = {
+    "left": ("left of", "at the left side of", "to the left of"),
+    "right": ("right of", "at the right side of", "to the right of"),
+    "front": ("in front of", "ahead of"),
+    "behind": ("behind", "at the back of"),
+    "above": ("above", "over"),
+    "on": ("on top of", "on"),
+    "below": ("below", "under", "beneath"),
+    "near": ("near", "close to", "next to", "beside"),
+    "far": ("far away from", "far from"),
+    "inside": ("inside", "in", "within"),
+    "outside": ("outside",),
+    "contains": ("contains",),
+    "surrounding": ("surrounding",),
+    "touching": ("touching",),
+    "attached": ("attached to", "connected to"),
+    "detached": ("detached from",),
+    "facing": ("facing",),
+    "turned away": ("facing away from",),
+    "parallel": ("parallel to",),
+    "perpendicular": ("perpendicular to",),
+    "part": ("part of",),
+    "whole": ("has as a part", "consists of"),
+    "middle": ("in the middle of",),
+    "edge": ("at the edge of",),
+}
+"""Relations by meaning, in the words that distractors use."""
+_MEANT = {
+    "underneath": "below",
+    "enclosed by": "inside",
+    "into": "inside",
+    "out of": "outside",
+    "away from": "far",
+    "by": "near",
+    "alongside": "near",
+    "adjacent to": "near",
+    "at the side of": "near",
+    "against": "touching",
+    "around": "surrounding",
+    "toward": "facing",
+    "at": "near",
+    "with": "near",
+    "among": "middle",
+    "between": "middle",
+}
+"""Other words for these meanings, that datasets use and distractors do not."""
+_OPPOSITES = (
+    ("left", "right"),
+    ("front", "behind"),
+    ("above", "below"),
+    ("on", "below"),
+    ("near", "far"),
+    ("touching", "far"),
+    ("inside", "outside"),
+    ("inside", "contains"),
+    ("attached", "detached"),
+    ("facing", "turned away"),
+    ("parallel", "perpendicular"),
+    ("part", "whole"),
+    ("surrounding", "inside"),
+    ("middle", "edge"),
+)
+_INCOMPATIBLE = (
+    ("on", "far"),
+    ("inside", "far"),
+    ("contains", "far"),
+    ("contains", "outside"),
+    ("contains", "part"),
+    ("surrounding", "far"),
+    ("attached", "far"),
+    ("part", "far"),
+    ("part", "outside"),
+    ("whole", "far"),
+    ("whole", "inside"),
+    ("middle", "far"),
+    ("middle", "outside"),
+    ("edge", "far"),
+)
+_MEANING = {word: meaning for meaning, words in _SAID.items() for word in words} | _MEANT
+_ALIGNED = {"left", "right"}
+"""Said with the same turn of phrase: the words of the two meanings correspond."""
+VERBS = ("contains", "has as a part", "consists of")
+"""Relations that are said without "is"."""
+
+
+def meaning(relation: str) -> str:
+    """What a relation means, by the first words for it; empty where it is none that is known."""
+    return _MEANING.get(relation.strip().lower(), "")
+
+
+def excluded(relation: str, chance: random.Random) -> list[tuple[str, str]]:
+    """Relations that cannot hold where this one does, one of each meaning, opposites first, and how each was made."""
+    meant = meaning(relation)
+    wrong = []
+    for author, pairs in (("opposite relation", _OPPOSITES), ("incompatible relation", _INCOMPATIBLE)):
+        others = [one if other == meant else other for one, other in pairs if meant in (one, other)]
+        chance.shuffle(others)
+        wrong += [(_worded(other, meant, relation, chance), author) for other in others]
+    return wrong
+
+
+def _worded(other: str, meant: str, relation: str, chance: random.Random) -> str:
+    if {other, meant} == _ALIGNED:
+        return _SAID[other][_SAID[meant].index(relation.strip().lower())]
+    return chance.choice(_SAID[other])

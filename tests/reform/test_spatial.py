@@ -1,0 +1,86 @@
+"""Distractors of spatial relations exclude the true one; CLEVR's options are those of the kind it asks for."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.reform.building import Reforming, reform
+from eyetest.reform.catalog import load_dataset
+from eyetest.reform.distractors.relations import excluded
+from tests.reform.conftest import NATIVE
+
+SAME = [
+    {"near", "close to", "next to", "beside", "by", "adjacent to", "alongside", "at the side of"},
+    {"below", "under", "beneath", "underneath"},
+    {"inside", "in", "within", "enclosed by"},
+    {"left of", "at the left side of", "to the left of"},
+    {"right of", "at the right side of", "to the right of"},
+    {"on", "on top of", "above", "over"},
+    {"far from", "far away from", "away from"},
+    {"in front of", "ahead of"},
+    {"behind", "at the back of"},
+    {"touching", "against", "next to", "near"},
+    {"contains", "has as a part", "surrounding"},
+]
+TOGETHER = [
+    ("left of", {"above", "below", "behind", "in front of", "near", "far from", "touching"}),
+    ("behind", {"left of", "right of", "above", "near", "touching"}),
+    ("on", {"touching", "above", "near", "at the left side of"}),
+    ("under", {"touching", "near", "behind"}),
+]
+"""Relations that a view can make true together, written down without a look at the table of exclusions."""
+
+
+def distractors(relation: str) -> set[str]:
+    return {word for seed in range(40) for word, _ in excluded(relation, random.Random(seed))}
+
+
+def test_no_distractor_says_the_same_or_can_be_true_as_well() -> None:
+    for words in SAME:
+        for relation in words:
+            assert not distractors(relation) & words, relation
+    for relation, others in TOGETHER:
+        assert distractors(relation)
+        assert not distractors(relation) & others, relation
+
+
+@pytest.mark.parametrize(
+    ("relation", "opposite"),
+    [("left of", "right of"), ("under", "above"), ("facing", "facing away from"), ("far from", "near")],
+)
+def test_opposites_exclude_each_other(relation: str, opposite: str) -> None:
+    assert opposite in distractors(relation)
+    assert relation in distractors(opposite)
+
+
+def test_a_relation_that_excludes_nothing_has_no_distractor() -> None:
+    assert not distractors("along")
+    assert not distractors("")
+
+
+def reformed(name: str, to: Path) -> Benchmark:
+    return reform(Reforming(dataset=load_dataset(name), annotations=(NATIVE / name,), to=to)).benchmark
+
+
+def test_statements_are_said_as_english_says_them(tmp_path: Path) -> None:
+    items = {item.id: {choice.text for choice in item.choices} for item in reformed("vsr-relation", tmp_path / "b")}
+    assert items.keys() == {"1", "3"}
+    assert items["1"] == {
+        "The kettle is at the left side of the bread.",
+        "The kettle is at the right side of the bread.",
+    }
+    assert any(text.startswith("The basket is ") for text in items["3"])
+
+
+def test_clevr_asks_among_answers_of_the_kind(tmp_path: Path) -> None:
+    items = {item.question: item for item in reformed("clevr", tmp_path / "b")}
+    golds = [item.choices[item.gold[0]].text for item in items.values()]
+    assert golds == ["3", "cyan", "yes", "rubber"]
+    number, colour, truth, material = ([choice.text for choice in item.choices] for item in items.values())
+    assert sorted(map(int, number)) == list(range(min(map(int, number)), min(map(int, number)) + 4))
+    assert set(colour) <= {"gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"}
+    assert len(colour) == 4
+    assert truth == ["yes", "no"]
+    assert material == ["rubber", "metal"]

@@ -51,15 +51,18 @@ def stance(answer: str) -> Stance:
 def from_candidates(
     question: str, right: Sequence[str], candidates: Sequence[str], count: int, chance: random.Random
 ) -> list[str]:
-    """Up to so many candidates that contradict every right answer; none where that cannot be told."""
-    kinds = {stance(answer) for answer in right}
-    if len(kinds) != 1 or "unsure" in kinds:
+    """Up to so many candidates that contradict every right answer, the gold first; none where that cannot be told."""
+    kind = stance(right[0])
+    if kind == "unsure":
         return []
-    (kind,) = kinds
-    if is_polar(question) or kind in ("yes", "no"):
+    if is_polar(question):
         opposite = {"yes": "no", "no": "yes"}.get(kind)
+        if opposite in {stance(answer) for answer in right}:
+            return []
         contrary = [text for text in dict.fromkeys(candidates) if stance(text) == opposite]
-        return sorted(contrary, key=lambda text: (len(text.split()), text))[:1] if is_polar(question) else []
+        return sorted(contrary, key=lambda text: (len(text.split()), text))[:1]
+    if kind in ("yes", "no"):
+        return []
     taken = {word for answer in right for word in _telling(answer)}
     wrong = [text for text in dict.fromkeys(candidates) if stance(text) == kind and not taken & _telling(text)]
     chance.shuffle(wrong)

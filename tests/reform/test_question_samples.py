@@ -1,0 +1,108 @@
+"""Golds of real annotation samples, read a second time by code of the test's own."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.records import Item
+from eyetest.reform.building import MISSING, Reforming, reform
+from eyetest.reform.catalog import load_dataset
+
+
+def reformed(name: str, annotations: Path, to: Path) -> Benchmark:
+    plan = Reforming(dataset=load_dataset(name), annotations=(annotations,), to=to / name)
+    done = reform(plan)
+    assert done.without_pictures == done.items
+    assert all(item.tags[MISSING] for item in done.benchmark)
+    return done.benchmark
+
+
+def gold(item: Item) -> str:
+    (right,) = (choice.text for choice in item.choices if choice.correct)
+    return right
+
+
+def loaded(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8-sig"))
+
+
+@pytest.mark.parametrize("named", ["vqa_annotatons_test.json", "vqa_questions_test.json", "."])
+def test_vqa_v2(shared: Path, tmp_path: Path, named: str) -> None:
+    folder = shared / "data/native/VQAv2"
+    said = {str(entry["question_id"]): entry for entry in loaded(folder / "vqa_annotatons_test.json")["annotations"]}
+    asked = {str(entry["question_id"]): entry for entry in loaded(folder / "vqa_questions_test.json")["questions"]}
+    items = list(reformed("vqav2", folder / named, tmp_path))
+    assert {item.id for item in items} == set(asked)
+    for item in items:
+        people = {answer["answer"].lower() for answer in said[item.id]["answers"]}
+        assert gold(item) == said[item.id]["multiple_choice_answer"]
+        assert item.question == asked[item.id]["question"].strip()
+        assert item.tags[MISSING] == [str(asked[item.id]["image_id"])]
+        if gold(item) not in ("yes", "no"):
+            assert all(choice.correct or choice.text.lower() not in people for choice in item.choices)
+
+
+def test_a_okvqa(shared: Path, tmp_path: Path) -> None:
+    folder = shared / "data/native/A-OKVQA"
+    entries = {entry["question_id"]: entry for entry in loaded(folder / "aokvqa_v1p0_val.json")}
+    for name in ("aokvqa", "aokvqra"):
+        items = {item.id: item for item in reformed(name, folder / "aokvqa_v1p0_val.json", tmp_path)}
+        assert items.keys() == entries.keys()
+        for number, item in items.items():
+            entry = entries[number]
+            assert gold(item) == entry["choices"][entry["correct_choice_idx"]]
+            assert [choice.text for choice in item.choices] == entry["choices"]
+            assert item.hint == (entry["rationales"][0] if name == "aokvqra" else "")
+    for item in reformed("aokvqar", folder / "aokvqa_v1p0_val.json", tmp_path):
+        entry = entries[item.id]
+        assert gold(item) == entry["rationales"][0]
+        assert not {choice.text for choice in item.choices if not choice.correct} & set(entry["rationales"])
+        assert entry["choices"][entry["correct_choice_idx"]] in item.question
+
+
+def test_science_qa(shared: Path, tmp_path: Path) -> None:
+    problems = loaded(shared / "data/native/ScienceQA/problems.json")
+    items = list(reformed("scienceqa", shared / "data/native/ScienceQA/problems.json", tmp_path))
+    assert {item.id for item in items} == {number for number, problem in problems.items() if problem["image"]}
+    for item in items:
+        problem = problems[item.id]
+        assert gold(item) == problem["choices"][problem["answer"]]
+        assert item.hint == problem["hint"].strip()
+        assert item.tags[MISSING] == [f"{problem['split']}/{item.id}/{problem['image']}"]
+
+
+def test_visdial(shared: Path, tmp_path: Path) -> None:
+    folder = shared / "data/native/VisDial"
+    data = loaded(folder / "visdial_1.0_val_crowdsourced.json")["data"]
+    dense = loaded(folder / "visdial_1.0_val_dense_annotations_crowdsourced.json")
+    apt = {(str(entry["image_id"]), entry["round_id"]): entry["gt_relevance"] for entry in dense}
+    dialogs = {str(dialog["image_id"]): dialog for dialog in data["dialogs"]}
+    items = list(reformed("visdial", folder / "visdial_1.0_val_crowdsourced.json", tmp_path))
+    checked: Counter[str] = Counter()
+    for item in items:
+        image, number = str(item.tags["dialogue"]), item.tags["turn"]
+        turns = dialogs[image]["dialog"]
+        turn = turns[number - 1]
+        assert gold(item) == data["answers"][turn["answer_options"][turn["gt_index"]]]
+        before = [(data["questions"][one["question"]], data["answers"][one["answer"]]) for one in turns[: number - 1]]
+        assert [(one.question.rstrip("?"), one.answer) for one in item.history] == before
+        relevance = apt.get((image, number))
+        if relevance:
+            right = {data["answers"][n] for n, share in zip(turn["answer_options"], relevance, strict=True) if share}
+            assert not right & {choice.text for choice in item.choices if not choice.correct}
+            checked["dense"] += 1
+    assert len(items) > 100
+    assert checked["dense"] >= 8
+
+
+def test_doc_vqa(shared: Path, tmp_path: Path) -> None:
+    entries = {str(one["questionId"]): one for one in loaded(shared / "data/native/DocVQA/val_v1.0.json")["data"]}
+    items = list(reformed("docvqa", shared / "data/native/DocVQA/val_v1.0.json", tmp_path))
+    assert {item.id for item in items} == set(entries)
+    for item in items:
+        assert set(item.references) == {answer.strip() for answer in entries[item.id]["answers"]}
+        assert item.tags[MISSING] == [entries[item.id]["image"]]

@@ -68,6 +68,10 @@ def test_slopes_are_within_dialogues() -> None:
     both = measured("dialogue-slope", found)
     assert both["history"].to_list() == ["gold", "own", "difference"]
     assert both["slope"][0] == pytest.approx(-0.125)
+    alike = measured("dialogue-slope", results(scores("gold", GOLD) + scores("own", GOLD), ITEMS))
+    assert alike.select("slope", "slope_low", "slope_high").row(2) == (0, None, None), (
+        "nothing differs, nothing varies"
+    )
     whole = results(scores("gold", GOLD) + scores("own", OWN | {"d": [1.0, 1.0, 1.0]}), ITEMS)
     gold, own, difference = measured("dialogue-slope", whole)["slope"]
     assert difference == pytest.approx(own - gold)

@@ -1,11 +1,14 @@
-"""``eyetest recipe list|show|check|new``."""
+"""``eyetest recipe list|show|check|new``, and what a recipe's own words do."""
 
 from pathlib import Path
 
 import pytest
 
 from eyetest.recipes import load_recipe, recipe_names, recipe_text
+from eyetest.runs import Run
 from eyetest.screens import SCREENS
+from tests.recipes.benches import write_yaml
+from tests.running.benches import make_dialogues
 from tests.runs.conftest import Eyetest
 
 
@@ -79,3 +82,20 @@ def test_a_broken_recipe_is_no_beginning(tmp_path: Path, eyetest: Eyetest) -> No
     (tmp_path / "broken.yaml").write_text("stages: []")
     assert "broken.yaml: no stages" in eyetest("recipe", "new", "broken.yaml").refused()
     assert not (tmp_path / "my-broken.yaml").exists()
+
+
+def test_a_panel_that_goes_on_from_its_own_answers_is_asked_everything(tmp_path: Path, eyetest: Eyetest) -> None:
+    """A call that a stopping rule spares would be missing from the next turn."""
+    make_dialogues(tmp_path / "b", dialogues=3, turns=3)
+    keep = {"hits": {"op": "<=", "value": 0}}
+    recipe = {
+        "panels": {"readers": {"size": 2, "sight": "blind", "history": "own"}},
+        "stages": [{"screen": "blind-hits", "panel": "readers", "keep": keep}],
+    }
+    write_yaml(tmp_path / "own.yaml", recipe)
+    write_yaml(tmp_path / "models.yaml", {name: {"spec": f"scripted:right=0.9,seed={name}"} for name in "12"})
+    eyetest("refine", "b", "--recipe", "own.yaml", "--models", "models.yaml", "--to", "refined").fine()
+    rows = Run(tmp_path / "refined/run").plan().to_pylist()
+    assert len(rows) == 20
+    assert all(row["request"] and row["history"] == "own" for row in rows)
+    assert len(Run(tmp_path / "refined/run").responses()) == 20

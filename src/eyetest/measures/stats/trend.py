@@ -6,6 +6,8 @@ from scipy import stats
 
 from eyetest.measures.stats.intervals import NOTHING, Floats, IntervalEstimate, Ints
 
+_ROUNDING = 1e-12
+
 
 def slope_within(
     x: ArrayLike, y: ArrayLike, groups: ArrayLike, clusters: ArrayLike, *, level: float = 0.95
@@ -14,7 +16,7 @@ def slope_within(
 
     Groups of different lengths, or of which some end early, differ in level, and a slope through all of them would
     take that for a trend. The error is the sandwich over clusters, each of whole groups, with the usual factor
-    g/(g−1), and Student's t with g−1 degrees; one cluster has none.
+    g/(g−1), and Student's t with g−1 degrees; one cluster has none, nor have scores that never leave their line.
     """
     across, scores = np.asarray(x, float), np.asarray(y, float)
     codes = np.unique(np.asarray(groups), return_inverse=True)[1]
@@ -28,7 +30,7 @@ def slope_within(
     parts = across * (scores - slope * across)
     sums = np.bincount(np.unique(np.asarray(clusters)[kept], return_inverse=True)[1], parts[kept])
     count, g = int(telling.sum()), len(sums)
-    if g < 2:
+    if g < 2 or sums @ sums <= (_ROUNDING * spread) ** 2:
         return IntervalEstimate(slope, None, None, len(scores)), count
     error = float(np.sqrt(sums @ sums * g / (g - 1))) / spread
     reach = float(stats.t.ppf((1 + level) / 2, g - 1)) * error

@@ -28,9 +28,9 @@ def test_published_pet_lists_give_their_breeds(items: Reformed, shared: Path) ->
     folder = shared / "data/native/OxfordPets"
     for path, file in ((folder, "list.txt"), (folder / "test.txt", "test.txt")):
         rows = [line.split() for line in (folder / file).read_text().splitlines() if not line.startswith("#")]
-        found = items("OxfordPets", path)
-        assert golds(found) == {row[0]: row[0].rpartition("_")[0].replace("_", " ") for row in rows}
-        assert {item.id: item.tags["species"] for item in found} == {
+        reformed = items("OxfordPets", path)
+        assert golds(reformed) == {row[0]: row[0].rpartition("_")[0].replace("_", " ") for row in rows}
+        assert {item.id: item.tags["species"] for item in reformed} == {
             row[0]: ["cat", "dog"][int(row[2]) - 1] for row in rows
         }
 
@@ -71,9 +71,9 @@ def test_folders_by_class_are_read_with_their_pictures(items: Reformed, tmp_path
         (tmp_path / "val" / synset).mkdir(parents=True)
         (tmp_path / "val" / synset / "a.JPEG").write_bytes(png())
     written(tmp_path / "val", synset_words_txt="\n".join(NAMES))
-    found = items("imagenet", tmp_path / "val", images=tmp_path / "val")
-    assert golds(found) == {"n02391049/a.JPEG": "zebra", "n07753592/a.JPEG": "banana"}
-    assert all(item.images for item in found)
+    reformed = items("imagenet", tmp_path / "val", images=tmp_path / "val")
+    assert golds(reformed) == {"n02391049/a.JPEG": "zebra", "n07753592/a.JPEG": "banana"}
+    assert all(item.images for item in reformed)
     for number in (21, 3):
         (tmp_path / "flowers/valid" / str(number)).mkdir(parents=True)
         (tmp_path / "flowers/valid" / str(number) / "image_1.jpg").write_bytes(png())

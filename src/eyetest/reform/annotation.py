@@ -57,7 +57,7 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     options: tuple[str, ...] = ()
     """What the dataset itself offers to choose from."""
     gold: int | None = None
-    """Which of the options is right."""
+    """Which of the options is right; or which of the regions or steps is meant."""
     label: str = ""
     """The class of the picture; or of the pair, as in entailment."""
     also: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """What is in a box of the picture: the box is drawn, or its corners are said."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -10,8 +10,10 @@ from eyetest.reform.annotation import Annotation, Annotations, Box, Region
 from eyetest.reform.distractors.words import plain
 from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, Shown, draft, shuffled
 
-_DRAWN = "What is in the red box?"
-_SAID = "What is in the box with the corners {box}? {frame}"
+_QUESTIONS = {
+    "drawn": "What is in the red box?",
+    "said": "What is in the box with the corners {box}? {frame}",
+}
 _FRAME = "Corners are left, top, right, bottom in pixels; the picture is {width} × {height}."
 _FRAME_UNKNOWN = "Corners are left, top, right, bottom in pixels."
 _SHARED = 0.5
@@ -21,7 +23,8 @@ _SHARED = 0.5
 class GroundingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a box is shown, and which boxes are asked about."""
 
-    box: Literal["drawn", "said"] = "drawn"
+    show: Literal["drawn", "said"] = "drawn"
+    """The box on the picture, or in the question's words."""
     options: Annotated[int, msgspec.Meta(ge=2, le=MAX_CHOICES)] = 4
     smallest: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.01
     """Smaller boxes, as shares of the picture, make no item."""
@@ -33,7 +36,7 @@ class Grounding(Reformer):
     """One item a box; other things in the picture are the first distractors, unless their boxes overlap with it."""
 
     name = "grounding"
-    summary = "which object is in a box that is drawn on the picture (box: drawn) or said (box: said)"
+    summary = "which object is in a box, drawn on the picture (show: drawn) or said (show: said)"
     settings = GroundingSettings
 
     def drafts(self, annotations: Annotations, settings: GroundingSettings, kit: Kit) -> Iterator[ItemDraft]:
@@ -72,8 +75,7 @@ def _item(
     return draft(
         record,
         part,
-        pictures=shown_box(record, region.box, settings.box),
-        question=_DRAWN if settings.box == "drawn" else said_box(_SAID, record, region.box),
+        **pointing(record, region.box, settings.show, _QUESTIONS),
         choices=shuffled(region.label, [*others, *((name, "another class") for name in drawn)], chance),
         tags={"class": region.label, "box": [round(side, 2) for side in region.box]},
     )
@@ -81,15 +83,28 @@ def _item(
 
 def shared_part(one: Box, other: Box) -> float:
     """How much of the smaller of two boxes lies in the larger one."""
+    return _common(one, other) / (min(one[2] * one[3], other[2] * other[3]) or 1.0)
+
+
+def common_part(one: Box, other: Box) -> float:
+    """How much of all that two boxes cover lies in both: intersection over union."""
+    common = _common(one, other)
+    return common / (one[2] * one[3] + other[2] * other[3] - common or 1.0)
+
+
+def _common(one: Box, other: Box) -> float:
     width = min(one[0] + one[2], other[0] + other[2]) - max(one[0], other[0])
     height = min(one[1] + one[3], other[1] + other[3]) - max(one[1], other[1])
-    smaller = min(one[2] * one[3], other[2] * other[3])
-    return max(width, 0) * max(height, 0) / smaller if smaller else 0.0
+    return max(width, 0.0) * max(height, 0.0)
 
 
-def shown_box(record: Annotation, box: Box, how: str) -> list[Shown]:
-    """The record's picture, with the box on it where it is to be drawn."""
-    return [Shown(image=image, box=box if how == "drawn" else None) for image in record.images]
+def pointing(record: Annotation, box: Box, show: str, questions: dict[str, str]) -> dict[str, Any]:
+    """What points to a box: the question, which says it where nothing is drawn, and the pictures."""
+    drawn = box if show == "drawn" else None
+    return {
+        "question": said_box(questions[show], record, box),
+        "pictures": [Shown(image=image, box=drawn) for image in record.images],
+    }
 
 
 def corners(box: Box) -> str:

@@ -1,0 +1,34 @@
+"""Winoground: two pictures and two captions of the same words, ``examples.jsonl`` or the table of the hub."""
+
+from collections.abc import Iterator
+
+from eyetest.reform.annotation import Annotation, Annotations
+from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, picture
+
+_KEYS = ("image_0", "image_1", "caption_0", "caption_1")
+_TAGS = ("tag", "secondary_tag", "collapsed_tag", "num_main_preds")
+
+
+class Winoground(Reader):
+    """One record an example; the first caption is of the first picture, the second of the second."""
+
+    name = "winoground"
+    summary = "Winoground's examples: id, image_0, image_1, caption_0, caption_1, tags"
+
+    def read(self, files: AnnotationFiles, settings: NoSettings) -> Annotations:
+        """All examples."""
+        entries = files.entries(_KEYS, f"Winoground's examples with {', '.join(_KEYS)}")
+
+        def records() -> Iterator[Annotation]:
+            for number, entry in enumerate(entries):
+                yield Annotation(
+                    id=str(entry["id"] if entry.get("id") is not None else number),
+                    images=(picture(entry["image_0"]), picture(entry["image_1"])),
+                    captions=(entry["caption_0"].strip(), entry["caption_1"].strip()),
+                    tags={tag: entry[tag] for tag in _TAGS if entry.get(tag) not in (None, "")},
+                )
+
+        return Annotations(records)
+
+
+READER = Winoground()

@@ -1,0 +1,118 @@
+"""Statements, pairs, steps and expressions: golds are those of the files, read here by other means."""
+
+import csv
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+from eyetest.errors import InputError
+from tests.reform.conftest import NATIVE, Reformed, gold, golds, written
+
+WORDS = {
+    "entailment": "yes",
+    "neutral": "not sure",
+    "contradiction": "no",
+    "supported": "yes",
+    "NEI": "not sure",
+    "refuted": "no",
+}
+
+
+def test_labels_become_yes_no_and_not_sure(items: Reformed, tmp_path: Path) -> None:
+    path = NATIVE / "snli-ve/snli_ve_test.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    expected = {row["pairID"]: WORDS[row["gold_label"]] for row in rows}
+    assert golds(items("SNLI_VE", path)) == expected
+    undecided = {"pairID": "x", "Flikr30kID": "1.jpg", "sentence2": "It rains.", "gold_label": "-"}
+    lines = "".join(json.dumps(row) + "\r\n" for row in (*rows, undecided))
+    assert golds(items("snli-ve", written(tmp_path / "a", lines_jsonl="\ufeff" + lines))) == expected
+    table = "Flickr30kID,pairID,hypothesis,gold_label\n7.jpg,p1,It rains.,neutral\n8.jpg,p2,It snows.,contradiction\n"
+    reformed = items("snli-ve", written(tmp_path / "b", rows_csv=table))
+    assert golds(reformed) == {"p1": "not sure", "p2": "no"}
+    assert [item.tags["missing_pictures"] for item in reformed] == [["7.jpg"], ["8.jpg"]]
+
+
+def test_a_claim_comes_with_its_evidence_and_picture(items: Reformed) -> None:
+    with (NATIVE / "mocheg/Corpus2.csv").open(newline="") as file:
+        expected = {row["claim_id"]: WORDS[row["cleaned_truthfulness"]] for row in csv.DictReader(file)}
+    for path in (NATIVE / "mocheg", NATIVE / "mocheg/Corpus2.csv"):
+        reformed = items("mocheg", path)
+        assert golds(reformed) == expected
+        assert reformed[0].hint == "The town says that the statue was painted on Monday.\nPictures show wet paint."
+        assert reformed[0].tags["missing_pictures"] == ["900-proof-00-statue.jpg"]
+
+
+def test_pairs_are_asked_in_both_directions(items: Reformed) -> None:
+    rows = [json.loads(line) for line in (NATIVE / "winoground/examples.jsonl").read_text().splitlines()]
+    reformed = {item.id: item for item in items("winoground", NATIVE / "winoground")}
+    assert len(reformed) == 4 * len(rows)
+    for row in rows:
+        for n in (0, 1):
+            caption, picture = reformed[f"{row['id']}:caption-{n}"], reformed[f"{row['id']}:picture-{n}"]
+            assert gold(caption) == row[f"caption_{n}"]
+            assert caption.tags["missing_pictures"] == [row[f"image_{n}"]]
+            assert row[f"caption_{n}"] in picture.question
+            assert gold(picture) == f"<image {n + 1}>"
+            assert picture.tags["missing_pictures"] == [row["image_0"], row["image_1"]]
+            assert (caption.group or caption.id) == picture.group == f"{row['id']}:caption-0"
+
+
+def test_steps_are_shown_next_and_before(items: Reformed, tmp_path: Path) -> None:
+    method = json.loads((NATIVE / "wikihow/101_fold-a-paper-boat/wikihow.json").read_text())["methods"][0]
+    told = [step["headline"] for step in method["steps"]]
+    for ask, away in (("shown", 0), ("next", 1), ("previous", -1)):
+        reformed = {item.id: item for item in items("wikihow", NATIVE / "wikihow", ask=ask)}
+        for n, step in enumerate(method["steps"]):
+            key = f"101_fold-a-paper-boat:1:{n + 1}"
+            assert (key in reformed) == (bool(step["img"]) and 0 <= n + away < len(told))
+            if key in reformed:
+                assert gold(reformed[key]) == told[n + away]
+                assert {choice.text for choice in reformed[key].choices} <= set(told)
+    problem = {
+        "7_0": {"problem_title": "Tie a bow", "step_list": ["Cross.", "Pull."], "image_url": ["http://x/a.jpg", None]}
+    }
+    assert golds(items("wikihow", written(tmp_path / "v", data_json=json.dumps(problem)))) == {"7_0:1": "Cross."}
+
+
+def test_expressions_mean_their_box_in_every_form(items: Reformed, tmp_path: Path) -> None:
+    references = pickle.loads((NATIVE / "refcoco/refs(unc).p").read_bytes())
+    boxes = {
+        entry["id"]: entry["bbox"]
+        for entry in json.loads((NATIVE / "refcoco/instances.json").read_text())["annotations"]
+    }
+    said = {str(ref["ref_id"]): {sentence["sent"] for sentence in ref["sentences"]} for ref in references}
+    instances = (NATIVE / "refcoco/instances.json").read_text()
+    plain = written(tmp_path / "json", refs_json=json.dumps(references), instances_json=instances)
+    rows = [
+        {"ref_id": ref["ref_id"], "image": ref["file_name"], "sent": sentence["sent"], "height": 400, "width": 600}
+        | {"bbox": [x, y, x + w, y + h]}
+        for ref in references
+        for x, y, w, h in [boxes[ref["ann_id"]]]
+        for sentence in ref["sentences"][:1]
+    ]
+    lines = written(tmp_path / "lines", refs_jsonl="\n".join(map(json.dumps, rows)))
+    for path in (NATIVE / "refcoco", NATIVE / "refcoco/refs(unc).p", NATIVE / "refcoco/instances.json", plain, lines):
+        reformed = items("refcoco", path)
+        assert {item.id for item in reformed} >= {"31", "32", "33"}
+        for item in reformed:
+            (ref,) = (ref for ref in references if str(ref["ref_id"]) == item.id)
+            assert gold(item) in said[item.id]
+            assert not {choice.text for choice in item.choices if not choice.correct} & said[item.id]
+            assert item.tags["box"] == boxes[ref["ann_id"]]
+            assert item.tags["missing_pictures"] == [f"COCO_train2014_{ref['image_id']:012d}.jpg"]
+
+
+def test_boxes_can_be_the_options(items: Reformed) -> None:
+    reformed = {item.id: item for item in items("refcoco", NATIVE / "refcoco", ask="box")}
+    assert set(reformed) == {"31", "32", "33"}, "the fourth is alone in its picture"
+    assert gold(reformed["32"]) == "[200, 30, 290, 340]"
+    assert '"tall woman"' in reformed["32"].question
+
+
+def test_expressions_without_boxes_say_so(items: Reformed, tmp_path: Path) -> None:
+    references = (NATIVE / "refcoco/refs(unc).p").read_bytes()
+    (tmp_path / "refs.p").write_bytes(references)
+    with pytest.raises(InputError, match="no box: 4"):
+        items("refcoco", tmp_path / "refs.p")

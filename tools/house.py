@@ -30,13 +30,27 @@ PLUGIN_FOLDERS = {
     "measures",
     "models",
     "probes",
+    "reform/readers",
+    "reform/reformers",
     "reports/figures",
     "scoring/metrics",
     "scoring/rules",
     "screens",
     "world/scenes",
 }
-PLUGIN_NAMES = {"BACKEND", "FIGURE", "FORMAT", "KINDS", "MEASURES", "METRICS", "PROBE", "RULES", "SCREENS"}
+PLUGIN_NAMES = {
+    "BACKEND",
+    "FIGURE",
+    "FORMAT",
+    "KINDS",
+    "MEASURES",
+    "METRICS",
+    "PROBE",
+    "READER",
+    "REFORMER",
+    "RULES",
+    "SCREENS",
+}
 
 
 def modules() -> dict[str, str]:

@@ -55,7 +55,7 @@ class AboveGuessing(Measure):
         of_item = (
             results.with_items("cluster", "options", by=settings.by)
             .filter(pl.col("options").is_not_null() & pl.col("score").is_not_null())
-            .group_by(*keys, "item", "cluster")
+            .group_by(*keys, "item", "cluster", maintain_order=True)
             .agg(pl.col("score").mean().alias("accuracy"), (1 / pl.col("options").first()).alias("guessing"))
             .with_columns((pl.col("accuracy") - pl.col("guessing")).alias("above"))
         )

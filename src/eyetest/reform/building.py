@@ -96,7 +96,7 @@ def _completed(draft: ItemDraft, dataset: Dataset, finder: PictureFinder, seed: 
     made = Counter(
         choice.provenance.author for choice in draft.item.choices if isinstance(choice.provenance, OptionProvenance)
     )
-    how = ", ".join(f"{count} by {author}" for author, count in sorted(made.items()))
+    how = ", ".join(f"{count} × {author}" for author, count in sorted(made.items()))
     note = f"{dataset.reformer}; distractors: {how}" if how else dataset.reformer
     step = Lineage(step=REFORM_STEP, source=dataset.name, item=draft.record, note=note, seed=seed)
     return msgspec.structs.replace(draft.item, images=tuple(images), tags=tags, lineage=(step,))

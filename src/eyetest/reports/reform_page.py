@@ -72,7 +72,7 @@ class ItemStatistics:
             _average(self.question_words, self.items),
             _average(self.option_words, self.options) if chosen else _average(self.reference_words, self.references),
             f"{len(self.sizes):,}" if self.sizes else "none here",
-            f"{width:.0f} × {height:.0f}" if self.sizes else "–",
+            f"{width:.0f}\u00a0×\u00a0{height:.0f}" if self.sizes else "–",
         ]
 
     @property

@@ -1,11 +1,14 @@
 """Distractors of spatial relations exclude the true one; CLEVR's options are those of the kind it asks for."""
 
+import json
 import random
+import re
 from pathlib import Path
 
 import pytest
 
 from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError
 from eyetest.reform.building import Reforming, reform
 from eyetest.reform.catalog import load_dataset
 from eyetest.reform.distractors.relations import excluded
@@ -84,3 +87,49 @@ def test_clevr_asks_among_answers_of_the_kind(tmp_path: Path) -> None:
     assert len(colour) == 4
     assert truth == ["yes", "no"]
     assert material == ["rubber", "metal"]
+
+
+PLACES = {"bed": (-1.0, 4.0, 0.5), "lighting": (1.0, 2.5, 1.9), "tv monitor": (-0.9, 5.5, 1.8)}
+"""Middles of the things in the made-up house; its camera stands at the origin and looks along y."""
+
+
+def is_true(statement: str) -> bool:
+    words = re.fullmatch(r"The (.+) is (to the \w+ of|\w+ than|\w+ \w+ the camera than) the (.+)\.", statement)
+    assert words is not None, statement
+    (x, y, z), (other_x, other_y, other_z) = PLACES[words[1]], PLACES[words[3]]
+    return {
+        "to the left of": x / y < other_x / other_y,
+        "to the right of": x / y > other_x / other_y,
+        "higher than": z > other_z,
+        "lower than": z < other_z,
+        "closer to the camera than": y < other_y,
+        "farther from the camera than": y > other_y,
+    }[words[2]]
+
+
+def test_matterport_says_of_two_things_what_their_places_say(tmp_path: Path) -> None:
+    items = list(reformed("mp3d", tmp_path / "b"))
+    assert len(items) == 3
+    for item in items:
+        assert len(item.choices) in (3, 4)
+        assert [choice.correct for choice in item.choices] == [is_true(choice.text) for choice in item.choices]
+    assert len({item.tags["relation"] for item in items}) == 3
+
+
+def test_published_questions_of_mp3d_keep_their_options(tmp_path: Path) -> None:
+    entry = {"question_id": 7, "image": "a.png", "questions": ["Where is the sofa?", "?"], "answer": 1}
+    options = ["left of the door", "right of the door", "behind the door"]
+    path = tmp_path / "mp3d.json"
+    path.write_text(json.dumps({"version": "2.0", "split": "test", "data": [entry | {"answer_options": options}]}))
+    plan = Reforming(dataset=load_dataset("MP3D-Spatial"), annotations=(path,), to=tmp_path / "b")
+    (item,) = reform(plan).benchmark
+    assert (item.id, item.question) == ("7", "Where is the sofa?")
+    assert {choice.text for choice in item.choices} == set(options)
+    assert item.choices[item.gold[0]].text == "right of the door"
+
+
+def test_a_torn_house_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x.house").write_text("ASCII 1.1\nO 0 0 0 1 2\n")
+    plan = Reforming(dataset=load_dataset("mp3d"), annotations=(tmp_path / "x.house",), to=tmp_path / "b")
+    with pytest.raises(InputError, match=r"x\.house line 2: not as Matterport3D writes a line of O"):
+        reform(plan)

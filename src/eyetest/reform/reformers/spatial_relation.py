@@ -17,6 +17,7 @@ class SpatialRelationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_
     """How relations are asked for."""
 
     question: str = "Which of these is true of the picture?"
+    """Where the record has none of its own."""
     options: Annotated[int, msgspec.Meta(ge=2, le=MAX_CHOICES)] = 4
     """At most so many; a relation that excludes only one other has two."""
 
@@ -40,13 +41,13 @@ class SpatialRelation(Reformer):
                 kit.passed_over["the relation excludes no other"] += 1
                 continue
             choices = shuffled(record.captions[0], others, chance)
-            yield draft(record, question=settings.question, hint=record.hint, choices=choices)
+            yield draft(record, question=record.question or settings.question, hint=record.hint, choices=choices)
 
 
 def _false_statements(record: Annotation, chance: Random) -> list[tuple[str, str]]:
     (caption,) = record.captions[:1]
     if record.gold is not None:
-        return [(text, "measured place") for n, text in enumerate(record.options) if n != record.gold]
+        return [(text, "false by the dataset") for n, text in enumerate(record.options) if n != record.gold]
     parts = re.fullmatch(rf"(.+?)(?: is| are)? {re.escape(record.relation)} (.+)", caption, re.IGNORECASE)
     if parts is None or not record.relation:
         return []

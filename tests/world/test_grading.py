@@ -5,12 +5,13 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
 from eyetest.errors import InputError
 from eyetest.records import Verdict, VerdictKind
 from eyetest.world import Truth, auroc, calibrations, grade, rankings
-from eyetest.world.ranking import tau
+from eyetest.world.ranking import taus
 
 
 def truth(item: str, *flaws: str, twin: str = "") -> Truth:
@@ -125,5 +126,11 @@ def test_rankings_of_a_benchmark_that_leaked() -> None:
 
 
 def test_models_that_score_the_same_are_not_ranked() -> None:
-    assert tau(np.ones(4), np.arange(4.0)) == 0
-    assert tau(np.arange(4.0), np.arange(4.0)) == pytest.approx(1)
+    assert taus(np.array([np.ones(4), np.arange(4.0)]), np.arange(4.0)).tolist() == [0, 1]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)), min_size=3, max_size=12))
+def test_taus_are_those_of_scipy(triples: list[tuple[int, int, int]]) -> None:
+    *scores, skill = np.array(triples, float).T
+    wanted = [kendalltau(row, skill).statistic for row in scores]
+    assert taus(np.array(scores), skill) == pytest.approx(np.nan_to_num(wanted))

@@ -6,6 +6,7 @@ anew by us before they go in. In Markdown, whatever a text holds is shown as it 
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -71,10 +72,7 @@ def plain(value: object) -> str:
 
 def fill_page(template: str, contents: Mapping[str, Any], package: str = "eyetest.reports") -> str:
     """A web page from a template of some package, which may use those of this one; what is put into it is escaped."""
-    environment = _environment(package, autoescape=True)
-    environment.filters |= {"p": p_value, "odds": odds, "clip": clip}
-    environment.globals["dark"] = lambda: Markup(dark_rules())  # noqa: S704 (constants of ours)
-    return environment.get_template(template).render(contents)
+    return _web(package).get_template(template).render(contents)
 
 
 def write_page(
@@ -95,11 +93,7 @@ class Verbatim(str):
 
 def fill_markdown(template: str, contents: Mapping[str, Any], package: str = "eyetest.reports") -> str:
     """Markdown from a template, in which every value is escaped that is not `Verbatim`."""
-    environment = _environment(
-        package, finalize=lambda value: value if isinstance(value, Verbatim) else escape_markdown(str(value))
-    )
-    environment.filters |= {"fenced": _fenced, "address": _address, "verbatim": Verbatim}
-    return environment.get_template(template).render(contents)
+    return _markdown(package).get_template(template).render(contents)
 
 
 def escape_markdown(text: str) -> str:
@@ -120,6 +114,23 @@ def _fenced(text: str, language: str = "") -> Verbatim:
 def _address(text: str) -> str:
     """A web address that a person gave, as a link; anything else as text."""
     return Verbatim(f"<{text}>") if _ADDRESS.fullmatch(text) else text
+
+
+@cache
+def _web(package: str) -> jinja2.Environment:
+    environment = _environment(package, autoescape=True)
+    environment.filters |= {"p": p_value, "odds": odds, "clip": clip}
+    environment.globals["dark"] = lambda: Markup(dark_rules())  # noqa: S704 (constants of ours)
+    return environment
+
+
+@cache
+def _markdown(package: str) -> jinja2.Environment:
+    environment = _environment(
+        package, finalize=lambda value: value if isinstance(value, Verbatim) else escape_markdown(str(value))
+    )
+    environment.filters |= {"fenced": _fenced, "address": _address, "verbatim": Verbatim}
+    return environment
 
 
 def _environment(package: str, **settings: Any) -> jinja2.Environment:

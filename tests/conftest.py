@@ -39,6 +39,14 @@ def real_benchmark(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Ca
     return cache(lambda name: import_benchmark(shared / "data" / name, folder / name)[0])
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _hurried_disk() -> Iterator[None]:
+    """Nobody pulls the plug here, so waiting for the disk shows nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def _caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Folders for caches, which nobody makes before something is cached."""

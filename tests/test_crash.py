@@ -39,7 +39,7 @@ def is_whole(folder: Path, items: int) -> bool:
 
 @pytest.mark.parametrize("before", [False, True], ids=["nothing there", "an older one there"])
 def test_kill_9_during_import(tmp_path: Path, before: bool) -> None:
-    source = large_tsv(tmp_path / "source.tsv", 240)
+    source = large_tsv(tmp_path / "source.tsv", 120)
     target = tmp_path / "out" / "b"
     if before:
         write(target, [("old", {"question": "a", "references": ("b",)}, [0])])
@@ -56,7 +56,7 @@ def test_kill_9_during_import(tmp_path: Path, before: bool) -> None:
         if not target.exists():
             assert not before
             seen.add("absent")
-        elif is_whole(target, 240):
+        elif is_whole(target, 120):
             seen.add("new")
         else:
             assert is_whole(target, 1)
@@ -65,7 +65,7 @@ def test_kill_9_during_import(tmp_path: Path, before: bool) -> None:
             break
     assert seen & {"absent", "old"}
     assert start(source, target).wait() == 0
-    assert is_whole(target, 240)
+    assert is_whole(target, 120)
     assert [p.name for p in target.parent.iterdir()] == ["b"], "what killed writers left is swept"
 
 
@@ -93,13 +93,13 @@ def test_a_reader_never_finds_nothing_while_a_folder_is_replaced(tmp_path: Path)
 
     watcher = threading.Thread(target=look)
     watcher.start()
-    for number in range(60):
+    for number in range(20):
         with replacing_folder(tmp_path / "b") as new:
             (new / "benchmark.json").write_text(str(number))
     stop.set()
     watcher.join()
     assert not missing
-    assert (tmp_path / "b/benchmark.json").read_text() == "59"
+    assert (tmp_path / "b/benchmark.json").read_text() == "19"
 
 
 def test_interrupting_leaves_nothing(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.reports.pages import Tags
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
 
-ITEMS = 60
+ITEMS = 36
 
 
 @pytest.fixture

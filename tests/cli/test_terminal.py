@@ -89,7 +89,7 @@ def test_no_command_is_forgotten() -> None:
     assert {str(words[0]) for words in COMMANDS} == set(_COMMANDS)
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_every_command_speaks_every_encoding(here: Path, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for words in COMMANDS:
         done = call(*words, encoding=encoding)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.damage.readers import SUBJECTS
 
-FEW, MANY = 40, 2_000
+FEW, MANY = 25, 2_000
 AT_ONCE = 500
 MOST_MEGABYTES = 2_048
 

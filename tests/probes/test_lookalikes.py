@@ -45,13 +45,13 @@ def test_pictures_that_are_all_alike_cost_no_more_than_others(monkeypatch: pytes
     monkeypatch.setattr(lookalikes, "_REACH", 64)
     monkeypatch.setattr(lookalikes, "_BLOCK", 32)
     work = {}
-    for count in (500, 1_000, 2_000):
+    for count in (250, 500, 1_000):
         compared.clear()
         one = np.random.default_rng(1).standard_normal(256).astype(np.float32)
         near = lookalikes.nearest(np.tile(one / np.linalg.norm(one), (count, 1)), 24)
         assert near.shape == (count, 25)
         work[count] = sum(compared)
-    assert work[2_000] < 2.3 * work[1_000] < 5.3 * work[500]
+    assert work[1_000] < 2.3 * work[500] < 5.3 * work[250]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])

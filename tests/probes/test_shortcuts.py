@@ -79,7 +79,7 @@ def picture(number: int) -> ImageRef:
 def test_mmmu_pro_gives_golds_away_and_mostly_in_numbers(shared: Path, tmp_path: Path) -> None:
     fields = {"options": "options10_final", "answer": "answer10_final"}
     import_benchmark(shared / "data/mmmu_pro", tmp_path / "b", Import(read=ReadOptions(fields=fields)))
-    subject = Subject(Benchmark(tmp_path / "b"), fewer(99))
+    subject = Subject(Benchmark(tmp_path / "b"), fewer())
     findings = found(subject)
     assert set(findings) == set(KINDS)
     for kind in ("surface-shortcut-trees", "surface-shortcut-linear"):
@@ -111,14 +111,14 @@ def test_clean_sets_raise_no_more_alarms_than_stated(tmp_path: Path, monkeypatch
 
 
 def test_a_gold_that_is_longest_too_often_is_found(tmp_path: Path) -> None:
-    subject = made(tmp_path / "b", longest_gold(clean(2000, 1), 0.6))
+    subject = made(tmp_path / "b", longest_gold(clean(600, 1), 0.6))
     findings = found(subject)
     for kind in KINDS[:2]:
         finding = findings[kind]
         assert finding.p == 1e-6
         assert finding.title.startswith("From how options look alone: ")
         assert finding.numbers["accuracy"] > 0.5
-        assert len(finding.items) > 500
+        assert len(finding.items) > 150
         assert "luck gives 25 %" in finding.evidence[finding.items[0]]
     longest = [max(item.choices, key=lambda choice: len(choice.text)).correct for item in subject.items]
     scores = np.array([subject.item_scores["shortcut:surface"][item.id] for item in subject.items])
@@ -126,7 +126,7 @@ def test_a_gold_that_is_longest_too_often_is_found(tmp_path: Path) -> None:
 
 
 def test_a_bias_in_words_alone_is_pointed_at(tmp_path: Path) -> None:
-    items = clean(800, 3)
+    items = clean(500, 3)
     numeric = [Options(item).numeric for item in items]
     biased = [
         old if is_numeric else new
@@ -142,7 +142,7 @@ def test_a_word_of_the_question_that_calls_for_an_answer_is_seen_by_the_text_vie
     colours = ["blue", "gold", "grey", "pink"]
     things = dict(zip(["sky", "sun", "rat", "pig"], range(4), strict=True))
     items = []
-    for number in range(600):
+    for number in range(400):
         thing = str(rng.choice(list(things)))
         gold = things[thing] if rng.random() < 0.7 else int(rng.integers(4))
         order = rng.permutation(4)

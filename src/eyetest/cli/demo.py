@@ -21,7 +21,7 @@ from eyetest.wording import counted, typed
 def demo(
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where to put it.")] = Path("demo"),
     overwrite: options.OverwriteOption = False,
-    items: Annotated[int, typer.Option("--items", min=60, hidden=True)] = ITEMS,
+    items: Annotated[int, typer.Option("--items", min=36, hidden=True)] = ITEMS,
 ) -> None:
     """Draw a benchmark, spoil it on purpose, ask 14 small models, and see which flaws are found.
 

@@ -31,7 +31,7 @@ def assert_comes_back(drawn: Drawn, format_name: str) -> None:
 
 @pytest.mark.parametrize("name", ["csv", "datasets", "jsonl", "lmms-eval", "mmmu", "parquet"])
 def test_every_item_comes_back(name: str) -> None:
-    @settings(max_examples=25)
+    @settings(max_examples=15)
     @given(benchmarks())
     def holds(drawn: Drawn) -> None:
         assert_comes_back(drawn, name)
@@ -39,7 +39,7 @@ def test_every_item_comes_back(name: str) -> None:
     holds()
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(benchmarks(options=full_words))
 def test_every_item_that_a_tsv_can_hold_comes_back(drawn: Drawn) -> None:
     assert_comes_back(drawn, "vlmevalkit")

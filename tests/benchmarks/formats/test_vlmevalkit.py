@@ -202,7 +202,7 @@ tables = st.lists(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(tables, st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]), st.sampled_from(["\n", "\r\n"]), st.booleans())
 def test_every_cell_comes_back(table: Table, quoting: int, end: str, reuse: bool) -> None:
     rows = [{"index": str(number), **cells} for number, cells in enumerate(table)]

@@ -81,9 +81,10 @@ def test_reform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetes
     shutil.copytree(native, tmp_path / "annotations")
     for folder in ("val2014", "photos"):
         (tmp_path / folder).mkdir()
-    for name in ("heron", "owl", "wren"):
+    birds = ("heron", "owl", "wren", "stork", "crane", "robin", "finch")
+    for name in birds:
         (tmp_path / "photos" / f"{name}.png").write_bytes(png())
-    rows = [f"{n},{name}.png,{name},winter" for n, name in enumerate(("heron", "owl", "wren"))]
+    rows = [f"{n},{name}.png,{name},winter" for n, name in enumerate(birds)]
     (tmp_path / "birds.csv").write_text("\n".join(("photo_id,file,species,season", *rows)))
     docs = (ROOT / "docs/reform.md").read_text()
     (tmp_path / "birds.yaml").write_text(re.findall(r"```yaml\n(.*?)```", docs, re.DOTALL)[0])
@@ -91,7 +92,7 @@ def test_reform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetes
         eyetest(*map(offline, words)).fine()
     space: dict[str, Benchmark] = {}
     exec(re.findall(r"```python\n(.*?)```", docs, re.DOTALL)[0], space)
-    assert len(space["bench"]) == len(Benchmark(tmp_path / "birds")) == 3
+    assert len(space["bench"]) == len(Benchmark(tmp_path / "birds")) == len(birds)
     assert all(item.images for item in space["bench"])
     assert (tmp_path / "reformed.html").stat().st_size > 10_000
 

@@ -11,7 +11,7 @@ import pytest
 from eyetest.records import Item
 from eyetest.reform.reformers.counting import numbers_around
 from tests.conftest import png
-from tests.reform.conftest import NATIVE, Reformed, gold
+from tests.reform.conftest import NATIVE, Reformed, gold, written
 
 Objects = dict[str, list[dict[str, Any]]]
 
@@ -69,6 +69,13 @@ def test_a_box_holds_what_is_annotated_and_no_distractor_shares_it(
         assert item.tags["box"] == [round(side, 2) for side in entry["bbox"]]
         here = {other["name"] for other in coco[image] if covers(other["bbox"], entry["bbox"]) >= 0.5}
         assert not wrong(item) & here
+
+
+def test_other_files_about_the_same_pictures_add_nothing(items: Reformed, tmp_path: Path) -> None:
+    text = (NATIVE / "coco-counting/instances_val2017.json").read_text()
+    alone = items("coco-counting", NATIVE / "coco-counting")
+    folder = written(tmp_path / "annotations", instances_val2017_json=text, person_keypoints_val2017_json=text)
+    assert [item.id for item in items("coco-counting", folder)] == [item.id for item in alone]
 
 
 def covers(one: list[float], other: list[float]) -> float:

@@ -104,6 +104,16 @@ def test_expressions_mean_their_box_in_every_form(items: Reformed, tmp_path: Pat
             assert item.tags["missing_pictures"] == [f"COCO_train2014_{ref['image_id']:012d}.jpg"]
 
 
+def test_two_divisions_into_splits_are_one_dataset(items: Reformed, tmp_path: Path) -> None:
+    references = pickle.loads((NATIVE / "refcoco/refs(unc).p").read_bytes())
+    folder = written(tmp_path / "two", instances_json=(NATIVE / "refcoco/instances.json").read_text())
+    (folder / "refs(unc).p").write_bytes(pickle.dumps(references, protocol=2))
+    (folder / "refs(google).p").write_bytes(pickle.dumps([ref | {"split": "train"} for ref in references]))
+    assert {item.id: item.tags["split"] for item in items("refcoco", folder)} == {
+        str(ref["ref_id"]): ref["split"] for ref in references
+    }
+
+
 def test_boxes_can_be_the_options(items: Reformed) -> None:
     reformed = {item.id: item for item in items("refcoco", NATIVE / "refcoco", ask="box")}
     assert set(reformed) == {"31", "32", "33"}, "the fourth is alone in its picture"

@@ -11,7 +11,7 @@ from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench, s
 from eyetest.reform.building import MISSING, Reformed, Reforming
 from eyetest.reform.building import reform as build
 from eyetest.reform.catalog import Dataset, load_dataset
-from eyetest.reform.readers import READERS, AnnotationFiles
+from eyetest.reform.readers import read_annotations
 from eyetest.reform.reformers import REFORMERS, Kit
 from eyetest.reports.reform_page import write_reform_page
 from eyetest.store import refuse_to_lose
@@ -84,7 +84,7 @@ def read_settings(words: Sequence[str]) -> dict[str, Any]:
 def look(dataset: Dataset, annotations: Sequence[AnyPath]) -> tuple[int, str]:
     """How many records there are, and what the first one that becomes an item becomes."""
     reading, settings = dataset.checked(dataset.name)
-    records = READERS[dataset.reader].read(AnnotationFiles([Path(path) for path in annotations]), reading)
+    records = read_annotations(dataset.reader, [Path(path) for path in annotations], reading)
     for draft in REFORMERS[dataset.reformer].drafts(records, settings, Kit()):
         options = [f"  {'*' if choice.correct else '-'} {choice.text}" for choice in draft.item.choices]
         answers = [f"  = {answer}" for answer in draft.item.references]

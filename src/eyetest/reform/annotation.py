@@ -95,13 +95,16 @@ class Annotations:
     def __iter__(self) -> Iterator[Annotation]:
         number = 0
         try:
-            for number, record in enumerate(self._records(), 1):  # noqa: B007 (told where a record is odd)
+            for count, record in enumerate(self._records(), 1):
+                if not (isinstance(record.id, str) and record.id.strip()):
+                    raise ValueError("it has no id")  # noqa: TRY301 (told below)
                 yield record
+                number = count
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"the annotation after {number:,} others: {_oddity(error)}") from error
+            raise InputError(f"the annotation after {number:,} others: {oddity(error)}") from error
 
 
-def _oddity(error: Exception) -> str:
+def oddity(error: Exception) -> str:
     """What is wrong with a record that a reader stumbled over."""
     words = str(error).splitlines() or [""]
     return f"no {words[0]} in it" if isinstance(error, KeyError) else f"not as expected ({words[0]})"

@@ -12,7 +12,7 @@ from eyetest.errors import InputError, MissingImage
 from eyetest.records import Item, Lineage, Manifest, OptionProvenance
 from eyetest.reform.catalog import Dataset
 from eyetest.reform.pictures import PictureFinder
-from eyetest.reform.readers import READERS, AnnotationFiles
+from eyetest.reform.readers import read_annotations
 from eyetest.reform.reformers import REFORMERS, ItemDraft, Kit
 
 REFORM_STEP = "reform"
@@ -53,7 +53,7 @@ def reform(plan: Reforming, kit: Kit | None = None, progress: Callable[[int], No
     kit = kit or Kit(plan.seed)
     dataset = plan.dataset
     reading, settings = dataset.checked(dataset.name)
-    annotations = READERS[dataset.reader].read(AnnotationFiles(plan.annotations), reading)
+    annotations = read_annotations(dataset.reader, plan.annotations, reading)
     source = ", ".join(dict.fromkeys(path.name for path in plan.annotations))
     step = Lineage(step=REFORM_STEP, source=source, note=f"{dataset.reader} → {dataset.reformer}", seed=plan.seed)
     manifest = Manifest(name=dataset.name, licence=dataset.licence, source=dataset.url, lineage=(step,))

@@ -3,9 +3,25 @@
 A reader tells its files by what is in them, not by what they are called, because people rename and cut files.
 """
 
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from eyetest.errors import InputError
+from eyetest.reform.annotation import Annotations, oddity
 from eyetest.reform.readers.base import AnnotationFiles, Reader
 from eyetest.registry import Registry
 
 READERS: Registry[Reader] = Registry("annotation format", __name__, "READER")
 
-__all__ = ["READERS", "AnnotationFiles", "Reader"]
+__all__ = ["READERS", "AnnotationFiles", "Reader", "read_annotations"]
+
+
+def read_annotations(reader: str, paths: Sequence[Path], settings: msgspec.Struct) -> Annotations:
+    """The annotations in some files; one line where they are of another kind, or look odd."""
+    try:
+        return READERS[reader].read(AnnotationFiles(paths), settings)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        names = ", ".join(str(path) for path in paths[:3])
+        raise InputError(f"{names}: an annotation: {oddity(error)}") from error

@@ -71,7 +71,17 @@ def _is_document(document: Any) -> bool:
     images, annotations, data = (document.get(key) for key in ("images", "annotations", "data"))
     if annotations:
         return _has(annotations, "caption", "image_id")
-    return _has(images, "sentences") or _has(images, "file_name") or _has(data, "image_id", "reference_strs")
+    if data:
+        return _has(data, "image_id") and (document.get("dataset_name") == "textcaps" or _has(data, "caption_str"))
+    return _has(images, "sentences") or _has(images, "file_name") or _is_lists(document)
+
+
+def _is_lists(document: dict[str, Any]) -> bool:
+    """``{"1000092795.jpg": [caption …]}``."""
+    return bool(document) and all(
+        isinstance(captions, list) and captions and all(isinstance(caption, str) for caption in captions)
+        for captions in document.values()
+    )
 
 
 def _has(entries: Any, *keys: str) -> bool:
@@ -81,6 +91,8 @@ def _has(entries: Any, *keys: str) -> bool:
 
 
 def _from_document(document: dict[str, Any]) -> Iterator[Annotation]:
+    if _is_lists(document):
+        return (Annotation(id=name, images=(name,), captions=texts(said)) for name, said in document.items())
     if "data" in document:
         return _from_textcaps(document["data"])
     if _has(document.get("images"), "sentences"):

@@ -10,6 +10,7 @@ from PIL import Image
 from eyetest.errors import InputError
 from eyetest.reform.annotation import Annotation, Annotations, ClassLabel
 from eyetest.reform.readers.base import AnnotationFiles, Reader
+from eyetest.reform.readers.binaries import PickledArray, is_pickle, read_pickle
 from eyetest.reform.readers.labelled import (
     ClassNames,
     from_folders,
@@ -19,7 +20,6 @@ from eyetest.reform.readers.labelled import (
     one_a_class,
     spoken,
 )
-from eyetest.reform.readers.pickles import PickledArray, is_pickle, read_pickle
 from eyetest.tabular.files import read_rows
 
 _SIDE = 32

@@ -1,7 +1,7 @@
 """COCO's instances: ``{"images", "annotations": [{image_id, category_id, bbox}], "categories"}``."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from eyetest.reform.annotation import Annotation, Annotations, ClassLabel, Region
@@ -18,7 +18,7 @@ class CocoObjects(Reader):
 
     def read(self, files: AnnotationFiles, settings: NoSettings) -> Annotations:
         """The pictures of all files that are there."""
-        documents = [document for _, document in files.documents(_is_instances)]
+        documents = _without_copies(document for _, document in files.documents(_is_instances))
         if not documents:
             raise files.unlike('COCO\'s instances JSON, {"images": …, "annotations": [{"bbox": …}], "categories": …}')
         classes = {entry["name"]: entry for document in documents for entry in document["categories"]}
@@ -38,6 +38,18 @@ def _is_instances(document: Any) -> bool:
         return False
     annotations = document["annotations"]
     return bool(annotations) and {"bbox", "category_id", "image_id"} <= set(annotations[0])
+
+
+def _without_copies(documents: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Files about other pictures than those before: COCO's key points and stuff are about the same as its objects."""
+    known: set[Any] = set()
+    others = []
+    for document in documents:
+        images = [image for image in document["images"] if image["id"] not in known]
+        known.update(image["id"] for image in images)
+        if images:
+            others.append(document | {"images": images})
+    return others
 
 
 def _pictures(document: dict[str, Any]) -> Iterator[Annotation]:

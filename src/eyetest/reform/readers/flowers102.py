@@ -1,14 +1,13 @@
 """Flowers 102: ``imagelabels.mat`` (a class number a picture) and ``setid.mat`` (pictures of each split)."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
-import scipy.io
+import numpy as np
 
-from eyetest.errors import damaged
 from eyetest.reform.annotation import Annotation, Annotations, ClassLabel
 from eyetest.reform.readers.base import AnnotationFiles, Reader
+from eyetest.reform.readers.binaries import read_mat
 from eyetest.reform.readers.labelled import (
     ClassNames,
     class_names_by_number,
@@ -56,16 +55,8 @@ def _matrices(files: AnnotationFiles) -> dict[str, Sequence[int]]:
     """The numbers in all ``.mat`` files, by the name of their matrix."""
     matrices: dict[str, Sequence[int]] = {}
     for path in files.ending(".mat", beside=True):
-        matrices |= {key: value.ravel().tolist() for key, value in _loaded(path).items() if not key.startswith("_")}
+        matrices |= {name: np.ravel(value).tolist() for name, value in read_mat(path).items()}
     return matrices
-
-
-def _loaded(path: Path) -> dict[str, Any]:
-    try:
-        content: dict[str, Any] = scipy.io.loadmat(path)
-    except (ValueError, TypeError, NotImplementedError, EOFError, IndexError) as error:
-        raise damaged(path, error) from None
-    return content
 
 
 def _records(matrices: dict[str, Sequence[int]], named: Any) -> Iterator[Annotation]:

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import scipy.io
-
-from eyetest.errors import InputError, damaged
+from eyetest.errors import InputError
 from eyetest.reform.annotation import Annotation, Annotations, ClassLabel
 from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader
+from eyetest.reform.readers.binaries import read_mat
 from eyetest.reform.readers.labelled import from_folders, from_tables, one_a_class, spoken
 from eyetest.tabular.files import read_rows
 
@@ -91,13 +90,9 @@ def _is_index(document: Any) -> bool:
 
 def _kit_classes(path: Path) -> Iterator[tuple[str, str, str]]:
     """Number, WordNet id and words of the classes in the challenge's development kit; groups of classes left out."""
-    try:
-        synsets = scipy.io.loadmat(path, squeeze_me=True)["synsets"]
-        for entry in synsets:
-            if int(entry["num_children"]) == 0:
-                yield str(int(entry["ILSVRC2012_ID"])), str(entry["WNID"]), str(entry["words"])
-    except (ValueError, TypeError, NotImplementedError, EOFError, KeyError, IndexError) as error:
-        raise damaged(path, error) from None
+    for entry in read_mat(path)["synsets"]:
+        if int(entry["num_children"]) == 0:
+            yield str(int(entry["ILSVRC2012_ID"])), str(entry["WNID"]), str(entry["words"])
 
 
 def _solutions(files: AnnotationFiles, _: dict[str, str]) -> list[tuple[str, str]]:

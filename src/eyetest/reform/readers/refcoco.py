@@ -10,8 +10,8 @@ import msgspec
 
 from eyetest.reform.annotation import Annotation, Annotations, Box, Region
 from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, picture, texts
+from eyetest.reform.readers.binaries import is_pickle, read_pickle
 from eyetest.reform.readers.coco_objects import size_of
-from eyetest.reform.readers.pickles import is_pickle, read_pickle
 from eyetest.tabular.files import read_rows
 
 _NO_PICKLES = (".json", ".jpg", ".png")
@@ -96,11 +96,16 @@ def _is_references(document: Any) -> bool:
 
 
 def _pickled(files: AnnotationFiles) -> list[dict[str, Any]]:
-    """What the pickles hold; where the instances were named, those that lie beside them."""
+    """What the pickles hold; where the instances were named, those that lie beside them.
+
+    Several in one folder divide the same references into other splits; then ``refs(unc).p`` comes before Google's.
+    """
     for paths in (files.files, files.beside):
         pickles = [path for path in paths if path.suffix.lower() not in _NO_PICKLES and is_pickle(path)]
-        if contents := [content for path in pickles if _is_references(content := read_pickle(path))]:
-            return [entry for content in contents for entry in content]
+        contents = [content for path in sorted(pickles, reverse=True) if _is_references(content := read_pickle(path))]
+        if contents:
+            entries = (entry for content in reversed(contents) for entry in content)
+            return list({entry["ref_id"]: entry for entry in entries}.values())
     return []
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from eyetest.errors import InputError
 from eyetest.reform.annotation import Annotation, Annotations, Box, Region
 from eyetest.reform.readers.base import AnnotationFiles, Entries, NoSettings, Reader, picture, texts
+from eyetest.reform.readers.binaries import read_mat
 
 UNREADABLE = "###"
 """What ICDAR writes for a word that nobody could read."""
@@ -103,13 +104,7 @@ def _listed(files: AnnotationFiles, path: Path, name: str) -> Iterator[Annotatio
 
 def _matlab(path: Path) -> Iterator[tuple[str, str]]:
     """Names and texts of IIIT5K's structures; its files of characters and of words say the same."""
-    from scipy.io import loadmat  # noqa: PLC0415 (slow to load, and few datasets need it)
-
-    try:
-        content = loadmat(path, simplify_cells=True)
-    except (ValueError, NotImplementedError, OSError, TypeError) as error:
-        raise InputError(f"{path} cannot be read: {(str(error).splitlines() or ['damaged'])[0]}") from None
-    for value in content.values():
+    for value in read_mat(path).values():
         entries = [value] if isinstance(value, dict) else value
         for entry in entries if hasattr(entries, "__iter__") and not isinstance(entries, str | bytes) else ():
             if isinstance(entry, dict) and "ImgName" in entry:

@@ -3,7 +3,7 @@
 import random
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, ClassVar
 
@@ -83,3 +83,9 @@ def shuffled(gold: str, distractors: Sequence[tuple[str, str]], chance: random.R
 def listed_choices(options: Sequence[str], gold: int) -> tuple[Choice, ...]:
     """Options that the dataset offers itself, in its order."""
     return tuple(Choice(text, correct=position == gold) for position, text in enumerate(options))
+
+
+def weighted_sample(weights: Mapping[str, float], count: int, chance: random.Random) -> list[str]:
+    """Some of the names, none twice, each as likely as it weighs; what weighs nothing comes last."""
+    keys = {name: chance.random() ** (1 / weight) if weight > 0 else -1.0 for name, weight in weights.items()}
+    return sorted(weights, key=lambda name: -keys[name])[:count]

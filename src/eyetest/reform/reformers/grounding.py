@@ -1,5 +1,6 @@
 """What is in a box of the picture: the box is drawn, or its corners are said."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
@@ -8,8 +9,10 @@ import msgspec
 from eyetest.records import MAX_CHOICES
 from eyetest.reform.annotation import Annotation, Annotations, Box, Region
 from eyetest.reform.distractors.words import plain
-from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, Shown, draft, shuffled
+from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, Shown, draft, shuffled, weighted_sample
 
+Vocabulary = dict[str, tuple[str, int]]
+"""Classes with how they are compared and how many objects are of each: frequent ones are drawn more often."""
 _QUESTIONS = {
     "drawn": "What is in the red box?",
     "said": "What is in the box with the corners {box}? {frame}",
@@ -41,16 +44,16 @@ class Grounding(Reformer):
 
     def drafts(self, annotations: Annotations, settings: GroundingSettings, kit: Kit) -> Iterator[ItemDraft]:
         """Items of the boxes that are large enough and hold one thing."""
-        names = [one.name for one in annotations.classes]
-        names = names or list(dict.fromkeys(region.label for record in annotations for region in record.regions))
-        spelt = {name: plain(name) for name in names}
+        counts = Counter(region.label for record in annotations for region in record.regions)
+        names = dict.fromkeys([*(one.name for one in annotations.classes), *counts])
+        vocabulary = {name: (plain(name), counts[name]) for name in names}
         for record in annotations:
             clear = [region for region in record.regions if _is_clear(region, record, settings.smallest)]
             if not clear:
                 kit.passed_over["only small boxes or crowds" if record.regions else "no object"] += 1
             chosen = kit.chance(record.id, "boxes").sample(range(len(clear)), min(settings.most, len(clear)))
             for position in sorted(chosen):
-                yield _item(record, clear[position], position, spelt, (settings, kit))
+                yield _item(record, clear[position], position, vocabulary, (settings, kit))
 
 
 def _is_clear(region: Region, record: Annotation, smallest: float) -> bool:
@@ -60,18 +63,18 @@ def _is_clear(region: Region, record: Annotation, smallest: float) -> bool:
 
 
 def _item(
-    record: Annotation, region: Region, position: int, spelt: dict[str, str], ways: tuple[GroundingSettings, Kit]
+    record: Annotation, region: Region, position: int, vocabulary: Vocabulary, ways: tuple[GroundingSettings, Kit]
 ) -> ItemDraft:
     settings, kit = ways
     part = region.id or str(position)
     chance = kit.chance(record.id, part)
-    near = {spelt[other.label] for other in record.regions if shared_part(other.box, region.box) >= _SHARED}
+    near = {vocabulary[other.label][0] for other in record.regions if shared_part(other.box, region.box) >= _SHARED}
     labels = dict.fromkeys(other.label for other in record.regions)
-    elsewhere = [label for label in labels if spelt[label] not in near]
+    elsewhere = [label for label in labels if vocabulary[label][0] not in near]
     chance.shuffle(elsewhere)
     others = [(label, "elsewhere in the picture") for label in elsewhere[: settings.options - 1]]
-    rest = [name for name, said in spelt.items() if said not in near and name not in labels]
-    drawn = chance.sample(rest, min(settings.options - 1 - len(others), len(rest)))
+    rest = {name: count for name, (said, count) in vocabulary.items() if said not in near and name not in labels}
+    drawn = weighted_sample(rest, settings.options - 1 - len(others), chance)
     return draft(
         record,
         part,

@@ -1,7 +1,8 @@
-"""Pickles of plain values, as some datasets are published: read without ever calling anything that a file names."""
+"""Pickles and MATLAB files, as some datasets are published: read without ever calling anything that a file names."""
 
 import io
 import pickle
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from eyetest.tabular.table import open_plain
 MAX_PICKLE = 2**30
 _FIRST_BYTES = (b"\x80", b"(lp", b"(dp")
 """What a pickled list or dict begins with, in any protocol."""
+
+_ODD = (ValueError, TypeError, IndexError, KeyError, EOFError)
+"""What readers of damaged files stumble over."""
 
 
 class PickledArray:
@@ -57,7 +61,28 @@ def read_pickle(path: Path) -> Any:
             return _PlainUnpickler(io.BytesIO(data), encoding="utf-8").load()
         except UnicodeDecodeError:
             return _PlainUnpickler(io.BytesIO(data), encoding="latin1").load()
-    except (pickle.UnpicklingError, ValueError, TypeError, IndexError, KeyError, EOFError, AttributeError) as error:
+    except (pickle.UnpicklingError, *_ODD, AttributeError) as error:
         raise damaged(path, error) from None
     except (MemoryError, OverflowError, RecursionError) as error:
         raise InputError(f"{path} is no pickle of plain values: {type(error).__name__}") from None
+
+
+def read_mat(path: Path) -> dict[str, Any]:
+    """What a MATLAB file holds, by name: structures as dicts, matrices as arrays."""
+    from scipy.io import loadmat  # noqa: PLC0415 (slow to load, and few datasets need it)
+    from scipy.io.matlab import MatReadError  # noqa: PLC0415
+
+    try:
+        content: dict[str, Any] = loadmat(path, simplify_cells=True)
+    except (
+        MatReadError,
+        ValueError,
+        TypeError,
+        NotImplementedError,
+        IndexError,
+        KeyError,
+        OSError,
+        zlib.error,
+    ) as error:
+        raise damaged(path, error) from None
+    return {name: value for name, value in content.items() if not name.startswith("__")}

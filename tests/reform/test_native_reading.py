@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from eyetest.benchmarks import Benchmark
@@ -97,7 +98,8 @@ def test_vsr(native: Path, tmp_path: Path) -> None:
 
 
 def test_vsr_relations(native: Path, tmp_path: Path) -> None:
-    items = reformed("vsr-relation", native / "VSR", tmp_path / "b")
+    dataset = msgspec.structs.replace(load_dataset("vsr-relation"), settings={"matched": False})
+    items = list(reform(Reforming(dataset=dataset, annotations=(native / "VSR",), to=tmp_path / "b")).benchmark)
     lines = lines_of_vsr(native)
     true = {key for key, line in lines.items() if line["label"] == 1}
     assert {item.id for item in items} <= true

@@ -3,15 +3,20 @@
 import json
 import random
 import re
+from collections import Counter
+from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.reform.building import Reforming, reform
 from eyetest.reform.catalog import load_dataset
-from eyetest.reform.distractors.relations import excluded
+from eyetest.reform.distractors.relations import excluded, matched
 from tests.reform.conftest import NATIVE
 
 SAME = [
@@ -36,6 +41,7 @@ TOGETHER = [
 """Relations that a view can make true together, written down without a look at the table of exclusions."""
 
 
+@cache
 def distractors(relation: str) -> set[str]:
     return {word for seed in range(40) for word, _ in excluded(relation, random.Random(seed))}
 
@@ -63,18 +69,37 @@ def test_a_relation_that_excludes_nothing_has_no_distractor() -> None:
     assert not distractors("")
 
 
-def reformed(name: str, to: Path) -> Benchmark:
-    return reform(Reforming(dataset=load_dataset(name), annotations=(NATIVE / name,), to=to)).benchmark
+def reformed(name: str, to: Path, **settings: object) -> Benchmark:
+    dataset = load_dataset(name)
+    dataset = msgspec.structs.replace(dataset, settings=dataset.settings | settings)
+    return reform(Reforming(dataset=dataset, annotations=(NATIVE / name,), to=to)).benchmark
 
 
 def test_statements_are_said_as_english_says_them(tmp_path: Path) -> None:
-    items = {item.id: {choice.text for choice in item.choices} for item in reformed("vsr-relation", tmp_path / "b")}
-    assert items.keys() == {"1", "3"}
+    said = reformed("vsr-relation", tmp_path / "b", matched=False)
+    items = {item.id: {choice.text for choice in item.choices} for item in said}
+    assert items.keys() == {"1", "3", "5", "6"}
     assert items["1"] == {
         "The kettle is at the left side of the bread.",
         "The kettle is at the right side of the bread.",
     }
     assert any(text.startswith("The basket is ") for text in items["3"])
+
+
+def test_matched_captions_lend_each_other_their_relations(tmp_path: Path) -> None:
+    items = {item.id: {choice.text for choice in item.choices} for item in reformed("vsr-relation", tmp_path / "b")}
+    assert items == {
+        "3": {"The basket contains the kitten.", "The basket is inside the kitten."},
+        "5": {"The oar is inside the boat.", "The oar contains the boat."},
+    }
+
+
+@given(st.lists(st.sampled_from(["left of", "right of", "under", "on", "over", "near", "far from", "along", "in"])))
+def test_a_matched_relation_is_wrong_as_often_as_right(relations: list[str]) -> None:
+    partners = matched(relations, random.Random(0))
+    assert Counter(relations[position] for position in partners) == Counter(word for word, _ in partners.values())
+    for position, (word, _) in partners.items():
+        assert word in distractors(relations[position])
 
 
 def test_clevr_asks_among_answers_of_the_kind(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ pairs that no view can make true together count, and a relation that excludes no
 """
 
 import random
+from collections import defaultdict
+from collections.abc import Sequence
 
 _SAID: dict[str, tuple[str, ...]] = {
     "left": ("left of", "at the left side of", "to the left of"),
@@ -105,6 +107,25 @@ def excluded(relation: str, chance: random.Random) -> list[tuple[str, str]]:
         chance.shuffle(others)
         wrong += [(_worded(other, meant, relation, chance), author) for other in others]
     return wrong
+
+
+def matched(relations: Sequence[str], chance: random.Random) -> dict[int, tuple[str, str]]:
+    """Pairs of relations that exclude each other: for the position of each the other's words, and how it was made.
+
+    Each relation is then a distractor exactly as often as it is right, so that no guesser gains from knowing which
+    relations are common. Those that no other is left for are in no pair.
+    """
+    waiting: dict[str, list[int]] = defaultdict(list)
+    for position in chance.sample(range(len(relations)), len(relations)):
+        waiting[meaning(relations[position])].append(position)
+    partners = {}
+    for author, pairs in (("opposite relation", _OPPOSITES), ("incompatible relation", _INCOMPATIBLE)):
+        for one, other in pairs:
+            while waiting[one] and waiting[other]:
+                first, second = waiting[one].pop(), waiting[other].pop()
+                partners[first] = (relations[second], author)
+                partners[second] = (relations[first], author)
+    return partners
 
 
 def _worded(other: str, meant: str, relation: str, chance: random.Random) -> str:

@@ -4,6 +4,8 @@ import json
 import pickle
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from eyetest.errors import InputError
@@ -51,6 +53,20 @@ def test_every_form_of_imagenet_labels_is_read(items: Reformed, tmp_path: Path) 
         expected = {"ILSVRC2012_val_00000001": "banana", "ILSVRC2012_val_00000002": "cock"}
         assert golds(items("imagenet", folder)) == expected
         assert golds(items("imagenet", labels)) == expected, "the names beside the named file"
+
+
+def test_tables_of_the_hub_are_read_by_number_or_by_name(items: Reformed, tmp_path: Path) -> None:
+    rows = [
+        {"img": {"bytes": png(colour), "path": None}, "label": label} for colour, label in (("red", 3), ("blue", 8))
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "test.parquet")
+    reformed = items("cifar10", tmp_path / "test.parquet")
+    assert golds(reformed) == {"test-1": "cat", "test-2": "ship"}
+    assert all(item.images for item in reformed)
+    labels = written(tmp_path / "labels", trainLabels_csv="id,label\n1,frog\n2,truck\n")
+    assert golds(items("cifar10", labels)) == {"1": "frog", "2": "truck"}
+    names = written(tmp_path / "names", labels_json=json.dumps({"0": "tench, Tinca tinca", "1": "goldfish"}))
+    assert golds(items("imagenet", names)) == {"0": "tench", "1": "goldfish"}
 
 
 def test_numbers_of_the_development_kit_need_its_table(items: Reformed, tmp_path: Path) -> None:

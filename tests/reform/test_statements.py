@@ -76,6 +76,16 @@ def test_steps_are_shown_next_and_before(items: Reformed, tmp_path: Path) -> Non
     assert golds(items("wikihow", written(tmp_path / "v", data_json=json.dumps(problem)))) == {"7_0:1": "Cross."}
 
 
+def test_the_text_corpus_of_wikihow_gives_steps_without_pictures(items: Reformed, tmp_path: Path) -> None:
+    whole = 'headline,title,text\n"\nCross the ends.,\nPull, gently.",How to Tie a Bow1,"Take a ribbon."\n'
+    rows = "".join(f'x,"\n{step}",t,Bow,How to Tie\n' for step in ("Cross the ends.", "Pull, gently."))
+    rows = "overview,headline,text,sectionLabel,title\n" + rows
+    for text in (whole, rows):
+        reformed = items("wikihow", written(tmp_path / "corpus", wikihow_csv=text))
+        assert golds(reformed) == {"1:1": "Cross the ends.", "1:2": "Pull, gently."}
+        assert reformed[0].tags["missing_pictures"] == ["1-1"]
+
+
 def test_expressions_mean_their_box_in_every_form(items: Reformed, tmp_path: Path) -> None:
     references = pickle.loads((NATIVE / "refcoco/refs(unc).p").read_bytes())
     boxes = {

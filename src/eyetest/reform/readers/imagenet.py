@@ -9,7 +9,7 @@ from eyetest.errors import InputError
 from eyetest.reform.annotation import Annotation, Annotations, ClassLabel
 from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader
 from eyetest.reform.readers.binaries import read_mat
-from eyetest.reform.readers.labelled import from_folders, from_tables, one_a_class, spoken
+from eyetest.reform.readers.labelled import class_names_by_number, from_folders, from_tables, one_a_class, spoken
 from eyetest.tabular.files import read_rows
 
 _NAMES = re.compile(r"(n\d{8})(?:\s*:\s*|\s+)(?:(\d+)\s+)?([^\d\s].*)")
@@ -69,6 +69,9 @@ def _classes(files: AnnotationFiles) -> tuple[dict[str, ClassLabel], dict[str, s
     for _, document in files.documents(_is_index):
         for synset, name in (document[key] for key in sorted(document, key=int)):
             classes.setdefault(synset, _class(synset, [spoken(name)]))
+    if not classes:
+        said = class_names_by_number(files)
+        classes = {number: _class("", said[number].split(",")) for number in sorted(said, key=int)}
     for path in files.ending("meta.mat", beside=True):
         for number, synset, words in _kit_classes(path):
             classes.setdefault(synset, _class(synset, words.split(",")))

@@ -1,11 +1,13 @@
-"""wikiHow with pictures: ``<article>/wikihow.json`` with methods and steps, or VisualHow's ``wikiHow_data.json``."""
+"""wikiHow: ``<article>/wikihow.json`` with methods and steps, VisualHow's JSON by problem, or the text corpus."""
 
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from eyetest.reform.annotation import Annotation, Annotations
 from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader
+from eyetest.tabular.files import read_rows
 
 
 class WikiHow(Reader):
@@ -17,6 +19,9 @@ class WikiHow(Reader):
     def read(self, files: AnnotationFiles, settings: NoSettings) -> Annotations:
         """The steps of all articles."""
         documents = list(files.documents(lambda document: bool(_articles(document)), beside=False))
+        tables = [] if documents else files.tables(lambda row: {"title", "headline"} <= set(row))
+        if tables:
+            return Annotations(lambda: _from_tables(tables))
         if not documents:
             raise files.unlike('wikiHow articles, {"methods": [{"name": …, "steps": [{"headline": …, "img": …}]}]}')
 
@@ -26,6 +31,20 @@ class WikiHow(Reader):
                     yield from _steps(key or _folder(path), article)
 
         return Annotations(records)
+
+
+def _from_tables(tables: list[Path]) -> Iterator[Annotation]:
+    """The corpus without pictures, whose steps are lines of one row or stand on a row each; pictures are missing."""
+    rows = (row for path in tables for _, row in read_rows(path))
+    for number, ((title, method), several) in enumerate(groupby(rows, key=_heading), 1):
+        steps = [line.strip().removesuffix(",") for row in several for line in str(row["headline"]).splitlines()]
+        steps = [step for step in steps if step]
+        pictures = [f"{number}-{step}" for step in range(1, len(steps) + 1)]
+        yield from _pictured(str(number), method or title, steps, pictures)
+
+
+def _heading(row: dict[str, Any]) -> tuple[str, str]:
+    return str(row["title"]).strip(), str(row.get("sectionLabel") or "").strip()
 
 
 def _folder(path: Path) -> str:

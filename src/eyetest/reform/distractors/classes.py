@@ -10,7 +10,7 @@ import numpy as np
 
 from eyetest.reform.annotation import ClassLabel
 from eyetest.reform.distractors.kinship import Way, measure_all, name_classes, related
-from eyetest.reform.distractors.option_sets import SetRequest, build_sets
+from eyetest.reform.distractors.option_sets import HardOptions, SetRequest
 from eyetest.reform.distractors.wordnet import WordNet, find_wordnet
 from eyetest.reform.distractors.words import plain
 from eyetest.wording import percent
@@ -21,7 +21,6 @@ _UNSEEN = 0.5
 """A class without records counts as if it had half of one: it may be offered, if seldom."""
 _OFTEN = 4
 """Records a class, on average, from which on a class that is offered and never gold would be known by that."""
-_TRIES = 30
 _LEAK = 0.03
 """By how much a guesser who knows how often each class is gold may beat luck before the user is told."""
 
@@ -64,7 +63,7 @@ class ClassDistractors:
             home, other = self._lookup(name) or (None, 0)
             if home is part:
                 barred.update(np.flatnonzero(part.kin[other]).tolist())
-        return [part.named(number, one) for one in part.draw(number, barred, chance)]
+        return [part.named(number, one) for one in part.options.draw(number, barred.__contains__, chance)]
 
     def shown(self, label: str) -> str:
         """A gold as it is shown: as the record has it, or by its class where it is a synonym or an id of one."""
@@ -98,7 +97,7 @@ class ClassDistractors:
         return ways if "similarity" in ways else (*ways, "similarity")
 
     def _tell(self, parts: Iterable["_ComparedClasses"], hard: Hardness) -> None:
-        sets = [part.sets for part in parts if part.sets is not None]
+        sets = [part.options.sets for part in parts if part.options.sets is not None]
         worst = max(sets, key=lambda one: one.advantage, default=None)
         if worst is None:
             return
@@ -122,36 +121,15 @@ class _ComparedClasses:
     ) -> None:
         self.classes = name_classes(labels, wordnet)
         self.kin = related(self.classes, wordnet)
-        self._ways, self._most = hard.ways, hard.options - 1
-        self._near = measure_all(self.classes, hard.ways, hard.confused, wordnet)
-        self._way = [row.tobytes() for row in self._near.way]
+        near = measure_all(self.classes, hard.ways, hard.confused, wordnet)
+        self._ways, self._way = hard.ways, [row.tobytes() for row in near.way]
         weights = np.array([counts[one.name] + _UNSEEN * (not counts[one.name]) for one in self.classes])
-        options = min(hard.options, len(self.classes))
-        request = SetRequest(options=options, pool=hard.pool, weights=weights, kin=self.kin)
-        rng = np.random.default_rng([hard.seed, len(self.classes)])
-        self.sets = build_sets(self._near.distance, request, rng) if options > 1 else None
+        request = SetRequest(options=hard.options, pool=hard.pool, weights=weights, kin=self.kin)
+        self.options = HardOptions(near.distance, request, hard.seed)
 
     def named(self, gold: int, other: int) -> tuple[str, str]:
         """A class by its name, with the way in which it is near to another."""
         return self.classes[other].name, self._ways[self._way[gold][other]]
-
-    def draw(self, gold: int, barred: set[int], chance: random.Random) -> list[int]:
-        """Classes to stand beside the gold: a set of options, or its nearest where no set fits."""
-        for _ in range(_TRIES):
-            drawn = [one for one in self.sets.draw(gold, chance.random()) if one != gold] if self.sets else []
-            if drawn and barred.isdisjoint(drawn):
-                return drawn
-        return self._nearest(gold, barred)
-
-    def _nearest(self, gold: int, barred: set[int]) -> list[int]:
-        """The nearest classes that may stand beside the gold, and if possible beside each other."""
-        order = np.argsort(self._near.distance[gold], kind="stable").tolist()
-        fit = [one for one in order if not self.kin[gold, one] and one not in barred]
-        chosen: list[int] = []
-        for one in fit:
-            if not self.kin[one, chosen].any():
-                chosen.append(one)
-        return [*chosen, *(one for one in fit if one not in chosen)][: self._most]
 
 
 def _names(labels: Iterable[ClassLabel], golds: Iterable[str]) -> dict[str, ClassLabel]:

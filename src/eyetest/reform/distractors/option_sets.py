@@ -7,7 +7,9 @@ every class is in as many sets as it has records, and sets are weighted until it
 options knows better than to guess.
 """
 
+import random
 from bisect import bisect_right
+from collections.abc import Callable
 from itertools import accumulate, pairwise
 
 import msgspec
@@ -24,6 +26,7 @@ _WIDER = (1, 4, 16)
 """How many times as many neighbours as wanted are allowed in turn, as long as golds are known by their frequency."""
 _HARDER = 16.0
 """How much more often sets of near classes are offered: e times for a sixteenth of the largest distance."""
+_TRIES = 30
 _ALIKE = 0.01
 """Golds that are guessed more often than by luck by no more than this are as good as hidden."""
 
@@ -62,6 +65,39 @@ class OptionSets:
             return []
         row = min(bisect_right(sums, share * sums[-1]), len(sums) - 1)
         return self.sets[self._rows[gold][row]]
+
+
+class HardOptions:
+    """Draws wrong options beside a right one: a set that holds it, or its nearest where no set may be shown."""
+
+    def __init__(self, distance: NDArray[np.float32], request: SetRequest, seed: int) -> None:
+        self._distance, self._kin, self._most = distance, request.kin, request.options - 1
+        fewer = msgspec.structs.replace(request, options=min(request.options, len(distance)))
+        rng = np.random.default_rng([seed, len(distance)])
+        self.sets = build_sets(distance, fewer, rng) if fewer.options > 1 else None
+
+    def draw(self, gold: int, barred: Callable[[int], bool], chance: random.Random) -> list[int]:
+        """So many others as are wanted, or as there are."""
+        for _ in range(_TRIES if self.sets is not None else 0):
+            assert self.sets is not None
+            drawn = [one for one in self.sets.draw(gold, chance.random()) if one != gold]
+            if not drawn:
+                break
+            if not any(map(barred, drawn)):
+                return drawn
+        return self._nearest(gold, barred)
+
+    def _nearest(self, gold: int, barred: Callable[[int], bool]) -> list[int]:
+        """The nearest that may stand beside the gold, and if possible beside each other."""
+        order = np.argsort(self._distance[gold], kind="stable").tolist()
+        fit = (one for one in order if not self._kin[gold, one] and not barred(one))
+        chosen: list[int] = []
+        others: list[int] = []
+        for one in fit:
+            (others if self._kin[one, chosen].any() else chosen).append(one)
+            if len(chosen) == self._most:
+                break
+        return [*chosen, *others][: self._most]
 
 
 def build_sets(distance: NDArray[np.float32], request: SetRequest, rng: np.random.Generator) -> OptionSets | None:

@@ -12,6 +12,9 @@ import msgspec
 from eyetest.records import Choice, Item, OptionProvenance
 from eyetest.reform.annotation import Annotation, Annotations, Box
 
+Written = tuple[str, str | OptionProvenance]
+"""A distractor, and how it was made or who wrote and who checked it."""
+
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """A picture as it is to be shown: as it is, with a box drawn on it, or a part of it."""
@@ -37,6 +40,8 @@ class Kit:
         self.seed = seed
         self.passed_over: Counter[str] = Counter()
         """Why records became no item: short reasons, to be counted."""
+        self.written: Mapping[str, Sequence[Written]] = {}
+        """Distractors that a model wrote, by record."""
         self.notes: list[str] = []
         """What the user should know of how the distractors were made."""
 
@@ -72,10 +77,12 @@ def draft(record: Annotation, part: str = "", pictures: Sequence[Shown] | None =
     return ItemDraft(item=item, pictures=shown, record=record.id)
 
 
-def shuffled(gold: str, distractors: Sequence[tuple[str, str]], chance: random.Random) -> tuple[Choice, ...]:
+def shuffled(gold: str, distractors: Sequence[Written], chance: random.Random) -> tuple[Choice, ...]:
     """The right option among the wrong ones, anywhere; each distractor comes with how it was made."""
     choices = [Choice(gold, correct=True)]
-    choices += [Choice(text, provenance=OptionProvenance(author=how)) for text, how in distractors]
+    for text, how in distractors:
+        made = how if isinstance(how, OptionProvenance) else OptionProvenance(author=how)
+        choices.append(Choice(text, provenance=made))
     chance.shuffle(choices)
     return tuple(choices)
 

@@ -1,17 +1,24 @@
 """Questions with open answers become questions with options: the right answer among wrong ones of its kind."""
 
-from collections import Counter
-from collections.abc import Iterator
+import random
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Annotated, Literal
 
 import msgspec
+from scipy.stats import binomtest
 
 from eyetest.records import MAX_CHOICES
 from eyetest.reform.annotation import Annotation, Annotations
-from eyetest.reform.distractors.words import differs, plain
-from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, draft, shuffled
+from eyetest.reform.distractors.answer_kinds import TWO_SIDED, KindName
+from eyetest.reform.distractors.answers import AnswerDistractors, OpenQuestion, false_negatives, majority
+from eyetest.reform.distractors.words import differs
+from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, Written, draft, shuffled
+from eyetest.wording import percent
 
 Source = Literal["rules", "model", "pool"]
+_MOST_MEASURED = 2_000
+"""Records of several people's answers from which the risk of the pool is estimated."""
 
 
 class OpenAnswerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -21,9 +28,9 @@ class OpenAnswerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     """``{question}`` stands for the record's own."""
     options: Annotated[int, msgspec.Meta(ge=2, le=MAX_CHOICES)] = 4
     sources: tuple[Source, ...] = ("rules", "model", "pool")
-    """Where distractors come from, the first that has enough of them first."""
-    kinds: tuple[str, ...] = ()
-    """Only answers of these kinds: number, yes-no, colour …; empty: all."""
+    """Where distractors come from, in this order; a later source only fills up what an earlier one leaves open."""
+    kinds: tuple[KindName, ...] = ()
+    """Only questions with answers of these kinds; empty: all."""
     agreement: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0
     """The least share of a record's answers that have to be the gold: 0.5 leaves out records without a majority."""
 
@@ -37,38 +44,78 @@ class OptionsForAnswers(Reformer):
 
     def drafts(self, annotations: Annotations, settings: OpenAnswerSettings, kit: Kit) -> Iterator[ItemDraft]:
         """One item a record that has an answer."""
-        pool = list(dict.fromkeys(gold for record in annotations if (gold := gold_of(record)[0])))
+        questions = (asked for record in annotations if (asked := _open_question(record)) is not None)
+        distractors = AnswerDistractors(questions, settings.options, kit.seed)
+        if "pool" in settings.sources:
+            _tell_risk(annotations, distractors, kit)
         for record in annotations:
-            gold, share = gold_of(record)
-            if not gold or share < settings.agreement:
-                kit.passed_over["too little agreement" if gold else "no answer"] += 1
+            asked = _open_question(record)
+            if asked is None or gold_of(record)[1] < settings.agreement:
+                kit.passed_over["no answer" if asked is None else "too little agreement"] += 1
+                continue
+            kind = asked.kind.name
+            if settings.kinds and kind not in settings.kinds:
+                kit.passed_over["answer of another kind"] += 1
                 continue
             chance = kit.chance(record.id, "distractors")
-            if plain(gold) in ("yes", "no"):
-                drawn = ["no" if plain(gold) == "yes" else "yes"]
-            else:
-                others = [answer for answer in pool if differs(answer, [gold, *record.answers])]
-                drawn = chance.sample(others, min(settings.options - 1, len(others)))
-            if not drawn:
+            written = kit.written.get(record.id, ())
+            made = _collect(asked, settings, distractors, written, chance)
+            if not made:
                 kit.passed_over["no distractor"] += 1
                 continue
-            choices = shuffled(gold, [(answer, "pool") for answer in drawn], chance)
             question = settings.question.replace("{question}", record.question)
-            yield draft(record, question=question, hint=record.hint, choices=choices)
+            choices = shuffled(asked.gold, made, chance)
+            yield draft(record, question=question, hint=record.hint, choices=choices, tags={"answer_kind": kind})
 
 
 def gold_of(record: Annotation) -> tuple[str, float]:
-    """The answer that the dataset itself names, or that most people gave, and the share that gave it.
+    """The answer that most people gave, the first of them where several did, and the share that gave it."""
+    return majority(record.answers)
 
-    Where several were given as often, it is the first.
-    """
-    answers = [answer.strip() for answer in record.answers if answer.strip()]
-    if record.label:
-        return record.label, sum(plain(answer) == plain(record.label) for answer in answers) / max(1, len(answers))
-    if not answers:
-        return "", 0.0
-    said, count = Counter(map(plain, answers)).most_common(1)[0]
-    return next(answer for answer in answers if plain(answer) == said), count / len(answers)
+
+def _open_question(record: Annotation) -> OpenQuestion | None:
+    gold, _ = gold_of(record)
+    return OpenQuestion(record.question, gold, record.answers) if gold else None
+
+
+def _collect(
+    asked: OpenQuestion,
+    settings: OpenAnswerSettings,
+    distractors: AnswerDistractors,
+    written: Sequence[Written],
+    chance: random.Random,
+) -> list[Written]:
+    """Distractors from one source after the other, until there are enough."""
+    kind = asked.kind.name
+    made: list[Written] = []
+    for source in settings.sources:
+        new: Sequence[Written]
+        if source == "rules":
+            new = [(text, f"{kind} rule") for text in distractors.by_rule(asked, chance)]
+            if new and kind in TWO_SIDED:
+                return list(new[:1])
+        elif source == "model":
+            new = written
+        else:
+            new = [(text, "pool") for text in distractors.from_pool(asked, chance)]
+        for text, author in new:
+            if differs(text, [other for other, _ in made]) and not asked.is_right(text):
+                made.append((text, author))
+        if len(made) >= settings.options - 1:
+            break
+    return made[: settings.options - 1]
+
+
+def _tell_risk(annotations: Annotations, distractors: AnswerDistractors, kit: Kit) -> None:
+    """Say how often a distractor from the pool would have been right, where several people's answers tell."""
+    several = ((one.question, one.answers) for one in annotations if len(one.answers) > 2)
+    hits, total = false_negatives(islice(several, _MOST_MEASURED), distractors, kit.chance("risk"))
+    if total:
+        bounds = binomtest(hits, total).proportion_ci(0.95, "exact")
+        kit.note(
+            f"of distractors from the dataset's other answers {percent(hits / total)} were what one more person "
+            f"answered ({hits:,} of {total:,}; 95 % interval {percent(bounds.low)} to {percent(bounds.high)})"
+        )
 
 
 REFORMER = OptionsForAnswers()

@@ -1,0 +1,138 @@
+"""Distractors for open answers, by rule where the answer's kind has one, or from the dataset's other answers.
+
+Whatever recurs is drawn in sets (`option_sets`): counts, years, colours, values, names. So a frequent answer is a
+distractor as often as its golds need, and of numbers the gold is no more often the largest than luck has it. What
+does not recur is made up around the gold.
+"""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from eyetest.reform.distractors.answer_groups import AnswerGroup, TextPool, alike_colours, list_group, number_group
+from eyetest.reform.distractors.answer_kinds import LISTS, AnswerKind, kind_of, opposite, other_alternative
+from eyetest.reform.distractors.moments import other_dates, other_times
+from eyetest.reform.distractors.quantities import Quantity, ladder
+from eyetest.reform.distractors.words import plain
+from eyetest.scoring.metrics.base import Context
+from eyetest.scoring.metrics.relaxed import relaxed
+
+_TRIES = 20
+
+
+class OpenQuestion(msgspec.Struct, frozen=True):
+    """A question, the answer that becomes the gold, and all that are right."""
+
+    question: str
+    gold: str
+    right: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> AnswerKind:
+        """What kind of thing the gold is."""
+        return kind_of(self.question, self.gold)
+
+    def is_right(self, text: str) -> bool:
+        """Whether a text says the same as a right answer, or part of it, or a number that is as good as one."""
+        said = plain(text)
+        words = set(said.split())
+        context = Context(question=self.question)
+        for answer in dict.fromkeys((self.gold, *self.right)):
+            theirs = plain(answer)
+            if said == theirs or words <= set(theirs.split()) or words > set(theirs.split()) != set():
+                return True
+            if relaxed(text, answer, context) or relaxed(answer, text, context):
+                return True
+        return alike_colours(said, {plain(answer) for answer in (self.gold, *self.right)})
+
+
+class AnswerDistractors:
+    """Knows all answers of a dataset, and draws wrong ones for each of its questions."""
+
+    def __init__(self, questions: Iterable[OpenQuestion], options: int, seed: int) -> None:
+        self._count = options - 1
+        counts: dict[AnswerKind, Counter[str]] = defaultdict(Counter)
+        asked: Counter[tuple[str, str]] = Counter()
+        for one in questions:
+            kind = one.kind
+            if kind.name == "text":
+                asked[one.question, one.gold] += 1
+            else:
+                counts[kind][one.gold] += 1
+        self._groups: dict[AnswerKind, AnswerGroup] = {}
+        for kind, golds in counts.items():
+            if kind.name in LISTS or kind.name in ("count", "year"):
+                self._groups[kind] = list_group(kind, golds, options, seed)
+            elif kind.name == "number" and (group := number_group(golds, options, seed)) is not None:
+                self._groups[kind] = group
+        self._pool = TextPool(asked, options, seed)
+
+    def by_rule(self, asked: OpenQuestion, chance: random.Random) -> list[str]:
+        """Distractors that follow from what kind of thing the gold is; none for names and other words."""
+        kind = asked.kind
+        if kind.name == "text":
+            return []
+        if kind.name == "yes-no":
+            return [opposite(asked.gold)]
+        if kind.name == "either-or":
+            other = other_alternative(asked.question, asked.gold)
+            return [] if asked.is_right(other) else [other]
+        group = self._groups.get(kind)
+        drawn = group.draw(asked.gold, asked.is_right, chance) if group is not None else []
+        if len(drawn) < self._count and kind.name in ("number", "time", "date"):
+            return _made_up(asked, kind, self._count, chance)
+        return drawn
+
+    def from_pool(self, asked: OpenQuestion, chance: random.Random) -> list[str]:
+        """Right answers to other questions: those of the same kind, or in words to questions that begin alike."""
+        if (group := self._groups.get(asked.kind)) is not None:
+            return group.draw(asked.gold, asked.is_right, chance)
+        return self._pool.draw(asked.question, asked.gold, asked.is_right, chance)
+
+
+def _made_up(asked: OpenQuestion, kind: AnswerKind, count: int, chance: random.Random) -> list[str]:
+    """Distractors around a gold that nothing else in the dataset is like."""
+    make: Callable[[], list[str]]
+    if kind.name == "time":
+        make = lambda: other_times(asked.gold, count, chance)  # noqa: E731
+    elif kind.name == "date":
+        make = lambda: other_dates(asked.gold, count, chance)  # noqa: E731
+    else:
+        quantity = Quantity.read(asked.gold)
+        assert quantity is not None
+        make = lambda: ladder(quantity, count, chance)  # noqa: E731
+    made: list[str] = []
+    for _ in range(_TRIES):
+        made = [text for text in dict.fromkeys(make()) if not asked.is_right(text)]
+        if len(made) == count:
+            break
+    return made
+
+
+def false_negatives(
+    records: Iterable[tuple[str, Sequence[str]]], distractors: AnswerDistractors, chance: random.Random
+) -> tuple[int, int]:
+    """How many of how many distractors from the pool one more person would have called right.
+
+    Of each question that several people answered, one person's answer is held back, distractors are drawn as if the
+    others had been asked alone, and those that this person said are counted.
+    """
+    hits = total = 0
+    for question, answers in records:
+        held_back = chance.randrange(len(answers))
+        others = [answer for position, answer in enumerate(answers) if position != held_back]
+        drawn = distractors.from_pool(OpenQuestion(question, majority(others)[0], tuple(others)), chance)
+        total += len(drawn)
+        hits += sum(plain(text) == plain(answers[held_back]) for text in drawn)
+    return hits, total
+
+
+def majority(answers: Sequence[str]) -> tuple[str, float]:
+    """The answer that most people gave, the first of them where several did, and the share that gave it."""
+    said = [answer.strip() for answer in answers if answer.strip()]
+    if not said:
+        return "", 0.0
+    most, count = Counter(map(plain, said)).most_common(1)[0]
+    return next(answer for answer in said if plain(answer) == most), count / len(said)

@@ -69,6 +69,8 @@ def reform(plan: Reforming, kit: Kit | None = None, progress: Callable[[int], No
             writer.add(item, f"record {draft.record}")
             if number % _REPORT_EVERY == 0:
                 progress(number)
+        told = msgspec.structs.replace(step, note="; ".join((step.note, *kit.notes)))
+        writer.manifest = msgspec.structs.replace(manifest, lineage=(told,))
         items = writer.counts.items
         if not items:
             raise InputError(f"{source}: no record became an item{_why(kit.passed_over)}")

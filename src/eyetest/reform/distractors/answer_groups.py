@@ -14,7 +14,7 @@ from eyetest.reform.annotation import ClassLabel
 from eyetest.reform.distractors.answer_kinds import ALIKE, LISTS, AnswerKind, in_case_of
 from eyetest.reform.distractors.kinship import by_hierarchy, name_classes, related
 from eyetest.reform.distractors.option_sets import HardOptions, SetRequest
-from eyetest.reform.distractors.quantities import TOO_NEAR, Quantity
+from eyetest.reform.distractors.quantities import TOO_NEAR, WrittenNumber
 from eyetest.reform.distractors.wordnet import find_wordnet
 from eyetest.reform.distractors.words import plain
 
@@ -55,8 +55,10 @@ class AnswerGroup:
         self._where |= {name: (names, options, number) for number, name in enumerate(names)}
 
     def draw(self, gold: str, is_right: Callable[[str], bool], chance: random.Random) -> list[str]:
-        """Wrong answers beside a right one."""
-        names, options, number = self._where[self._name(gold)]
+        """Wrong answers beside a right one; none where it is not of the group."""
+        if (name := self._name(gold)) not in self._where:
+            return []
+        names, options, number = self._where[name]
         drawn = options.draw(number, lambda other: is_right(self._shown(gold, names[other])), chance)
         return [self._shown(gold, names[other]) for other in drawn]
 
@@ -110,11 +112,11 @@ def number_group(golds: Counter[str], options: int, seed: int) -> AnswerGroup | 
     if len(counts) < 2 * options:
         return None
     group = AnswerGroup(options, seed, _value_name, _in_writing_of)
-    decimals = next(iter(quantity for gold in golds if (quantity := Quantity.read(gold)))).decimals
+    decimals = next(iter(quantity for gold in golds if (quantity := WrittenNumber.read(gold)))).decimals
     for names in _cut(sorted(counts, key=Decimal), 2 * options):
         values = np.array(names, np.float64)
         size = np.log10(np.abs(values) + 10.0**-decimals)
-        noughts = np.array([Quantity(Decimal(name), decimals=decimals).noughts for name in names])
+        noughts = np.array([WrittenNumber(Decimal(name), decimals=decimals).noughts for name in names])
         apart = np.abs(size[:, None] - size)
         distance = apart + 0.1 * np.abs(noughts[:, None] - noughts)
         largest = np.maximum(np.abs(values[:, None]), np.abs(values))
@@ -124,13 +126,13 @@ def number_group(golds: Counter[str], options: int, seed: int) -> AnswerGroup | 
 
 
 def _value_name(text: str) -> str:
-    quantity = Quantity.read(text)
+    quantity = WrittenNumber.read(text)
     assert quantity is not None
     return f"{quantity.value:f}"
 
 
 def _in_writing_of(gold: str, value: str) -> str:
-    quantity = Quantity.read(gold)
+    quantity = WrittenNumber.read(gold)
     assert quantity is not None
     return quantity.written(Decimal(value))
 

@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from eyetest.reform.distractors.moments import is_date, is_time
-from eyetest.reform.distractors.quantities import Quantity
+from eyetest.reform.distractors.quantities import WrittenNumber
 from eyetest.reform.distractors.words import plain
 from eyetest.scoring.metrics.relaxed import asks_when
 
@@ -57,6 +57,12 @@ ALIKE = (
 TWO_SIDED: tuple[KindName, ...] = ("yes-no", "either-or")
 """Kinds of which there is one wrong answer and no more."""
 _OPPOSITES = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
+_ASKED_FOR: dict[KindName, re.Pattern[str]] = {
+    "colour": re.compile(r"\b(?:colou?r|hue|shade)"),
+    "month": re.compile(r"\b(?:month|when|date|time|period)"),
+    "weekday": re.compile(r"\b(?:day|weekday|when|date|time)\b"),
+}
+"""What a question must ask for: an orange is a fruit as well, and May may be a name."""
 _COUNTED = re.compile(r"\bhow many\b|\bnumber of\b|\bcount of\b")
 _MOST_COUNTED = 30
 _SHARES = re.compile(r"%|\bper ?cent|\bshare\b|\bproportion\b")
@@ -78,17 +84,19 @@ def kind_of(question: str, answer: str) -> AnswerKind:
     if other_alternative(question, answer):
         return AnswerKind("either-or")
     for name, lists in LISTS.items():
+        if name in _ASKED_FOR and not _ASKED_FOR[name].search(question.casefold()):
+            continue
         for number, members in enumerate(lists):
             if said in members or (number == 0 and name == "colour" and any(said in alike for alike in ALIKE)):
                 return AnswerKind(name, (number, _case(answer)))
-    if (quantity := Quantity.read(answer)) is not None:
+    if (quantity := WrittenNumber.read(answer)) is not None:
         return _number_kind(question, quantity)
     if is_time(answer):
         return AnswerKind("time")
     return AnswerKind("date" if is_date(answer) else "text")
 
 
-def _number_kind(question: str, quantity: Quantity) -> AnswerKind:
+def _number_kind(question: str, quantity: WrittenNumber) -> AnswerKind:
     asked = question.casefold()
     if quantity.is_year and asks_when(question):
         return AnswerKind("year")
@@ -105,22 +113,23 @@ def opposite(answer: str) -> str:
 
 
 def other_alternative(question: str, answer: str) -> str:
-    """The other of two alternatives that a question names, of which the answer is one: "red or blue?"."""
+    """The other of two alternatives that a question names, of which the answer is one: "red or blue?".
+
+    A noun that both share is left out as it is in the answer: "new" to "an old car or a new car?".
+    """
     words = re.findall(r"[\w'-]+", question)
     said = plain(answer).split()
-    plain_words = [plain(word) or word.casefold() for word in words]
-    for at, word in enumerate(plain_words):
-        if word != "or" or not said or at == 0 or at == len(words) - 1:
-            continue
-        after = at + 1 + (plain_words[at + 1] in _ARTICLES)
-        size = len(said)
-        left, right = words[max(at - size, 0) : at], words[after : after + size]
-        if plain(" ".join(left)) == plain(" ".join(right)):
-            continue
-        if plain_words[at - size : at] == said and len(right) == size and at >= size:
-            return in_case_of(answer, " ".join(right))
-        if plain_words[after : after + size] == said and len(left) == size:
-            return in_case_of(answer, " ".join(left))
+    size = len(said)
+    for at in (place for place, word in enumerate(words) if word.casefold() == "or"):
+        left, right = words[:at], words[at + 1 :]
+        if right and right[0].casefold() in _ARTICLES:
+            right = right[1:]
+        if len(right) > size and left and right[size].casefold() == left[-1].casefold():
+            left = left[:-1]
+        pair = left[len(left) - size :], right[:size]
+        one, other = (plain(" ".join(side)).split() for side in pair)
+        if len(one) == len(other) == size > 0 and one != other and said in (one, other):
+            return in_case_of(answer, " ".join(pair[said == one]))
     return ""
 
 

@@ -14,7 +14,7 @@ import msgspec
 from eyetest.reform.distractors.answer_groups import AnswerGroup, TextPool, alike_colours, list_group, number_group
 from eyetest.reform.distractors.answer_kinds import LISTS, AnswerKind, kind_of, opposite, other_alternative
 from eyetest.reform.distractors.moments import other_dates, other_times
-from eyetest.reform.distractors.quantities import Quantity, ladder
+from eyetest.reform.distractors.quantities import WrittenNumber, ladder
 from eyetest.reform.distractors.words import plain
 from eyetest.scoring.metrics.base import Context
 from eyetest.scoring.metrics.relaxed import relaxed
@@ -31,8 +31,11 @@ class OpenQuestion(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> AnswerKind:
-        """What kind of thing the gold is."""
-        return kind_of(self.question, self.gold)
+        """What kind of thing the gold is. Two alternatives that people are divided about are words like others."""
+        kind = kind_of(self.question, self.gold)
+        if kind.name == "either-or" and self.is_right(other_alternative(self.question, self.gold)):
+            return AnswerKind("text")
+        return kind
 
     def is_right(self, text: str) -> bool:
         """Whether a text says the same as a right answer, or part of it, or a number that is as good as one."""
@@ -77,8 +80,7 @@ class AnswerDistractors:
         if kind.name == "yes-no":
             return [opposite(asked.gold)]
         if kind.name == "either-or":
-            other = other_alternative(asked.question, asked.gold)
-            return [] if asked.is_right(other) else [other]
+            return [other_alternative(asked.question, asked.gold)]
         group = self._groups.get(kind)
         drawn = group.draw(asked.gold, asked.is_right, chance) if group is not None else []
         if len(drawn) < self._count and kind.name in ("number", "time", "date"):
@@ -100,7 +102,7 @@ def _made_up(asked: OpenQuestion, kind: AnswerKind, count: int, chance: random.R
     elif kind.name == "date":
         make = lambda: other_dates(asked.gold, count, chance)  # noqa: E731
     else:
-        quantity = Quantity.read(asked.gold)
+        quantity = WrittenNumber.read(asked.gold)
         assert quantity is not None
         make = lambda: ladder(quantity, count, chance)  # noqa: E731
     made: list[str] = []

@@ -26,7 +26,7 @@ _STEPS = (0.12, 0.55)
 """The least and the largest step from one made-up number to the next, as a share."""
 
 
-class Quantity(msgspec.Struct, frozen=True):
+class WrittenNumber(msgspec.Struct, frozen=True):
     """A number with its writing: what stands before and after it, decimals, thousands commas."""
 
     value: Decimal
@@ -87,7 +87,7 @@ def too_near(one: Decimal, other: Decimal) -> bool:
     )
 
 
-def ladder(gold: Quantity, count: int, chance: random.Random) -> list[str]:
+def ladder(gold: WrittenNumber, count: int, chance: random.Random) -> list[str]:
     """Made-up numbers around the gold, which is as likely to be their least as their largest or any between."""
     size = abs(gold.value)
     unit = Decimal(1).scaleb(gold.noughts - gold.decimals)

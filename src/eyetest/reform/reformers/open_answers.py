@@ -12,7 +12,7 @@ from eyetest.records import MAX_CHOICES
 from eyetest.reform.annotation import Annotation, Annotations
 from eyetest.reform.distractors.answer_kinds import TWO_SIDED, KindName
 from eyetest.reform.distractors.answers import AnswerDistractors, OpenQuestion, false_negatives, majority
-from eyetest.reform.distractors.words import differs
+from eyetest.reform.distractors.words import differs, plain
 from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, Written, draft, shuffled
 from eyetest.wording import percent
 
@@ -69,8 +69,14 @@ class OptionsForAnswers(Reformer):
 
 
 def gold_of(record: Annotation) -> tuple[str, float]:
-    """The answer that most people gave, the first of them where several did, and the share that gave it."""
-    return majority(record.answers)
+    """The answer that the dataset itself names, or that most people gave, and the share that gave it.
+
+    Where several were given as often, it is the first.
+    """
+    if not record.label:
+        return majority(record.answers)
+    given = [plain(answer) for answer in record.answers if answer.strip()]
+    return record.label, given.count(plain(record.label)) / max(1, len(given))
 
 
 def _open_question(record: Annotation) -> OpenQuestion | None:

@@ -1,12 +1,13 @@
 """Captions of other pictures that are not true of this one as well."""
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from random import Random
 
 from eyetest.reform.annotation import Annotation
 from eyetest.reform.distractors.words import plain
 
-_TRIES = 60
+_TRIES = 200
 _SHORTEST = 3
 """Shorter words (a, of, on …) say nothing of what is seen."""
 _COMMON = frozenset(
@@ -38,12 +39,13 @@ class CaptionPool:
         return drawn
 
     def _candidates(self, record: Annotation, most: int, chance: Random) -> Iterator[str]:
-        for position in chance.sample(range(len(self._captions)), min(most, len(self._captions))):
-            key, caption = self._captions[position]
+        for _ in range(most):
+            key, caption = chance.choice(self._captions)
             if key != record.id:
                 yield caption
 
 
+@lru_cache(maxsize=100_000)
 def content(text: str) -> frozenset[str]:
     """The words of a text that say what is to be seen."""
     return frozenset(word for word in plain(text).split() if len(word) >= _SHORTEST or word.isdigit()) - _COMMON

@@ -3,6 +3,7 @@
 import codecs
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,8 @@ from eyetest.tabular.table import Values, kind_of, open_plain
 TABLES = (".csv", ".tsv", ".xlsx", ".json", ".jsonl", ".parquet")
 """Endings of files that hold one record a row."""
 _BINARY = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif", ".parquet", ".xlsx", ".mat", ".bin")
+_PAIRED = ("questions", "annotations")
+"""Folders that VQA and TDIUC keep side by side, one half of the records in each."""
 _PACKED = (".zip", ".tar", ".tgz", ".7z", ".rar")
 
 
@@ -68,8 +71,8 @@ class AnnotationFiles:
 
     @cached_property
     def beside(self) -> tuple[Path, ...]:
-        """Files that lie in the same folder as a named file, and were not named themselves."""
-        folders = dict.fromkeys(path.parent for path in self.named if path.is_file())
+        """Files in the same folder as a named file, or in that of the other half, which were not named themselves."""
+        folders = dict.fromkeys(folder for path in self.named if path.is_file() for folder in _folders(path.parent))
         others = (path for folder in folders for path in sorted(folder.iterdir()) if path.is_file())
         return tuple(path for path in others if path not in self.files)
 
@@ -101,7 +104,7 @@ class AnnotationFiles:
         if some or not beside:
             return
         for path in self.beside:
-            if path.suffix.lower() == ".json":
+            if kind_of(path) == ".json":
                 try:
                     document = self.document(path)
                 except InputError:
@@ -133,12 +136,22 @@ class AnnotationFiles:
                 self._unreadable = str(error)
             return None
 
-    def entries(self, keys: Collection[str], expected: str, *, beside: bool = True) -> "Entries":
-        """All objects that have these keys, in whatever kind of file: in the named ones, or else in those beside."""
-        wanted = frozenset(keys)
+    def entries(
+        self,
+        keys: Collection[str],
+        expected: str,
+        *,
+        beside: bool = True,
+        otherwise: Sequence[Collection[str]] = (),
+    ) -> "Entries":
+        """All objects that have these keys, in whatever kind of file: in the named ones, or else in those beside.
+
+        Where no object has them, those that have the first of the ``otherwise`` sets will do.
+        """
         for paths in (self.files, self.beside) if beside else (self.files,):
-            if holding := [path for path in paths if wanted <= self._first_keys(path, wanted)]:
-                return Entries(self, tuple(holding), wanted)
+            for wanted in map(frozenset, (keys, *otherwise)):
+                if holding := [path for path in paths if wanted <= self._first_keys(path, wanted)]:
+                    return Entries(self, tuple(holding), wanted)
         raise self.unlike(expected)
 
     def _first_keys(self, path: Path, wanted: frozenset[str]) -> frozenset[str]:
@@ -234,6 +247,34 @@ class Entries:
             before = f"{path.stem}:" if len(self.paths) > 1 else ""
             for number, entry in enumerate(self._files.objects(path, self._keys), 1):
                 yield f"{before}{number}", entry
+
+    def by_file(self) -> Iterator[tuple[Path, Values]]:
+        """Objects with the file that each is in."""
+        for path in self.paths:
+            for entry in self._files.objects(path, self._keys):
+                yield path, entry
+
+
+def _folders(folder: Path) -> Iterator[Path]:
+    """A folder, and those beside it that hold the other half of its records."""
+    yield folder
+    if folder.name.lower() in _PAIRED:
+        yield from (
+            other
+            for other in sorted(folder.parent.iterdir())
+            if other != folder and other.is_dir() and other.name.lower() in _PAIRED
+        )
+
+
+def name_of(entry: Values, keys: Sequence[str], otherwise: str) -> str:
+    """What a record is called: under the first of these keys that it has, or else its number."""
+    return next((str(entry[key]) for key in keys if entry.get(key) not in (None, "")), otherwise)
+
+
+def file_names(paths: Sequence[Path]) -> dict[Path, str]:
+    """What each file is called, with its folder where two are called alike."""
+    times = Counter(path.stem for path in paths)
+    return {path: path.stem if times[path.stem] == 1 else f"{path.parent.name}/{path.stem}" for path in paths}
 
 
 def texts(values: Any) -> tuple[str, ...]:

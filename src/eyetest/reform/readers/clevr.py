@@ -3,7 +3,7 @@
 from typing import Any
 
 from eyetest.reform.annotation import Annotation, Annotations
-from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader
+from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, name_of
 
 _ANSWERS = {
     "truth": ("yes", "no"),
@@ -26,18 +26,18 @@ class Clevr(Reader):
         """The questions of all files; scenes beside them are not needed."""
         expected = 'CLEVR\'s JSON, {"questions": [{"question": …, "image_filename": …, "answer": …}]}'
         entries = files.entries({"question", "image_filename"}, expected)
-        several = len(entries.paths) > 1
-        return Annotations(lambda: (_annotation(name, entry, several) for name, entry in entries.numbered()))
+        return Annotations(lambda: (_annotation(name, entry) for name, entry in entries.numbered()))
 
 
-def _annotation(name: str, entry: dict[str, Any], several: bool) -> Annotation:
-    answer = str(entry["answer"]).strip() if entry.get("answer") is not None else ""
+def _annotation(name: str, entry: dict[str, Any]) -> Annotation:
+    file, colon, number = name.rpartition(":")
+    answer = _answer(entry.get("answer"))
     kind = next((kind for kind, answers in _ANSWERS.items() if answer in answers), "")
     options = _ANSWERS.get(kind, ())
     last = (entry.get("program") or [{}])[-1]
     asked = last.get("function") or last.get("type")
     return Annotation(
-        id=str(entry.get("question_index", name)) if not several else name,
+        id=f"{file}{colon}{name_of(entry, ('question_index',), number)}",
         images=(str(entry["image_filename"]),),
         question=str(entry["question"]).strip(),
         answers=(answer,) if answer else (),
@@ -49,6 +49,13 @@ def _annotation(name: str, entry: dict[str, Any], several: bool) -> Annotation:
             if value
         },
     )
+
+
+def _answer(value: Any) -> str:
+    """CLEVR's own generator writes truth values and numbers; the published files have them in words."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value).strip()
 
 
 READER = Clevr()

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from eyetest.reform.annotation import Annotation, Annotations, Region
-from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, texts
+from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, name_of, texts
 
 _TAGS = ("legibility", "language", "class")
 _LISTS = (("imgs", "anns"), ("images", "annotations"))
@@ -21,25 +23,36 @@ class CocoText(Reader):
     def read(self, files: AnnotationFiles, settings: NoSettings) -> Annotations:
         """The words of all pictures."""
         documents = [document for _, document in files.documents(_is_coco_text)]
-        if not documents:
-            raise files.unlike('COCO-Text\'s JSON, {"imgs": {…}, "anns": {…: {"image_id": …, "utf8_string": …}}}')
-        return Annotations(lambda: (word for document in documents for word in _annotations(document)))
+        if documents:
+            return Annotations(lambda: (word for document in documents for word in _annotations(document)))
+        expected = 'COCO-Text\'s JSON, {"imgs": {…}, "anns": {…: {"image_id": …, "utf8_string": …}}}'
+        rows = files.entries({"image_id", "bbox", "utf8_string"}, expected)
+        return Annotations(lambda: (_word(number, row, {}) for number, row in rows.numbered()))
 
 
 def _annotations(document: dict[str, Any]) -> Iterator[Annotation]:
     images, words = _parts(document)
     known = {str(image.get("id", key)): image for key, image in images}
     for key, word in words:
-        image = known[str(word["image_id"])]
-        left, top, width, height = (float(side) for side in word["bbox"])
-        yield Annotation(
-            id=str(word.get("id", key)),
-            images=(str(image.get("file_name") or image["filename"]),),
-            size=(int(image["width"]), int(image["height"])) if "width" in image and "height" in image else None,
-            answers=_readable(word),
-            regions=(Region(box=(left, top, width, height), text=str(word.get("utf8_string") or "").strip()),),
-            tags={"image": str(word["image_id"])} | dict(_tags(image, word)),
-        )
+        yield _word(key, word, known.get(str(word["image_id"]), {}))
+
+
+def _word(key: str, word: dict[str, Any], image: dict[str, Any]) -> Annotation:
+    box = msgspec.json.decode(word["bbox"]) if isinstance(word["bbox"], str) else word["bbox"]
+    left, top, width, height = (float(side) for side in box)
+    return Annotation(
+        id=name_of(word, ("id",), key),
+        images=(name_of(image, ("file_name", "filename"), _file(word["image_id"])),),
+        size=(int(image["width"]), int(image["height"])) if "width" in image and "height" in image else None,
+        answers=_readable(word),
+        regions=(Region(box=(left, top, width, height), text=str(word.get("utf8_string") or "").strip()),),
+        tags={"image": str(word["image_id"])} | dict(_tags(image, word)),
+    )
+
+
+def _file(number: Any) -> str:
+    """A picture of which the file says nothing: all of COCO-Text's are of one part of COCO."""
+    return f"COCO_train2014_{int(number):012d}.jpg" if str(number).isdigit() else f"{number}.jpg"
 
 
 def _readable(word: dict[str, Any]) -> tuple[str, ...]:
@@ -58,10 +71,9 @@ def _tags(image: dict[str, Any], word: dict[str, Any]) -> Iterator[tuple[str, st
 
 def _parts(document: Any) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
     """Pictures and words, each with its key, whether they lie under keys or in lists."""
-    for names in _LISTS:
-        if isinstance(document, dict) and set(names) <= set(document):
-            images, words = (document[name] for name in names)
-            return _keyed(images), _keyed(words)
+    for images, words in _LISTS:
+        if isinstance(document, dict) and words in document:
+            return _keyed(document.get(images, {})), _keyed(document[words])
     return [], []
 
 

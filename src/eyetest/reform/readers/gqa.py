@@ -3,7 +3,9 @@
 from typing import Any
 
 from eyetest.reform.annotation import Annotation, Annotations
-from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, picture
+from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, name_of, picture
+
+_IDS = ("key", "question_id", "questionId", "id", "qid")
 
 
 class Gqa(Reader):
@@ -16,15 +18,15 @@ class Gqa(Reader):
         """The questions of all named files, in order; those of the test split have no answer."""
         expected = 'GQA\'s questions, {"id": {"imageId": …, "question": …, "answer": …}}'
         entries = files.entries({"imageId", "question"}, expected)
-        return Annotations(lambda: map(_annotation, entries))
+        return Annotations(lambda: (_annotation(entry, number) for number, entry in entries.numbered()))
 
 
-def _annotation(entry: dict[str, Any]) -> Annotation:
+def _annotation(entry: dict[str, Any], number: str) -> Annotation:
     answer = str(entry.get("answer") or "").strip()
     types = entry.get("types") if isinstance(entry.get("types"), dict) else {}
     tags = {name: types[name] for name in ("structural", "semantic", "detailed") if types and types.get(name)}
     return Annotation(
-        id=str(entry.get("key") or entry.get("id") or entry["question_id"]),
+        id=name_of(entry, _IDS, number),
         images=(picture(entry.get("image") or entry["imageId"]),),
         question=str(entry["question"]).strip(),
         answers=(answer,) if answer else (),

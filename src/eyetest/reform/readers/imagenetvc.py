@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from eyetest.reform.annotation import Annotation, Annotations
-from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, texts
+from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, file_names, texts
 from eyetest.tabular.files import read_rows
 
 _CLASSES = ("category", "imagenet_category", "class", "object", "synset", "wnid")
@@ -22,17 +22,18 @@ class ImageNetVc(Reader):
         tables = files.tables(lambda row: {"question", "answer"} <= {str(key).lower() for key in row})
         if not tables:
             raise files.unlike("ImageNetVC's CSV files with the columns question and answer")
-        return Annotations(lambda: (record for path in tables for record in _records(path)))
+        names = file_names(tables)
+        return Annotations(lambda: (record for path in tables for record in _records(path, names[path])))
 
 
-def _records(path: Path) -> Iterator[Annotation]:
+def _records(path: Path, name: str) -> Iterator[Annotation]:
     kind = path.name.split(".")[0]
     for number, values in read_rows(path):
         row: dict[str, Any] = {str(key).lower(): value for key, value in values.items()}
         shown = next((texts(row[key])[0] for key in _CLASSES if texts(row.get(key))), "")
         answers = texts(row["answer"])
         yield Annotation(
-            id=f"{kind}:{number}",
+            id=f"{name.removesuffix('.csv')}:{number}",
             images=(shown or kind,),
             question=str(row["question"]).strip(),
             answers=answers,

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from eyetest.reform.annotation import Annotation, Annotations
-from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, picture, texts
+from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, name_of, picture, texts
 
 _SPLITS = {"1": "train", "2": "val", "3": "test"}
 
@@ -21,19 +21,22 @@ class OcrVqa(Reader):
         entries = files.entries(
             {"questions", "answers"}, "OCR-VQA's dataset.json, {id: {questions: […], answers: […]}}"
         )
-        return Annotations(lambda: (record for entry in entries for record in _annotations(entry)))
+        return Annotations(
+            lambda: (record for number, entry in entries.numbered() for record in _annotations(entry, number))
+        )
 
 
-def _annotations(entry: dict[str, Any]) -> Iterator[Annotation]:
-    cover = str(entry.get("key") or entry.get("image_id") or entry["id"])
+def _annotations(entry: dict[str, Any], number: str) -> Iterator[Annotation]:
+    name = entry["image"] if isinstance(entry.get("image"), str) else number
+    cover = name_of(entry, ("key", "image_id", "id"), PurePosixPath(name).stem)
     ending = PurePosixPath(str(entry.get("imageURL") or "")).suffix or ".jpg"
     image = picture(entry.get("image") or cover + ending)
     tags = {"cover": cover} | ({"genre": entry["genre"]} if entry.get("genre") else {})
     if (split := entry.get("split")) is not None:
         tags["split"] = _SPLITS.get(str(split), str(split))
-    for number, (question, answer) in enumerate(zip(entry["questions"], entry["answers"], strict=True)):
+    for position, (question, answer) in enumerate(zip(entry["questions"], entry["answers"], strict=True)):
         yield Annotation(
-            id=f"{cover}:{number}",
+            id=f"{cover}:{position}",
             images=(image,),
             question=str(question).strip(),
             answers=texts(answer),

@@ -5,7 +5,6 @@ shows nothing but the word.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -13,14 +12,14 @@ from typing import Any
 
 from eyetest.errors import InputError
 from eyetest.reform.annotation import Annotation, Annotations, Box, Region
-from eyetest.reform.readers.base import AnnotationFiles, Entries, NoSettings, Reader, picture, texts
+from eyetest.reform.readers.base import AnnotationFiles, Entries, NoSettings, Reader, file_names, picture, texts
 from eyetest.reform.readers.binaries import read_mat
 
 UNREADABLE = "###"
 """What ICDAR writes for a word that nobody could read."""
 _CORNERS = 8
 _QUADRILATERAL = re.compile(rf"(?:\s*-?\d+(?:\.\d+)?\s*,){{{_CORNERS}}}")
-_LABELLED = re.compile(r"(\S+?\.(?:png|jpe?g|gif|bmp|tiff?|webp))(?:\s*,\s*|\s+)(.*)", re.IGNORECASE)
+_LABELLED = re.compile(r"(\S+?\.(?:png|jpe?g|gif|bmp|tiff?|webp))(\s*,\s*|\s+)(.*)", re.IGNORECASE)
 _REPEATED = re.compile(r"(\S+)\s+\d+\s+\1")
 """CUTE80's lines say the word twice: ``timage/001.jpg WORD 1 WORD``."""
 _COLUMNS = (
@@ -42,22 +41,16 @@ class SceneText(Reader):
         """The words of all files of the first of these kinds that is there."""
         boxed = [path for path in files.ending(".txt") if _QUADRILATERAL.match(next(files.lines(path), ""))]
         if boxed:
-            names = _names(boxed)
+            names = file_names(boxed)
             return Annotations(lambda: (word for path in boxed for word in _boxed(files, path, names[path])))
         lists = [path for path in files.ending(".txt") if _labelled(next(files.lines(path), ""))]
         if lists:
-            names = _names(lists) if len(lists) > 1 else {}
+            names = file_names(lists) if len(lists) > 1 else {}
             return Annotations(lambda: (word for path in lists for word in _listed(files, path, names.get(path, ""))))
         if words := dict(word for path in files.ending(".mat") for word in _matlab(path)):
             return Annotations(lambda: (_word(name, text) for name, text in words.items()))
         entries, columns = _table(files)
         return Annotations(lambda: (_row(entry, columns, number) for number, entry in enumerate(entries, 1)))
-
-
-def _names(paths: list[Path]) -> dict[Path, str]:
-    """What each file is called, with its folder where two are called alike."""
-    times = Counter(path.stem for path in paths)
-    return {path: path.stem if times[path.stem] == 1 else f"{path.parent.name}/{path.stem}" for path in paths}
 
 
 def _boxed(files: AnnotationFiles, path: Path, name: str) -> Iterator[Annotation]:
@@ -85,10 +78,10 @@ def around(points: list[float]) -> Box:
 def _labelled(line: str) -> tuple[str, str] | None:
     """The picture and the text of a line; None where it has no such two, as in ICDAR's lists of corners."""
     match = _LABELLED.fullmatch(line)
-    if match is None or not match[2] or _QUADRILATERAL.fullmatch(f"{match[2]},"):
+    if match is None or not match[3] or _QUADRILATERAL.fullmatch(f"{match[3]},"):
         return None
-    text = match[2]
-    if len(text) > 1 and text[0] == text[-1] == '"':
+    _, between, text = match.groups()
+    if "," in between and len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1].replace('\\"', '"')
     elif twice := _REPEATED.fullmatch(text):
         text = twice[1]

@@ -6,7 +6,7 @@ from typing import Any
 
 from eyetest.errors import InputError
 from eyetest.reform.annotation import Annotation, Annotations
-from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, picture, texts
+from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, name_of, picture, texts
 from eyetest.tabular.json_table import decode
 from eyetest.tabular.table import Values
 
@@ -26,9 +26,11 @@ class Sroie(Reader):
         if receipts:
             return Annotations(lambda: (record for name, fields in receipts for record in _annotations(name, fields)))
         entries = files.entries(
-            {"entities"}, "SROIE's files, one a receipt: {company: …, date: …, address: …, total: …}"
+            {"entities"},
+            "SROIE's files, one a receipt: {company: …, date: …, address: …, total: …}",
+            otherwise=[{"company"}],
         )
-        return Annotations(lambda: (record for entry in entries for record in _row(entry)))
+        return Annotations(lambda: (record for number, entry in entries.numbered() for record in _row(entry, number)))
 
 
 def _fields(files: AnnotationFiles, path: Path) -> Values:
@@ -39,8 +41,6 @@ def _fields(files: AnnotationFiles, path: Path) -> Values:
     try:
         content = decode("\n".join(lines).encode(), str(path))
     except InputError:
-        if path in files.named:
-            raise
         return {}
     return content if isinstance(content, dict) and not content.keys().isdisjoint(FIELDS) else {}
 
@@ -56,9 +56,11 @@ def _annotations(name: str, fields: Values, image: Any = None) -> Iterator[Annot
         )
 
 
-def _row(entry: Values) -> Iterator[Annotation]:
-    name = str(entry.get("key") or entry.get("file_name") or entry["id"])
-    return _annotations(PurePosixPath(name).stem, entry["entities"], entry.get("image") or entry.get("file_name"))
+def _row(entry: Values, number: str) -> Iterator[Annotation]:
+    name = name_of(entry, ("key", "file_name", "id", "image_id"), number)
+    return _annotations(
+        PurePosixPath(name).stem, entry.get("entities", entry), entry.get("image") or entry.get("file_name")
+    )
 
 
 READER = Sroie()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from eyetest.reform.annotation import Annotation, Annotations
-from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, picture, texts
+from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, name_of, picture, texts
 
 
 class TextVqa(Reader):
@@ -15,15 +15,17 @@ class TextVqa(Reader):
     def read(self, files: AnnotationFiles, settings: NoSettings) -> Annotations:
         """The questions, with their answers where the split has them."""
         expected = 'TextVQA\'s JSON, {"data": [{"question_id": …, "image_id": …, "answers": …}]}'
-        entries = files.entries({"question_id", "question", "image_id"}, expected)
-        return Annotations(lambda: map(_annotation, entries))
+        entries = files.entries(
+            {"question_id", "question", "image_id"}, expected, otherwise=[{"question", "image", "answers"}]
+        )
+        return Annotations(lambda: (_annotation(entry, number) for number, entry in entries.numbered()))
 
 
-def _annotation(entry: dict[str, Any]) -> Annotation:
+def _annotation(entry: dict[str, Any], number: str) -> Annotation:
     image = entry.get("image") or f"{entry['image_id']}.jpg"
     width, height = entry.get("image_width"), entry.get("image_height")
     return Annotation(
-        id=str(entry["question_id"]),
+        id=name_of(entry, ("question_id",), number),
         images=(picture(image),),
         size=(int(width), int(height)) if width and height else None,
         question=str(entry["question"]).strip(),

@@ -1,13 +1,16 @@
-"""wikiHow: ``<article>/wikihow.json`` with methods and steps, VisualHow's JSON by problem, or the text corpus."""
+"""wikiHow: a file an article (``wikihow.json``), all in one as VGSI and VisualHow have them, or the text corpus."""
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from eyetest.reform.annotation import Annotation, Annotations
-from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader
+from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, name_of
 from eyetest.tabular.files import read_rows
+
+_IDS = ("key", "file_id", "id")
 
 
 class WikiHow(Reader):
@@ -18,17 +21,17 @@ class WikiHow(Reader):
 
     def read(self, files: AnnotationFiles, settings: NoSettings) -> Annotations:
         """The steps of all articles."""
-        documents = list(files.documents(lambda document: bool(_articles(document)), beside=False))
-        tables = [] if documents else files.tables(lambda row: {"title", "headline"} <= set(row))
-        if tables:
+        if tables := files.tables(lambda row: {"title", "headline"} <= set(row)):
             return Annotations(lambda: _from_tables(tables))
-        if not documents:
-            raise files.unlike('wikiHow articles, {"methods": [{"name": …, "steps": [{"headline": …, "img": …}]}]}')
+        expected = 'wikiHow articles, {"methods": [{"name": …, "steps": [{"headline": …, "img": …}]}]}'
+        articles = files.entries({"methods"}, expected, beside=False, otherwise=[{"step_list"}])
 
         def records() -> Iterator[Annotation]:
-            for path, document in documents:
-                for key, article in _articles(document).items():
-                    yield from _steps(key or _folder(path), article)
+            times: Counter[Path] = Counter()
+            for path, article in articles.by_file():
+                times[path] += 1
+                number = f"-{times[path]}" if times[path] > 1 else ""
+                yield from _steps(name_of(article, _IDS, f"{_folder(path)}{number}"), article)
 
         return Annotations(records)
 
@@ -37,10 +40,10 @@ def _from_tables(tables: list[Path]) -> Iterator[Annotation]:
     """The corpus without pictures, whose steps are lines of one row or stand on a row each; pictures are missing."""
     rows = (row for path in tables for _, row in read_rows(path))
     for number, ((title, method), several) in enumerate(groupby(rows, key=_heading), 1):
-        steps = [line.strip().removesuffix(",") for row in several for line in str(row["headline"]).splitlines()]
-        steps = [step for step in steps if step]
-        pictures = [f"{number}-{step}" for step in range(1, len(steps) + 1)]
-        yield from _pictured(str(number), method or title, steps, pictures)
+        lines = [line.strip().removesuffix(",") for row in several for line in str(row["headline"]).splitlines()]
+        told = filter(None, lines)
+        steps = [{"headline": step, "img": f"{number}-{position}"} for position, step in enumerate(told, 1)]
+        yield from _pictured(str(number), method or title, steps)
 
 
 def _heading(row: dict[str, Any]) -> tuple[str, str]:
@@ -52,41 +55,38 @@ def _folder(path: Path) -> str:
     return path.parent.name if path.stem.lower() == "wikihow" else path.stem
 
 
-def _articles(document: Any) -> dict[str, dict[str, Any]]:
-    """The articles of a file by name, the only one without; none where it is another kind of file."""
-    if isinstance(document, list):
-        entries = {str(entry.get("id", n)): entry for n, entry in enumerate(document) if isinstance(entry, dict)}
-    elif isinstance(document, dict):
-        entries = {"": document} if _is_article(document) else document
-    else:
-        return {}
-    articles = {str(key): entry for key, entry in entries.items() if isinstance(entry, dict) and _is_article(entry)}
-    return articles if len(articles) == len(entries) else {}
-
-
-def _is_article(entry: dict[str, Any]) -> bool:
-    return isinstance(entry.get("methods"), list) or isinstance(entry.get("step_list"), list)
-
-
 def _steps(key: str, article: dict[str, Any]) -> Iterator[Annotation]:
     if "step_list" in article:
-        pictures = [PurePosixPath(str(url)).name if url else "" for url in article.get("image_url") or ()]
-        title = article.get("problem_title") or article.get("article_title") or ""
-        yield from _pictured(key, title, article["step_list"], pictures)
+        pictures = dict(enumerate(article.get("image_url") or ()))
+        steps = [
+            {"headline": step, "img": PurePosixPath(str(pictures.get(number) or "")).name}
+            for number, step in enumerate(article["step_list"])
+        ]
+        yield from _pictured(key, article.get("problem_title") or article.get("article_title"), steps)
         return
     for number, method in enumerate(article["methods"], 1):
-        steps = method.get("steps") or []
-        pictures = [f"{key}/image/{step['img']}" if step.get("img") else "" for step in steps]
-        title = method.get("name") or article.get("title") or ""
-        yield from _pictured(f"{key}:{number}", title, [step["headline"] for step in steps], pictures)
+        steps = [step | {"img": _picture(key, step)} for step in method.get("steps") or ()]
+        title = method.get("name") or article.get("title") or article.get("goal")
+        yield from _pictured(f"{key}:{number}", title, steps)
 
 
-def _pictured(key: str, title: str, steps: list[str], pictures: list[str]) -> Iterator[Annotation]:
-    told = tuple(str(step).strip() for step in steps)
-    for number, (image, _) in enumerate(zip(pictures, told, strict=False)):
-        if image:
+def _picture(key: str, step: dict[str, Any]) -> str:
+    """Pictures of VGSI are called like their steps, and ``img`` says where they came from."""
+    if step.get("step_id") and step.get("img"):
+        return f"{step['step_id']}.png"
+    return f"{key}/image/{step['img']}" if step.get("img") else ""
+
+
+def _pictured(key: str, title: Any, steps: list[dict[str, Any]]) -> Iterator[Annotation]:
+    told = tuple(str(step["headline"]).strip() for step in steps)
+    for number, step in enumerate(steps):
+        if step["img"]:
             yield Annotation(
-                id=f"{key}:{number + 1}", images=(image,), question=title.strip(), steps=told, gold=number
+                id=name_of(step, ("step_id",), f"{key}:{number + 1}"),
+                images=(step["img"],),
+                question=str(title or "").strip(),
+                steps=told,
+                gold=number,
             )
 
 

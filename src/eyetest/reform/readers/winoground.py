@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from eyetest.reform.annotation import Annotation, Annotations
-from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, picture
+from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader, name_of, picture
 
-_KEYS = ("image_0", "image_1", "caption_0", "caption_1")
+_KEYS = ("caption_0", "caption_1")
 _TAGS = ("tag", "secondary_tag", "collapsed_tag", "num_main_preds")
 
 
@@ -21,9 +21,10 @@ class Winoground(Reader):
 
         def records() -> Iterator[Annotation]:
             for number, entry in enumerate(entries):
+                name = name_of(entry, ("id",), str(number))
                 yield Annotation(
-                    id=str(entry["id"] if entry.get("id") is not None else number),
-                    images=(picture(entry["image_0"]), picture(entry["image_1"])),
+                    id=name,
+                    images=tuple(picture(entry.get(f"image_{n}") or f"ex_{name}_img_{n}") for n in (0, 1)),
                     captions=(entry["caption_0"].strip(), entry["caption_1"].strip()),
                     tags={tag: entry[tag] for tag in _TAGS if entry.get(tag) not in (None, "")},
                 )

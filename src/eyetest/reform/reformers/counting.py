@@ -13,6 +13,14 @@ from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, draft, shuff
 from eyetest.reform.reformers.open_answers import gold_of
 
 NEAR = "number near the gold"
+_IN_WORDS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+)
+
+
+Asked = tuple[str, str, int, str]
+"""What is counted, the question, how many there are, and how that is written."""
 
 
 class CountingSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,37 +44,48 @@ class Counting(Reformer):
         """Items of pictures with objects, and of questions whose answer is a number."""
         for record in annotations:
             questions = [*_counted(record, settings, kit)] if record.regions else [*_asked(record, kit)]
-            for part, question, number in questions:
+            for part, question, number, spelt in questions:
                 if number > settings.most:
                     kit.passed_over[f"more than {settings.most} counted"] += 1
                     continue
                 chance = kit.chance(record.id, part)
-                others = numbers_around(number, settings.options, chance, lowest=0)
+                others = [
+                    (_spelt(other, spelt), NEAR) for other in numbers_around(number, settings.options, chance, 0)
+                ]
                 yield draft(
                     record,
                     part,
                     question=question,
-                    choices=shuffled(str(number), [(str(other), NEAR) for other in others], chance),
+                    choices=shuffled(spelt, others, chance),
                     tags={"count": number} | ({"class": part} if part else {}),
                 )
 
 
-def _counted(record: Annotation, settings: CountingSettings, kit: Kit) -> Iterator[tuple[str, str, int]]:
+def _counted(record: Annotation, settings: CountingSettings, kit: Kit) -> Iterator[Asked]:
     """Each class that is in the picture, and how often, but none of which some are under one box together."""
     crowded = {region.label for region in record.regions if region.is_crowd}
     for label, number in Counter(region.label for region in record.regions).items():
         if label in crowded:
             kit.passed_over["a crowd that nobody counted"] += 1
         else:
-            yield label, settings.question.replace("{class}", label), number
+            yield label, settings.question.replace("{class}", label), number, str(number)
 
 
-def _asked(record: Annotation, kit: Kit) -> Iterator[tuple[str, str, int]]:
+def _asked(record: Annotation, kit: Kit) -> Iterator[Asked]:
     answer, _ = gold_of(record)
     if answer.isascii() and answer.isdigit():
-        yield "", record.question, int(answer)
+        yield "", record.question, int(answer), answer
+    elif answer.lower() in _IN_WORDS:
+        yield "", record.question, _IN_WORDS.index(answer.lower()), answer
     else:
         kit.passed_over["no number for an answer" if answer else "no answer" if record.question else "no object"] += 1
+
+
+def _spelt(number: int, like: str) -> str:
+    """A number in figures or in words, as another one is written; there are no words for large ones."""
+    if like.isdigit() or number >= len(_IN_WORDS):
+        return str(number)
+    return _IN_WORDS[number].capitalize() if like[0].isupper() else _IN_WORDS[number]
 
 
 def numbers_around(gold: int, options: int, chance: Random, lowest: int) -> list[int]:

@@ -1,21 +1,27 @@
 """``eyetest reform``: any dataset's annotations become a benchmark."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
+from msgspec.structs import fields
 from rich.text import Text
 
 from eyetest.cli import options
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import Words, argument, option
 from eyetest.cli.terminal import note, out, program, safe, show_table
-from eyetest.errors import InputError
+from eyetest.errors import InputError, nearest
 from eyetest.jobs import reform as job
 from eyetest.reform.building import Reformed
 from eyetest.reform.catalog import DIMENSIONS, dataset_names, load_dataset
+from eyetest.reform.readers import READERS, Reader
+from eyetest.reform.reformers import REFORMERS, Reformer
 from eyetest.wording import counted, typed
 
 _LIST, _CHECK, _PAGE = "list", "check", "page"
+_DATASETS = "datasets"
+_PARTS: dict[str, Mapping[str, Reader] | Mapping[str, Reformer]] = {"readers": READERS, "reformers": REFORMERS}
 
 
 def reform(
@@ -23,7 +29,7 @@ def reform(
         str, argument("NAME", "A dataset of the catalogue, a YAML file of your own, or: list, check, page.")
     ],
     what: Annotated[
-        list[str] | None, argument("[FILE...]", "check: the YAML file; page: reformed benchmarks.")
+        list[str] | None, argument("[FILE...]", "list: datasets, readers or reformers; check: the YAML file; page: benchmarks.")
     ] = None,
     annotations: Annotated[
         list[Path] | None,
@@ -45,7 +51,7 @@ def reform(
     reform check my.yaml says whether it is right.
     """
     if name == _LIST:
-        _list()
+        _list((what or [_DATASETS])[0])
     elif name == _CHECK:
         _check((what or [""])[0], annotations)
     elif name == _PAGE:
@@ -75,7 +81,14 @@ def reform(
         )
 
 
-def _list() -> None:
+def _list(what: str) -> None:
+    if what in _PARTS:
+        settings = [", ".join(field.name for field in fields(part.settings)) for part in _PARTS[what].values()]
+        rows = [(part.name, part.summary, names) for part, names in zip(_PARTS[what].values(), settings, strict=True)]
+        show_table(["name", "what it is for", "settings"], [], rows, f"{len(rows)} {what}")
+        return
+    if what != _DATASETS:
+        raise InputError(f'no such list as "{what}"; {nearest(what, (_DATASETS, *_PARTS))}')
     rows = []
     for name in dataset_names():
         dataset = load_dataset(name)

@@ -29,7 +29,8 @@ def reform(
         str, argument("NAME", "A dataset of the catalogue, a YAML file of your own, or: list, check, page.")
     ],
     what: Annotated[
-        list[str] | None, argument("[FILE...]", "list: datasets, readers or reformers; check: the YAML file; page: benchmarks.")
+        list[str] | None,
+        argument("[WHAT...]", "list: datasets, readers or reformers; check: a YAML file; page: benchmarks."),
     ] = None,
     annotations: Annotated[
         list[Path] | None,

@@ -1,6 +1,6 @@
 """``eyetest reform``: any dataset's annotations become a benchmark."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +21,10 @@ from eyetest.wording import counted, typed
 
 _LIST, _CHECK, _PAGE = "list", "check", "page"
 _DATASETS = "datasets"
-_PARTS: dict[str, Mapping[str, Reader] | Mapping[str, Reformer]] = {"readers": READERS, "reformers": REFORMERS}
+_PARTS: dict[str, Callable[[], Iterable[Reader | Reformer]]] = {
+    "readers": READERS.values,
+    "reformers": REFORMERS.values,
+}
 
 
 def reform(
@@ -84,9 +87,9 @@ def reform(
 
 def _list(what: str) -> None:
     if what in _PARTS:
-        settings = [", ".join(field.name for field in fields(part.settings)) for part in _PARTS[what].values()]
-        rows = [(part.name, part.summary, names) for part, names in zip(_PARTS[what].values(), settings, strict=True)]
-        show_table(["name", "what it is for", "settings"], [], rows, f"{len(rows)} {what}")
+        parts = [(part.name, part.summary, fields(part.settings)) for part in _PARTS[what]()]
+        told = [(name, summary, ", ".join(one.name for one in settings)) for name, summary, settings in parts]
+        show_table(["name", "what it is for", "settings"], [], told, f"{len(told)} {what}")
         return
     if what != _DATASETS:
         raise InputError(f'no such list as "{what}"; {nearest(what, (_DATASETS, *_PARTS))}')

@@ -5,7 +5,7 @@ under no difference the wins of A less those of B among n items vary with n × d
 n × (discordance − δ²). Items that share clusters count for as many independent ones as they are worth.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import ceil, sqrt
 from typing import Any, NamedTuple
 
@@ -19,6 +19,8 @@ WITHOUT_SPREAD = 1e-12
 """Differences whose error is so small a part of their mean are all the same, but for rounding."""
 _FEW = 25
 """With fewer discordant clusters than this, all their splits are counted; with more, approximated."""
+_CELLS_AT_ONCE = 2**18
+"""Differences that are worked on together: two megabytes."""
 
 
 class Paired(NamedTuple):
@@ -53,37 +55,8 @@ def paired(a: ArrayLike, b: ArrayLike, clusters: ArrayLike | None = None, level:
 def against(
     one: ArrayLike, others: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95
 ) -> list[Paired]:
-    """How one column of scores compares with each column of ``others``, item by item. Missing scores are nan.
-
-    The error is the sandwich over clusters with the usual factor g/(g−1). Of right and wrong answers the interval is
-    Bonett and Price's, which adds one imaginary item to either side, for as many independent items as these are
-    worth, and the test is McNemar's: both hold when few items are discordant, where Student's is far too narrow. Of
-    all other scores interval and test are Student's.
-    """
-    a, b = np.asarray(one, float), np.ascontiguousarray(np.asarray(others, float).T)
-    both = ~np.isnan(a) & ~np.isnan(b)
-    gaps = np.where(both, a - b, 0.0)
-    binary = ~(both & ~(is_verdict(a) & is_verdict(b))).any(axis=1)
-    net, sizes = gaps, both.astype(float) if not both.all() else np.ones((1, len(a)))
-    if clusters is not None and len(a):
-        codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
-        order = np.argsort(codes, kind="stable")
-        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-        if len(starts) < len(a):
-            in_order = bool((codes[1:] >= codes[:-1]).all())
-            parts = (part if in_order else part[:, order] for part in (gaps, sizes))
-            net, sizes = (np.add.reduceat(part, starts, axis=1) for part in parts)
-    n = both.sum(axis=1)
-    g = np.broadcast_to((sizes > 0).sum(axis=1), n.shape)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        sums = (np.where(both, a, 0.0).sum(axis=1), np.where(both, b, 0.0).sum(axis=1), gaps.sum(axis=1))
-        means = [total / n for total in (*sums, np.einsum("ij,ij->i", gaps, gaps))]
-        error = np.sqrt(((net - means[2][:, None] * sizes) ** 2).sum(axis=1) * g / (g - 1)) / n
-    columns = (part.tolist() for part in (n, g, binary, *means, error))
-    return [
-        _judged(Paired(*row), gaps[j], net[j], level) if row[0] else Paired(0, 0)
-        for j, row in enumerate(zip(*columns, strict=True))
-    ]
+    """How one column of scores compares with each column of ``others``, item by item. Missing scores are nan."""
+    return list(_Columns(np.column_stack([one, others]), clusters).compare(0, level))
 
 
 def is_verdict(scores: Any) -> Any:
@@ -93,15 +66,76 @@ def is_verdict(scores: Any) -> Any:
 
 def every_pair(scores: Floats, clusters: ArrayLike, level: float) -> list[tuple[int, int, Paired]]:
     """All pairs of columns (models) on the items (rows; nan where missing) that both have."""
-    codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
+    columns = _Columns(scores, clusters)
     return [
         (one, other, pair)
         for one in range(scores.shape[1] - 1)
-        for other, pair in enumerate(against(scores[:, one], scores[:, one + 1 :], codes, level), one + 1)
+        for other, pair in enumerate(columns.compare(one, level), one + 1)
     ]
 
 
-def _judged(of: Paired, gaps: Floats, net: Floats, level: float) -> Paired:
+class _Columns:
+    """Columns of scores, each in one piece and its items ordered by cluster: once, however many pairs are tested.
+
+    The error is the sandwich over clusters with the usual factor g/(g−1). Of right and wrong answers the interval is
+    Bonett and Price's, which adds one imaginary item to either side, for as many independent items as these are
+    worth, and the test is McNemar's: both hold when few items are discordant, where Student's is far too narrow. Of
+    all other scores interval and test are Student's.
+    """
+
+    def __init__(self, scores: ArrayLike, clusters: ArrayLike | None) -> None:
+        columns = np.asarray(scores, float).T
+        self._starts = None
+        if clusters is not None and columns.shape[1]:
+            codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
+            if codes.max() + 1 < len(codes):
+                order = np.argsort(codes, kind="stable")
+                self._starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+                columns = columns if (codes[1:] >= codes[:-1]).all() else columns[:, order]
+        self._scores = np.array(columns, order="C")
+        known = ~np.isnan(self._scores)
+        self._between = known & ~is_verdict(self._scores)
+        self._is_binary = ~self._between.any(axis=1)
+        self._known = None if known.all() else known.astype(float)
+        self._scores[~known] = 0.0
+        self._sizes = self._by_cluster(np.ones((1, columns.shape[1])))
+
+    def compare(self, one: int, level: float) -> Iterator[Paired]:
+        """How a column compares with each one after it, so few at once that they stay in the processor's cache."""
+        count, items = self._scores.shape
+        at_once = max(1, _CELLS_AT_ONCE // max(1, items))
+        for start in range(one + 1, count, at_once):
+            yield from self._compare(one, slice(start, start + at_once), level)
+
+    def _compare(self, one: int, others: slice, level: float) -> Iterator[Paired]:
+        a, b = self._scores[one], self._scores[others]
+        gaps, binary = a - b, self._is_binary[one] & self._is_binary[others]
+        if self._known is None:
+            n, sizes = np.full(len(b), len(a)), self._sizes
+            sums = np.full(len(b), a.sum()), b.sum(axis=1)
+        else:
+            both = self._known[one] * self._known[others]
+            gaps *= both
+            n, sizes = both.sum(axis=1).astype(int), self._by_cluster(both)
+            sums = np.einsum("ij,j->i", both, a), np.einsum("ij,ij->i", both, b)
+            if not binary.all():
+                binary = ~((both > 0) & (self._between[one] | self._between[others])).any(axis=1)
+        net, total, squares = self._by_cluster(gaps), gaps.sum(axis=1), np.einsum("ij,ij->i", gaps, gaps)
+        g = np.broadcast_to(np.count_nonzero(sizes, axis=1), n.shape)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = [part / n for part in (*sums, total, squares)]
+            error = np.sqrt(np.square(net - means[2][:, None] * sizes).sum(axis=1) * g / (g - 1)) / n
+        columns = (part.tolist() for part in (n, g, binary, *means, error))
+        wins = zip(((squares + total) / 2).tolist(), ((squares - total) / 2).tolist(), strict=True)
+        for row, won, differences in zip(zip(*columns, strict=True), wins, net, strict=True):
+            yield _judged(Paired(*row), won, differences, level) if row[0] else Paired(0, 0)
+
+    def _by_cluster(self, values: Floats) -> Floats:
+        """Sums over the items of each cluster."""
+        return values if self._starts is None else np.add.reduceat(values, self._starts, axis=1)
+
+
+def _judged(of: Paired, wins: tuple[float, float], net: Floats, level: float) -> Paired:
     """One pair with its interval and test. A single cluster says nothing about its own spread."""
     assert of.difference is not None
     assert of.spread is not None
@@ -117,8 +151,8 @@ def _judged(of: Paired, gaps: Floats, net: Floats, level: float) -> Paired:
             low=max(min(centre - half, of.difference), -1.0),
             high=min(max(centre + half, of.difference), 1.0),
             p=clustered_mcnemar(net),
-            only_a=int((gaps == 1).sum()),
-            only_b=int((gaps == -1).sum()),
+            only_a=int(wins[0]),
+            only_b=int(wins[1]),
         )
     if not of.error > WITHOUT_SPREAD * abs(of.difference):  # a sign test of the clusters is left
         return pair._replace(p=None if alone else 1.0 if of.difference == 0 else 0.5 ** (of.clusters - 1))
@@ -169,11 +203,11 @@ def clustered_mcnemar(net: ArrayLike) -> float:
     signs are counted; from there on the sum is held against its spread √Σnet² (Yang, Sun and Hardin), with continuity
     correction. Where every cluster is one item this is McNemar's own test.
     """
-    values = np.rint(np.asarray(net, float)).astype(np.int64)
-    sizes = np.abs(values[values != 0])
+    values = np.rint(np.asarray(net, float))
     total = abs(int(values.sum()))
-    if len(sizes) >= _FEW:
-        return float(special.chdtrc(1, max(total - 1, 0) ** 2 / (sizes**2).sum()))
+    if np.count_nonzero(values) >= _FEW:
+        return float(special.chdtrc(1, max(total - 1, 0) ** 2 / np.square(values).sum()))
+    sizes = np.abs(values[values != 0]).astype(np.int64)
     chances = np.ones(1)
     for size in sizes:
         chances = (np.pad(chances, (0, 2 * size)) + np.pad(chances, (2 * size, 0))) / 2

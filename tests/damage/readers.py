@@ -22,13 +22,12 @@ from eyetest.errors import DamagedWarning, EyetestError
 from eyetest.records import Asked, Choice, Item, Manifest, Response, RunStep
 from eyetest.results.scores import score_run
 from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_table
-from eyetest.runs.plan import plan_rows, plan_table
+from eyetest.runs.plan import plan_rows, plan_table, scan_table
 from eyetest.runs.stored import (
     answers_frame,
     damaged_parts,
     one_line_if_damaged,
     responses_frame,
-    scan_table,
     stored_errors,
 )
 from eyetest.scoring import Scorer

@@ -21,8 +21,8 @@ from eyetest.records import Item
 from eyetest.runs import Run
 from eyetest.runs.folder import MENDED
 from eyetest.runs.parts import PartName, content_id, part_ids
-from eyetest.runs.plan import PLAN
-from eyetest.runs.stored import part_frame, scan_table
+from eyetest.runs.plan import PLAN, scan_table
+from eyetest.runs.stored import part_frame
 from eyetest.scoring import Scorer
 from eyetest.scoring.rules import RULE_SETS
 from eyetest.store import replacing_file

@@ -29,8 +29,8 @@ from eyetest.results.provenance import (
 from eyetest.runs import Run
 from eyetest.runs.folder import BENCHMARK, SCORES
 from eyetest.runs.parts import refuse_lost
-from eyetest.runs.plan import PLAN
-from eyetest.runs.stored import answers_frame, one_line_if_damaged, scan_table
+from eyetest.runs.plan import PLAN, scan_table
+from eyetest.runs.stored import answers_frame, one_line_if_damaged
 from eyetest.scoring.scorer import Scorer, score_table, stored_scores
 from eyetest.store import replacing_file
 from eyetest.store.files import add_checksum

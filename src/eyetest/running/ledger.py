@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from eyetest.models import Call, Model
-from eyetest.runs.stored import StoredErrors, encode, indices
-from eyetest.tabular.record_files import array, numbers
+from eyetest.runs.stored import StoredErrors, encode
+from eyetest.tabular.record_files import array, indices, numbers
 
 _ROWS_AT_ONCE = 20_000
 _FIRST, _LAST = 1, 2

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from functools import cached_property, partial
 from itertools import compress, islice, repeat
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -27,9 +28,10 @@ from eyetest.records import Asked, Condition, GreyPicture, Item, Picture, Prompt
 from eyetest.records.tables import Ask
 from eyetest.running.dialogues import UNANSWERED, Dialogues, WaitingTurn
 from eyetest.running.ledger import Estimate, Ledger, Left, Mask
-from eyetest.runs.plan import plan_rows
-from eyetest.runs.stored import StoredErrors, indices
-from eyetest.tabular.record_files import numbers
+from eyetest.runs.folder import RecordedRequests
+from eyetest.runs.plan import chosen_rows, plan_requests
+from eyetest.runs.stored import IdIndex, StoredErrors, key_bytes
+from eyetest.tabular.record_files import indices, numbers
 
 _CHUNK = 2_000
 _DIRECT_TOKENS = 512
@@ -69,7 +71,7 @@ class Plan:
         self._settings: dict[tuple[str, str, int], dict[str, Any]] = {}
         self.own: Mapping[str, Mapping[str, Any]] = {}
         """By model: axes on which it is asked otherwise than the conditions say."""
-        self.recorded: Mapping[bytes, str] = {}
+        self.recorded = RecordedRequests()
         """Answers that were brought in from elsewhere, by who was asked what: the ids under which they are stored."""
         self.positions: Sequence[int] = benchmark.by_picture()
         self.turn = 0
@@ -182,19 +184,19 @@ class Plan:
         return Call(asked, item, request, self._id(asked, request))
 
     def _id(self, asked: Asked, request: Request) -> str:
-        return (self.recorded and self.recorded.get(asked.key)) or request.id
+        return (self.recorded.get(asked.key) if self.recorded else None) or request.id
 
     def estimate(
         self,
         stored: StoredErrors | None = None,
         *,
         retry_failed: bool = False,
-        before: pa.Table | None = None,
+        before: Path | None = None,
         write: Callable[[Asked, str], None] | None = None,
     ) -> tuple[Estimate, Left]:
         """Go through the plan once: count it, hand each row to ``write``, and find what is left to ask.
 
-        ``stored`` is what the run holds, ``before`` the earlier plan.
+        ``stored`` is what the run holds, ``before`` the folder of the earlier plan.
         """
         estimate, ledger = Estimate(priced=any(model.entry.price for model in self.models)), Ledger(self.models)
         held = Ledger(self.models)
@@ -222,20 +224,22 @@ class Plan:
         estimate.failed = int((left.is_settled & left.has_failed).sum())
         ledger.count(estimate, left.first[~left.is_settled])
         held.count(estimate, np.arange(len(held.codes)))
-        if before is not None and stored is not None and len(before):
+        if before is not None and stored is not None and len(stored.requests):
             estimate.otherwise = self._otherwise(ledger.requests, left, stored, before)
         return estimate, left
 
-    def _otherwise(self, requests: pa.Array, left: Left, stored: StoredErrors, before: pa.Table) -> int:
+    def _otherwise(self, requests: pa.Array, left: Left, stored: StoredErrors, before: Path) -> int:
         """How many rows were planned before under another request, which has been answered."""
-        answered = stored.requests.take(indices(np.flatnonzero(~stored.are(bool))))
-        earlier = before.column("request")
-        gone = pc.and_(pc.is_in(earlier, value_set=answered), pc.invert(pc.is_in(earlier, value_set=requests)))
-        keys = {row.key for row in plan_rows(before.filter(gone))}
-        if not keys:
+        earlier = plan_requests(before).combine_chunks()
+        is_gone = ~_are_in(earlier, requests)
+        if is_gone.any():
+            is_gone &= _are_in(earlier, stored.requests.take(indices(np.flatnonzero(~stored.are(bool)))))
+        if not is_gone.any():
             return 0
-        known = numbers(pc.is_in(requests, value_set=earlier.combine_chunks())).astype(bool)
-        return sum(call.asked.key in keys for call in self.chosen(left.rows_of(~known), self.models))
+        gone = IdIndex(key_bytes(row.key for row in chosen_rows(before, is_gone)))
+        is_new = ~_are_in(requests, earlier)
+        calls = self.chosen(left.rows_of(is_new), self.models)
+        return sum(gone.row(call.asked.key) is not None for call in calls)
 
     def _sent(self, model: Model, ask: Ask, trial: int) -> dict[str, Any]:
         key = (model.name, ask, trial)
@@ -248,6 +252,10 @@ class Plan:
                 settings.setdefault("seed", self.seed + trial)
             self._settings[key] = {name: value for name, value in settings.items() if value is not None}
         return self._settings[key]
+
+
+def _are_in(requests: pa.Array, others: pa.Array) -> Mask:
+    return numbers(pc.is_in(requests, value_set=others)).astype(bool)
 
 
 def tokens(call: Call) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from eyetest.running.dialogues import UNANSWERED
 from eyetest.running.ledger import Estimate, Left
 from eyetest.running.planning import Plan, is_asked_again
 from eyetest.runs import Run, RunWriter, StoredResponses
+from eyetest.runs.folder import RecordedRequests
 from eyetest.scoring import quoted
 
 Write = Callable[[Asked, str], None]
@@ -21,7 +22,7 @@ class TurnByTurn:
     """Plans that are carried out one after the other; a single one where nobody goes on from own answers."""
 
     def __init__(self, plan: Plan, run: Run | None, *, retry_failed: bool) -> None:
-        plan.recorded = run.recorded() if run else {}
+        plan.recorded = run.recorded() if run else RecordedRequests()
         self.plans = plan.by_turn()
         self._run, self._retry_failed, self._dialogues = run, retry_failed, plan.dialogues
         self._estimates: list[Estimate] = []
@@ -48,7 +49,7 @@ class TurnByTurn:
     def plan_all(self, write: Write | None = None) -> Left:
         """Plan every turn as far as it is known now; gives what is left of the first."""
         first: Left | None = None
-        stored, before = (self._run.errors(), self._run.plan()) if self._run else (None, None)
+        stored, before = (self._run.errors(), self._run.path) if self._run else (None, None)
         for plan in self.plans:
             estimate, left = plan.estimate(
                 stored, retry_failed=self._retry_failed, before=before, write=self._noting(write)

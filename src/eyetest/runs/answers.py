@@ -15,10 +15,10 @@ from eyetest.records import Answer, Asked, columns
 from eyetest.runs.folder import is_run
 from eyetest.runs.importing.values import convert
 from eyetest.runs.plan import plan_table
-from eyetest.runs.stored import indices, refuse_if_all_is_damaged, stored_tables
+from eyetest.runs.stored import refuse_if_all_is_damaged, stored_tables
 from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.tabular.files import is_sheet, read_rows
-from eyetest.tabular.record_files import schema
+from eyetest.tabular.record_files import indices, schema
 from eyetest.tabular.sheets import SheetWriter
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")

@@ -16,17 +16,19 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from eyetest.errors import EyetestError, InputError, name_file, system_words
 from eyetest.records import RUN_VERSION, ModelEntry, RunBenchmark, RunManifest, RunStep
 from eyetest.runs.journal import Journal
 from eyetest.runs.parts import JOURNAL, RESPONSES, count_rows
-from eyetest.runs.plan import PLAN, PlanWriter, plan_rows, plan_table
+from eyetest.runs.plan import PLAN, PlanWriter, chosen_rows, plan_requests, plan_table
 from eyetest.runs.stored import (
+    IdIndex,
     StoredErrors,
     damaged_parts,
     encode,
-    indices,
+    key_bytes,
     responses_table,
     stored_errors,
     torn_lines,
@@ -34,6 +36,7 @@ from eyetest.runs.stored import (
 from eyetest.store import replacing_file, store_of
 from eyetest.store.files import read_regular
 from eyetest.store.local import BusyError
+from eyetest.tabular.record_files import indices, numbers
 from eyetest.version import __version__
 
 MANIFEST = "run.json"
@@ -81,17 +84,18 @@ class Run:
                 f"{mine.items:,} items); choose another place for this one"
             )
 
-    def recorded(self) -> dict[bytes, str]:
+    def recorded(self) -> "RecordedRequests":
         """Answers that were brought in from elsewhere, by who was asked what."""
         if all(step.what == "ask" for step in self.manifest.steps):
-            return {}
+            return RecordedRequests()
         table = responses_table(self.path, ("request", "finish"))
         codes, finishes = encode(table.column("finish"))
         is_brought = np.array([finish == RECORDED for finish in finishes.to_pylist()], bool)[codes]
         brought = table.column("request").combine_chunks().take(indices(np.flatnonzero(is_brought)))
-        plan = self.plan()
-        rows = plan.filter(pc.is_in(plan.column("request"), value_set=brought))
-        return {row.key: row.request for row in plan_rows(rows)}
+        requests = plan_requests(self.path)
+        wanted = numbers(pc.is_in(requests, value_set=brought).combine_chunks()).astype(bool)
+        keys = key_bytes(row.key for row in chosen_rows(self.path, wanted))
+        return RecordedRequests(keys, requests.take(indices(np.flatnonzero(wanted))).combine_chunks())
 
     @cached_property
     def torn(self) -> int:
@@ -111,6 +115,21 @@ class Run:
     def __repr__(self) -> str:
         about = self.manifest.benchmark.name if self.manifest.benchmark else "answers"
         return f"<Run {about!r}: {', '.join(self.manifest.models) or 'no models'} in {self.path}>"
+
+
+class RecordedRequests:
+    """The requests under which answers were brought in, by who was asked what: a few bytes each."""
+
+    def __init__(self, keys: NDArray[np.bytes_] | None = None, requests: pa.Array | None = None) -> None:
+        self._index, self._requests = IdIndex(key_bytes(()) if keys is None else keys), requests
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def get(self, key: bytes) -> str | None:
+        """The id under which the answer is stored, if it was brought in."""
+        row = self._index.row(key)
+        return None if row is None or self._requests is None else str(self._requests[row])
 
 
 class RunWriter(Run):

@@ -1,23 +1,30 @@
 """``plan.parquet``: who is to be asked what, and under which request id."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
+import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from eyetest.errors import InputError
 from eyetest.records import Asked, Planned, columns
+from eyetest.records.tables import COLUMNS_SINCE
 from eyetest.store import replacing_file
-from eyetest.store.files import add_checksum, inside
-from eyetest.tabular.record_files import from_columns, read_parquet, schema, write_parquet
+from eyetest.store.files import add_checksum, has_checksum, inside
+from eyetest.tabular.record_files import damage_in_one_line, from_columns, indices, read_row_groups, schema
 
 PLAN = "plan.parquet"
 _SCHEMA = schema(Planned).with_metadata({"version": str(Planned.table_version)})
 _KEY = list(columns(Asked))
 _ROWS_AT_ONCE = 20_000
+_ROW = "number of the row"
+
+Mask = NDArray[np.bool_]
 
 
 class PlanWriter:
@@ -71,26 +78,58 @@ class PlanWriter:
 
     def _complete(self) -> None:
         """Keep what an older plan has beside these rows."""
-        if self._path.exists():
-            old, new = _read(self._path), read_parquet(self._temporary)
-            rest = old.join(new.select(_KEY), keys=_KEY, join_type="left anti", use_threads=False)
-            if len(rest):
-                table = pa.concat_tables([rest.select(_SCHEMA.names), new]).cast(_SCHEMA)
-                write_parquet(table, self._temporary)
-                return
+        if self._path.exists() and (kept := self._kept()).any():
+            new, whole = self._temporary, self._temporary.with_name("whole")
+            with pq.ParquetWriter(whole, _SCHEMA, compression="zstd") as parquet:
+                for table in _chosen(self._path, kept):
+                    parquet.write_table(table, _ROWS_AT_ONCE)
+                with pq.ParquetFile(new) as file:
+                    for group in range(file.num_row_groups):
+                        parquet.write_table(file.read_row_group(group))
+            whole.replace(new)
         add_checksum(self._temporary)
+
+    def _kept(self) -> Mask:
+        """Which rows of the older plan are not planned anew."""
+        kept = np.zeros(sum(map(len, _read(self._path, ["request"]))), bool)
+        old, new = scan_table(self._path).with_row_index(_ROW), pl.scan_parquet(self._temporary, glob=False)
+        rows = old.join(new, on=_KEY, how="anti").select(_ROW).collect(engine="streaming")
+        kept[rows[_ROW].to_numpy()] = True
+        return kept
 
 
 def plan_table(folder: Path) -> pa.Table:
     """The whole plan."""
     path = folder / PLAN
-    return _read(path) if path.exists() else from_columns([()] * len(_SCHEMA), _SCHEMA)
+    return pa.concat_tables([_SCHEMA.empty_table(), *(_read(path) if path.exists() else ())])
 
 
-def _read(path: Path) -> pa.Table:
+def plan_requests(folder: Path) -> pa.ChunkedArray:
+    """The request of every row of a plan."""
+    path = folder / PLAN
+    tables = _read(path, ["request"]) if path.exists() else ()
+    return pa.chunked_array([chunk for table in tables for chunk in table.column(0).chunks], pa.string())
+
+
+def chosen_rows(folder: Path, wanted: Mask) -> Iterator[Planned]:
+    """Some rows of a plan, of which few are in memory at a time."""
+    for table in _chosen(folder / PLAN, wanted):
+        yield from plan_rows(table)
+
+
+def _chosen(path: Path, wanted: Mask) -> Iterator[pa.Table]:
+    start = 0
+    for table in _read(path):
+        here = np.flatnonzero(wanted[start : start + len(table)])
+        start += len(table)
+        if len(here):
+            yield table.take(indices(here))
+
+
+def _read(path: Path, columns_: Sequence[str] | None = None) -> Iterator[pa.Table]:
     try:
         inside(path, path.parent)
-        return read_parquet(path, _SCHEMA, _refuse_damaged)
+        yield from read_row_groups(path, _SCHEMA, _refuse_damaged, columns_)
     except InputError as error:
         raise InputError(f"{error}; put it aside and run or import again: answers are kept") from None
 
@@ -106,3 +145,19 @@ def plan_rows(plan: pa.Table) -> Iterator[Planned]:
     for batch in plan.to_batches(max_chunksize=_ROWS_AT_ONCE):
         for row in batch.to_pylist():
             yield Planned(**row)
+
+
+def scan_table(path: Path) -> pl.LazyFrame:
+    """A table of ours, lazily, by its name alone: brackets and stars in it are no pattern.
+
+    Polars believes what a file says, so one without a checksum is gone through by Arrow first, which does not.
+    Columns that an older version wrote it without are filled in.
+    """
+    path = inside(path, path.parent)
+    is_proven = has_checksum(path)
+    with damage_in_one_line(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        for batch in () if is_proven else file.iter_batches():
+            batch.validate(full=True)
+        there = file.schema_arrow.names
+    frame = pl.scan_parquet(path, glob=False)
+    return frame.with_columns(pl.lit(v).alias(name) for name, v in COLUMNS_SINCE.items() if name not in there)

@@ -1,7 +1,7 @@
 """What a run has been answered so far, read at any time, also while it is being written."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from eyetest.errors import DamagedWarning, InputError, damaged
 from eyetest.records import Response
-from eyetest.records.tables import COLUMNS_SINCE
 from eyetest.runs.journal import read_segment
 from eyetest.runs.parts import SCHEMA, PartName, from_batch, part_names, read_sealed, sealed, segment, to_table
-from eyetest.runs.plan import PLAN, plan_table
+from eyetest.runs.plan import PLAN, plan_table, scan_table
 from eyetest.store.files import has_checksum, inside
-from eyetest.tabular.record_files import damage_in_one_line, numbers
+from eyetest.tabular.record_files import indices, numbers
 
 _MOST_NAMED = 5
 
@@ -115,9 +114,40 @@ def read_responses(folder: Path) -> Iterator[Response]:
             yield from from_batch(batch)
 
 
-def responses_table(folder: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """The responses that count, one row a request, as an Arrow table, or some of its columns."""
-    tables = [table.replace_schema_metadata() for table, _ in stored_tables(folder, columns)]
+class IdIndex:
+    """Finds rows by their ids, which are kept as sorted bytes: a million of them take little more than their letters.
+
+    Of rows with the same id the last one counts.
+    """
+
+    def __init__(self, ids: NDArray[np.bytes_]) -> None:
+        self._order = np.argsort(ids, kind="stable")
+        self._ids = ids[self._order]
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def rows(self, ids: NDArray[np.bytes_]) -> NDArray[np.int64]:
+        """The row of each id; -1 where there is none."""
+        if not len(self._ids):
+            return np.full(len(ids), -1)
+        last = np.maximum(np.searchsorted(self._ids, ids, side="right") - 1, 0)
+        return np.where(self._ids[last] == ids, self._order[last], -1)
+
+    def row(self, id_: bytes) -> int | None:
+        """The row of one id, if there is one."""
+        row = int(self.rows(np.array([id_], np.bytes_))[0])
+        return None if row < 0 else row
+
+
+def key_bytes(keys: Iterable[bytes]) -> NDArray[np.bytes_]:
+    """Keys of who was asked what, as an index takes them."""
+    return np.fromiter(keys, "S16")
+
+
+def responses_table(folder: Path, columns: Sequence[str] | None = None, among: IdIndex | None = None) -> pa.Table:
+    """The responses that count, one row a request, as an Arrow table, or some of its columns, or of its requests."""
+    tables = [_those(table, among).replace_schema_metadata() for table, _ in stored_tables(folder, columns)]
     empty = to_table(())
     table = pa.concat_tables([empty.select(columns) if columns else empty, *tables])
     codes, distinct = encode(table.column("request"))
@@ -126,6 +156,12 @@ def responses_table(folder: Path, columns: Sequence[str] | None = None) -> pa.Ta
     last = np.zeros(len(distinct), np.int64)
     last[codes] = np.arange(len(codes))
     return table.take(indices(last))
+
+
+def _those(table: pa.Table, among: IdIndex | None) -> pa.Table:
+    if among is None:
+        return table
+    return table.take(indices(np.flatnonzero(among.rows(sortable(table.column("request"))) >= 0)))
 
 
 class StoredErrors(NamedTuple):
@@ -162,28 +198,30 @@ def stored_errors(folder: Path) -> StoredErrors:
 class StoredResponses:
     """Stored responses by request id, kept as an Arrow table, so that many of them fit into memory."""
 
-    def __init__(self, folder: Path, is_left_out: Callable[[str], bool] | None = None) -> None:
-        """``is_left_out``: by their error words, which responses are as good as none."""
-        table = responses_table(folder)
+    def __init__(
+        self, folder: Path, is_left_out: Callable[[str], bool] | None = None, among: IdIndex | None = None
+    ) -> None:
+        """``is_left_out``: by their error words, which responses are as good as none. ``among``: only these."""
+        table = responses_table(folder, among=among)
         if is_left_out:
             table = table.take(indices(np.flatnonzero(~StoredErrors.of(table).are(is_left_out))))
-        names = sortable(table.column("request"))
-        self._table, self._order = table, np.argsort(names, kind="stable")
-        self._names = names[self._order]
+        self._table, self._index = table, IdIndex(sortable(table.column("request")))
 
     def get(self, request: str) -> Response | None:
         """The response to a request, if there is one."""
-        row = int(np.searchsorted(self._names, request.encode()))
-        if row == len(self._names) or self._names[row] != request.encode():
+        row = self._index.row(request.encode())
+        if row is None:
             return None
-        one = self._table.slice(int(self._order[row]), 1).combine_chunks()
+        one = self._table.slice(row, 1).combine_chunks()
         return next(from_batch(one.to_batches()[0]))
 
 
 def encode(texts: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
     """Each text as the index of its like among the distinct ones, which stand in the order of their first use."""
-    encoded = texts.combine_chunks().dictionary_encode()
-    return numbers(encoded.indices), encoded.dictionary
+    chunks = texts.dictionary_encode().chunks
+    if not chunks:
+        return np.zeros(0, np.int64), pa.array([], texts.type)
+    return np.concatenate([numbers(chunk.indices) for chunk in chunks]), chunks[-1].dictionary
 
 
 def sortable(texts: pa.ChunkedArray) -> NDArray[np.bytes_]:
@@ -193,11 +231,6 @@ def sortable(texts: pa.ChunkedArray) -> NDArray[np.bytes_]:
     if len(lengths) == 1 and lengths[0] and not array.offset:
         return np.frombuffer(array.buffers()[2], f"S{lengths[0]}", len(array))
     return np.array([text.encode() for text in array.to_pylist()], np.bytes_)
-
-
-def indices(rows: NDArray[np.int64]) -> pa.Array:
-    """Numbers of rows as Arrow takes them, made from a buffer, which does not load pandas."""
-    return pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows.astype(np.int64).tobytes())])
 
 
 _FEW = ("model", "sight", "ask", "shots", "marks", "method", "history")
@@ -237,23 +270,6 @@ def one_line_if_damaged(path: Path) -> Iterator[None]:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise damaged(path, error) from None
-
-
-def scan_table(path: Path) -> pl.LazyFrame:
-    """A table of ours, lazily, by its name alone: brackets and stars in it are no pattern.
-
-    Polars believes what a file says, so one without a checksum is gone through by Arrow first, which does not.
-    Columns that an older version wrote it without are filled in.
-    """
-    path = inside(path, path.parent)
-    if not has_checksum(path):
-        with damage_in_one_line(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
-            for batch in file.iter_batches():
-                batch.validate(full=True)
-    frame = pl.scan_parquet(path, glob=False)
-    with one_line_if_damaged(path):
-        there = frame.collect_schema().names()
-    return frame.with_columns(pl.lit(v).alias(name) for name, v in COLUMNS_SINCE.items() if name not in there)
 
 
 def part_frame(folder: Path, name: PartName) -> pl.LazyFrame | None:

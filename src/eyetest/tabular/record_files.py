@@ -56,22 +56,30 @@ def write_parquet(table: pa.Table, path: Path) -> None:
     add_checksum(path)
 
 
-def read_parquet(
-    path: Path, fields: pa.Schema | None = None, unproven: Callable[[pa.Table], None] = lambda table: None
-) -> pa.Table:
-    """A whole Parquet file of ours; whatever is wrong with it becomes one line.
+def read_parquet(path: Path) -> pa.Table:
+    """A whole Parquet file of ours; whatever is wrong with it becomes one line."""
+    has_checksum(path)
+    with damage_in_one_line(path), open_bounded(path) as file:
+        return file.table()
+
+
+def read_row_groups(
+    path: Path, fields: pa.Schema, unproven: Callable[[pa.Table], None], columns_: Sequence[str] | None = None
+) -> Iterator[pa.Table]:
+    """A Parquet file of ours, or some of its columns, one row group after the other, for files that may be large.
 
     ``fields`` are the columns that it must have; those that came later are filled in. ``unproven`` looks closer at a
-    table that has no checksum, as an older eyetest wrote it.
+    file that has no checksum, as an older eyetest wrote it.
     """
     proven = has_checksum(path)
     with damage_in_one_line(path), open_bounded(path) as file:
-        if fields is not None and not file.schema.equals(_as_written(fields, file.schema.names)):
+        if not file.schema.equals(_as_written(fields, file.schema.names)):
             raise ValueError("its columns are others than it should have")
-        table = file.table()
-        if not proven:
-            unproven(table)
-        return table if fields is None else _completed(table, fields)
+        for group in range(file.metadata.num_row_groups):
+            table = file.table(columns_, group)
+            if not proven:
+                unproven(table)
+            yield table if columns_ else _completed(table, fields)
 
 
 def _as_written(fields: pa.Schema, names: Sequence[str]) -> pa.Schema:
@@ -132,6 +140,11 @@ def numbers(values: pa.Array) -> NDArray[np.int64]:
     plain = pc.cast(values, pa.int64())
     data = np.frombuffer(plain.buffers()[1] or b"", np.int64)[plain.offset : plain.offset + len(plain)]
     return np.where(numbers(plain.is_valid()), data, 0) if plain.null_count else data
+
+
+def indices(rows: NDArray[np.int64]) -> pa.Array:
+    """Numbers of rows as Arrow takes them, made from a buffer, for the same reason."""
+    return pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows.astype(np.int64).tobytes())])
 
 
 def schema(kind: type[msgspec.Struct]) -> pa.Schema:

@@ -7,7 +7,7 @@ left     what is left to ask of a run in which nine of ten calls are answered: i
 resume   the whole plan of that run gone through, with prompts made and counted, as `eyetest run --dry-run` does
 ask      everything asked of a fake model, into a new run
 panels   the same of three fake models under a stopping rule
-judge    questions of somebody else's making, all handed over at once
+judge    questions of somebody else's making, and what was said read back
 
 Each is a process of its own. Seconds are those of the clock and, for busy machines, of the processor. Memory is the
 most that it held, with Python and its libraries; what those alone take is told too. Folders are made once a size, by
@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
@@ -99,12 +99,16 @@ def panels(folder: Path) -> int:
 
 
 def judge(folder: Path) -> int:
-    """One question about each item, all in one list."""
+    """One question about each item."""
     benchmark = Benchmark(folder / "bench")
-    prompts = [(item, Prompt((Message("user", (Words(f"Is {item.id} fair?"),)),))) for item in benchmark]
+
+    def prompts() -> Iterator[tuple[Item, Prompt]]:
+        return ((item, Prompt((Message("user", (Words(f"Is {item.id} fair?"),)),))) for item in benchmark)
+
     with tempfile.TemporaryDirectory(dir=folder) as to:
         questions = Questions(Path(to) / "run", benchmark, parse_models(["m=scripted:right=1"]))
-        return questions.ask("m", prompts, "judge")[1].done
+        said, _ = questions.ask("m", prompts, "judge")
+        return sum(response is not None for response in said)
 
 
 WHAT: dict[str, Callable[[Path], int]] = {

@@ -1,6 +1,6 @@
 """A model writes down what is in the pictures, for readers who cannot see."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -10,7 +10,7 @@ from eyetest.errors import InputError, param
 from eyetest.jobs.opening import SILENT, Observer
 from eyetest.prompts.building import description_prompt
 from eyetest.recipes.refining import BENCHMARK, RUN
-from eyetest.records import Lineage, ModelEntry
+from eyetest.records import Item, Lineage, ModelEntry
 from eyetest.running import Limits, Progress
 from eyetest.running.questions import Questions
 
@@ -27,23 +27,30 @@ def ask(
     observer: Observer = SILENT,
 ) -> tuple[dict[str, str], int, Progress]:
     """What a describer wrote, of how many items, and how it ended. It sees pictures and no question to answer."""
-    seen = [item for item in benchmark if item.images]
-    items = [item for item in seen if again or not item.description]
-    if not seen:
+
+    def wanted() -> Iterator[Item]:
+        return (item for item in benchmark if item.images and (again or not item.description))
+
+    if not any(item.images for item in benchmark):
         raise InputError(f"{bench}: no item has a picture")
-    if not items:
+    ids = [item.id for item in wanted()]
+    if not ids:
         mend = param("again", True)
         raise InputError(f"{bench}: every item that has a picture has a description already ({mend})")
     limits = Limits(concurrency=concurrency)
     questions = Questions(to / RUN, benchmark, dict(describer), limits, retry_failed=retry_failed)
-    prompts = [(item, description_prompt(item)) for item in items]
-    said, progress = questions.ask(next(iter(describer)), prompts, "describe", observer.watch)
+    said, progress = questions.ask(
+        next(iter(describer)),
+        lambda: ((item, description_prompt(item)) for item in wanted()),
+        "describe",
+        observer.watch,
+    )
     texts = {
-        item.id: (response.text or "").strip()
-        for item, response in zip(items, said, strict=True)
+        item: (response.text or "").strip()
+        for item, response in zip(ids, said, strict=True)
         if response is not None and response.outcome in ("answered", "truncated") and (response.text or "").strip()
     }
-    return texts, len(items), progress
+    return texts, len(ids), progress
 
 
 def write_described(benchmark: Benchmark, describer: str, texts: Mapping[str, str], to: Path) -> Path:

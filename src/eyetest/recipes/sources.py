@@ -1,6 +1,6 @@
 """Where a panel's answers come from: models that are asked now, or answers that were recorded before."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -210,12 +210,12 @@ class Live:
             answers = answers.filter(about_the_wording(read_mends(self.to), items))
             return score_table(answers, items, self.scorer).select(columns(Score)).collect()
 
-    def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Sequence[Response | None]:
+    def ask(self, model: str, prompts: Sequence[tuple[Item, Prompt]]) -> Iterable[Response | None]:
         """Put prompts of the caller's making to a model, through the same journal."""
         questions = Questions(
             *(self.to, self.benchmark, self.entries, self._budget, self.patience), retry_failed=self.retry_failed
         )
-        said, progress = questions.ask(model, prompts, "judge", self.watch)
+        said, progress = questions.ask(model, lambda: prompts, "judge", self.watch)
         self._refuse_gaps(progress)
         return said
 

@@ -4,7 +4,7 @@ A request's id is a hash of exactly what is sent, so an unchanged question is ne
 is never answered from memory.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, Literal
 
@@ -120,7 +120,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A score that somebody else decided, used as it is and marked so."""
 
 
-AskModel = Callable[[str, Sequence[tuple[Item, Prompt]]], Sequence[Response | None]]
+AskModel = Callable[[str, Sequence[tuple[Item, Prompt]]], Iterable[Response | None]]
 """Put a prompt about each of some items to a model, by its name; None for what could not be asked."""
 
 

@@ -4,7 +4,7 @@ In: a scored run, a judge. Out: the same table, in which answers that were unpar
 which says whose. It is asked through the run's own journal, once; scoring again without it takes its readings back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 import polars as pl
@@ -24,6 +24,7 @@ from eyetest.store import replacing_file
 from eyetest.store.files import add_checksum
 
 _KEY = "request"
+_ROWS_AT_ONCE = 2_000
 _READ = ("reading", "choice", "rule", "score", "marked")
 """What a judge's reading takes the place of."""
 
@@ -37,16 +38,14 @@ def judge_run(
     assert made is not None, "a run is scored by the rules first"
     open_ = scores.filter((pl.col("reading") == "unparsed") & (pl.col("metric") == "accuracy"))
     texts = answers_of(run, benchmark).select(_KEY, "text").filter(pl.col("text").str.len_chars() > 0).unique(_KEY)
-    rows = open_.join(texts.collect().cast({_KEY: pl.String}), on=_KEY, maintain_order="left").to_dicts()
-    items = {item.id: item for item in benchmark.take(benchmark.positions({row["item"]: None for row in rows}))}
-    prompts = [(items[row["item"]], _prompt(items[row["item"]], row)) for row in rows]
+    unread = _Unread(open_.join(texts.collect().cast({_KEY: pl.String}), on=_KEY, maintain_order="left"), benchmark)
     name, entry = judge
-    said, progress = Questions(run.path, benchmark, {name: entry}).ask(name, prompts, "judge", watch)
+    said, progress = Questions(run.path, benchmark, {name: entry}).ask(name, unread.prompts, "judge", watch)
     new = []
-    for row, response in zip(rows, said, strict=True):
-        item, condition = items[row["item"]], _condition(row)
+    for (item, row), response in zip(unread, said, strict=True):
         if response is None or not response.text:
             continue
+        condition = _condition(row)
         score = scorer.rescore(item, condition, judged(response.text, len(item.choices), marks=condition.marks))
         if score.reading != "unparsed":
             new.append(row | {name: getattr(score, name) for name in _READ})
@@ -56,6 +55,23 @@ def judge_run(
         _replaced(scores, new).write_parquet(file, compression="zstd", metadata=metadata)
         add_checksum(file)
     return len(new), progress
+
+
+class _Unread:
+    """Answers that stayed unparsed, each with its item; few are in memory at a time but as columns."""
+
+    def __init__(self, rows: pl.DataFrame, benchmark: Benchmark) -> None:
+        self._rows, self._benchmark = rows, benchmark
+        self._positions = benchmark.positions(rows["item"])
+
+    def __iter__(self) -> Iterator[tuple[Item, dict[str, object]]]:
+        for start in range(0, len(self._rows), _ROWS_AT_ONCE):
+            items = self._benchmark.take(self._positions[start : start + _ROWS_AT_ONCE])
+            yield from zip(items, self._rows.slice(start, _ROWS_AT_ONCE).iter_rows(named=True), strict=True)
+
+    def prompts(self) -> Iterator[tuple[Item, Prompt]]:
+        """What the judge is asked about each."""
+        return ((item, _prompt(item, row)) for item, row in self)
 
 
 def _prompt(item: Item, row: Mapping[str, object]) -> Prompt:

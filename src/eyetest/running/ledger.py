@@ -143,6 +143,10 @@ class Left:
         self._when[self.first[~self.is_stored]] = _FIRST
         self._when[self.first[again]] = _LAST
 
+    def is_first(self) -> Mask:
+        """Of each row, whether it is the one by which its request is asked."""
+        return self._when > 0
+
     def rows(self, model: int) -> Iterator[tuple[int, Mask]]:
         """The rows of a model that are left: first those that were never asked, then those that failed before.
 

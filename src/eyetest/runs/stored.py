@@ -22,6 +22,7 @@ from eyetest.store.files import has_checksum, inside
 from eyetest.tabular.record_files import indices, numbers
 
 _MOST_NAMED = 5
+_RESPONSES_AT_ONCE = 1_000
 
 
 class StoredPart(NamedTuple):
@@ -215,6 +216,14 @@ class StoredResponses:
         one = self._table.slice(row, 1).combine_chunks()
         return next(from_batch(one.to_batches()[0]))
 
+    def each(self, requests: NDArray[np.bytes_]) -> Iterator[Response | None]:
+        """The response to each of many requests, of which few are made at a time."""
+        for start in range(0, len(requests), _RESPONSES_AT_ONCE):
+            rows = self._index.rows(requests[start : start + _RESPONSES_AT_ONCE])
+            table = self._table.take(indices(rows[rows >= 0]))
+            responses = (response for batch in table.to_batches() for response in from_batch(batch))
+            yield from (next(responses) if row >= 0 else None for row in rows)
+
 
 def encode(texts: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
     """Each text as the index of its like among the distinct ones, which stand in the order of their first use."""
@@ -224,9 +233,9 @@ def encode(texts: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
     return np.concatenate([numbers(chunk.indices) for chunk in chunks]), chunks[-1].dictionary
 
 
-def sortable(texts: pa.ChunkedArray) -> NDArray[np.bytes_]:
+def sortable(texts: pa.Array | pa.ChunkedArray) -> NDArray[np.bytes_]:
     """Texts as bytes of one length: request ids have one, so that no Python value is made of them."""
-    array = texts.combine_chunks()
+    array = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     lengths = pc.unique(pc.binary_length(array)).to_pylist()
     if len(lengths) == 1 and lengths[0] and not array.offset:
         return np.frombuffer(array.buffers()[2], f"S{lengths[0]}", len(array))

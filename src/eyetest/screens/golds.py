@@ -6,7 +6,7 @@ YES if that answer is right. Of a captioning item it describes the picture, and 
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -99,7 +99,7 @@ class ZeroPass:
             else:
                 yield self._judged(case, item.id, said[item.id], on_item.told)
 
-    def _asked(self, case: ScreenInput, items: Sequence[Item]) -> Sequence[Response | None]:
+    def _asked(self, case: ScreenInput, items: Sequence[Item]) -> Iterable[Response | None]:
         if case.ask is None or not case.judges or not items:
             return [None] * len(items)
         captions = {item.id: _is_caption(case.evidence.of(item.id)) for item in items}

@@ -5,6 +5,7 @@
 take     all items of a benchmark, in the order in which they are asked
 left     what is left to ask of a run in which nine of ten calls are answered: ids that are planned and not stored
 resume   the whole plan of that run gone through, with prompts made and counted, as `eyetest run --dry-run` does
+rest     what is left of that run asked, in a copy of it
 ask      everything asked of a fake model, into a new run
 panels   the same of three fake models under a stopping rule
 judge    questions of somebody else's making, and what was said read back
@@ -18,6 +19,7 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -86,6 +88,13 @@ def resume(folder: Path) -> int:
     return new_session(folder, 1).estimate(folder / "run").calls
 
 
+def rest(folder: Path) -> int:
+    """The tenth that is left asked, and the plan written anew."""
+    with tempfile.TemporaryDirectory(dir=folder) as to:
+        shutil.copytree(folder / "run", Path(to) / "run")
+        return new_session(folder, 1).run(Path(to) / "run").done
+
+
 def ask(folder: Path) -> int:
     """Everything asked."""
     with tempfile.TemporaryDirectory(dir=folder) as to:
@@ -115,6 +124,7 @@ WHAT: dict[str, Callable[[Path], int]] = {
     "take": take,
     "left": left,
     "resume": resume,
+    "rest": rest,
     "ask": ask,
     "panels": panels,
     "judge": judge,

@@ -8,6 +8,7 @@ columns, a few bytes a call. From then on a call is known by its row, so that wh
 no prompt of an item about which nothing is left to ask.
 """
 
+from array import array as growing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from functools import cached_property, partial
@@ -73,7 +74,7 @@ class Plan:
         """By model: axes on which it is asked otherwise than the conditions say."""
         self.recorded = RecordedRequests()
         """Answers that were brought in from elsewhere, by who was asked what: the ids under which they are stored."""
-        self.positions: Sequence[int] = benchmark.by_picture()
+        self.positions: Sequence[int] = growing("q", benchmark.by_picture())
         self.turn = 0
         """Which turn of the dialogues this plan is for; 0 for whatever tells no own answers."""
         self._earlier: Set[str] = frozenset()
@@ -111,7 +112,8 @@ class Plan:
         if keep is not None:
             before = self.dialogues.before(keep) - keep if self.dialogues else set()
             self._earlier = frozenset(item.id for item in self.taking(sorted(before)))
-            self.positions = [position for position in self.positions if position in keep or position in before]
+            keep |= before
+            self.positions = growing("q", (position for position in self.positions if position in keep))
 
     def items(self) -> Iterator[Item]:
         """The items in the order in which they are asked, a few in memory at a time."""

@@ -137,8 +137,9 @@ class IdIndex:
 
     def row(self, id_: bytes) -> int | None:
         """The row of one id, if there is one."""
-        row = int(self.rows(np.array([id_], np.bytes_))[0])
-        return None if row < 0 else row
+        last = int(np.searchsorted(self._ids, id_, side="right")) - 1
+        is_there = last >= 0 and self._ids[last] == id_.rstrip(b"\0")  # NumPy leaves out zeros at the end
+        return int(self._order[last]) if is_there else None
 
 
 def key_bytes(keys: Iterable[bytes]) -> NDArray[np.bytes_]:

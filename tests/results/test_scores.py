@@ -12,6 +12,7 @@ from eyetest.benchmarks import Benchmark, copy_without_pictures
 from eyetest.errors import InputError
 from eyetest.models import parse_models
 from eyetest.records import Asked, Condition, Item, Response, RunBenchmark, Score, columns, shown_order
+from eyetest.results import judge
 from eyetest.results.gather import results_of
 from eyetest.results.scores import benchmark_of, read_scores, score_run, scores_path
 from eyetest.running import Asking, Session
@@ -215,3 +216,17 @@ def test_a_table_of_an_older_version_is_read_and_made_anew(run: Run, bench: Benc
     assert old.get_column("marked").is_null().all()
     results_of([run], Scorer())
     assert pl.read_parquet(place).equals(new)
+
+
+def test_a_judge_is_shown_few_replies_at_a_time(run: Run, bench: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
+    score_run(run, bench, Scorer("eyetest"))
+    monkeypatch.setattr(judge, "_ROWS_AT_ONCE", 2)
+    taken: list[int] = []
+    take = Benchmark.take
+    monkeypatch.setattr(Benchmark, "take", lambda self, rows: taken.append(len(rows)) or take(self, rows))  # type: ignore[func-returns-value]
+    (asked,) = parse_models(["judge=scripted:right=1"]).items()
+    read, progress = judge.judge_run(run, bench, Scorer("eyetest"), asked)
+    assert (read, progress.done) == (3, 3)
+    assert taken == [2, 1] * 3, "to find what is left, to ask it and to read what was said"
+    rows = read_scores(run).filter(pl.col("rule").str.ends_with("judge"))
+    assert rows.get_column("item").to_list() == ["q3", "q7", "q11"]

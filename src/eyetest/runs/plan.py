@@ -92,10 +92,23 @@ class PlanWriter:
     def _kept(self) -> Mask:
         """Which rows of the older plan are not planned anew."""
         kept = np.zeros(sum(map(len, _read(self._path, ["request"]))), bool)
-        old, new = scan_table(self._path).with_row_index(_ROW), pl.scan_parquet(self._temporary, glob=False)
-        rows = old.join(new, on=_KEY, how="anti").select(_ROW).collect(engine="streaming")
-        kept[rows[_ROW].to_numpy()] = True
+        alike = self._alike()
+        if alike < len(kept):
+            old = scan_table(self._path).with_row_index(_ROW).slice(alike)
+            new = pl.scan_parquet(self._temporary, glob=False).slice(alike)
+            rows = old.join(new, on=_KEY, how="anti").select(_ROW).collect(engine="streaming")
+            kept[rows[_ROW].to_numpy()] = True
         return kept
+
+    def _alike(self) -> int:
+        """How many rows both plans begin with: all of them where a run just goes on, and nothing has to be joined."""
+        rows = 0
+        with pq.ParquetFile(self._temporary) as new:
+            for old, group in zip(_read(self._path), range(new.num_row_groups), strict=False):
+                if not old.select(_KEY).equals(new.read_row_group(group, _KEY)):
+                    break
+                rows += len(old)
+        return rows
 
 
 def plan_table(folder: Path) -> pa.Table:

@@ -13,6 +13,7 @@ from eyetest.measures.stats.paired import (
     benjamini_hochberg,
     bootstrapped,
     clustered_mcnemar,
+    every_pair,
     holm,
     mcnemar,
     paired,
@@ -218,3 +219,33 @@ def test_students_interval_holds_at_least_as_often_as_the_bootstrapped(clusters:
         held += [(one.low or 0) <= 0.1 <= (one.high or 0) for one in (by_t, again)]
     assert held[0] >= held[1] - 5
     assert held[1] > (850 if clusters > 20 else 780)
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+@pytest.mark.parametrize("clusters", [np.arange(40), np.arange(40) // 3, np.arange(40) % 7])
+def test_pairs_come_out_alike_however_many_are_worked_on_at_once(
+    gaps: float, clusters: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(2)
+    table = (rng.random((40, 6)) < np.linspace(0.3, 0.8, 6)).astype(float)
+    table[:, 4:] *= rng.random((40, 2))
+    table[rng.random(table.shape) < gaps] = np.nan
+    together = every_pair(table, clusters, 0.95)
+    monkeypatch.setattr("eyetest.measures.stats.paired._CELLS_AT_ONCE", 90)
+    assert every_pair(table, clusters, 0.95) == together
+    for one, other, pair in together:
+        assert tuple(pair) == pytest.approx(tuple(paired(table[:, one], table[:, other], clusters)))
+        swapped = paired(table[:, other], table[:, one], clusters)
+        assert (swapped.n, swapped.only_b, swapped.only_a) == (pair.n, pair.only_a, pair.only_b)
+        if pair.binary:
+            won = (table[:, one] == 1) & (table[:, other] == 0)
+            assert pair.only_a == won.sum()
+
+
+def test_items_are_put_in_order_once_for_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    sorts: list[int] = []
+    sort = np.argsort
+    monkeypatch.setattr(np, "argsort", lambda values, **how: sorts.append(len(values)) or sort(values, **how))  # type: ignore[func-returns-value]
+    table = (np.random.default_rng(0).random((300, 12)) < 0.5).astype(float)
+    assert len(every_pair(table, np.arange(300) % 90, 0.95)) == 66
+    assert sorts == [300]

@@ -1,0 +1,192 @@
+"""However large a run is, few of its rows, prompts and responses are in memory at a time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.models import parse_models
+from eyetest.records import Asked, Item, Message, Prompt, Response, RunBenchmark, RunStep, Words
+from eyetest.running import Asking, Limits, Session
+from eyetest.running.questions import Questions
+from eyetest.running.runner import Runner
+from eyetest.runs import Run, RunWriter, plan, stored
+from eyetest.runs.folder import RECORDED
+from eyetest.runs.parts import from_batch
+from eyetest.runs.plan import PlanWriter, plan_rows, plan_table
+from eyetest.tabular.bounded_parquet import BoundedParquet
+from tests.running.benches import make_bench
+
+MODELS = parse_models(["m=scripted:right=1"])
+GROUP = 7
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Benchmark:
+    return make_bench(tmp_path / "b", 60)
+
+
+@pytest.fixture
+def whole_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many rows of a plan were in memory at once, each time, with more than their requests."""
+    monkeypatch.setattr(plan, "_ROWS_AT_ONCE", GROUP)
+    sizes: list[int] = []
+    read, choose = BoundedParquet.table, plan._chosen
+
+    def table(self: BoundedParquet, columns: Any = None, group: int | None = None) -> pa.Table:
+        rows = read(self, columns, group)
+        if self.path.name == plan.PLAN and columns is None:
+            sizes.append(len(rows))
+        return rows
+
+    def chosen(path: Path, wanted: plan.Mask) -> Iterator[pa.Table]:
+        for rows in choose(path, wanted):
+            sizes.append(len(rows))
+            yield rows
+
+    monkeypatch.setattr(BoundedParquet, "table", table)
+    monkeypatch.setattr(plan, "_chosen", chosen)
+    return sizes
+
+
+def asked(number: int) -> Asked:
+    return Asked(item=f"q{number}", model="m")
+
+
+def test_an_older_plan_is_joined_a_row_group_at_a_time(tmp_path: Path, whole_rows: list[int]) -> None:
+    for start in (0, 20, 40):
+        with PlanWriter(tmp_path) as writer:
+            for number in range(start, start + 45):
+                writer.add(asked(number), f"{start:02x}")
+    assert whole_rows
+    assert max(whole_rows) <= GROUP
+    rows = [(row.item, row.request) for row in plan_rows(plan_table(tmp_path))]
+    assert rows == [(f"q{n}", "00" if n < 20 else "14" if n < 40 else "28") for n in range(85)]
+
+
+def test_a_run_that_goes_on_joins_no_plans(
+    tmp_path: Path, bench: Benchmark, whole_rows: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Session(bench, MODELS, Asking(limits=Limits(calls=40))).run(tmp_path / "r")
+    before = plan_table(tmp_path / "r")
+    whole_rows.clear()
+    monkeypatch.setattr(plan, "scan_table", None)
+    assert Session(bench, MODELS, Asking()).run(tmp_path / "r").done == 20
+    assert sum(whole_rows) == 60
+    assert max(whole_rows) <= GROUP
+    assert plan_table(tmp_path / "r").equals(before)
+
+
+@pytest.mark.parametrize("old", [0, 5, 7, 14, 20])
+@pytest.mark.parametrize("new", [0, 7, 9, 14, 20])
+@pytest.mark.parametrize("shift", [0, 3, 30])
+def test_rows_that_both_plans_begin_with_are_there_once(
+    tmp_path: Path, whole_rows: list[int], old: int, new: int, shift: int
+) -> None:
+    later = [number if number < 7 else number + shift for number in range(new)]
+    for request, numbers in (("aa", range(old)), ("bb", later)):
+        with PlanWriter(tmp_path) as writer:
+            for number in numbers:
+                writer.add(asked(number), request)
+    rows = [(row.item, row.request) for row in plan_rows(plan_table(tmp_path))]
+    kept = [number for number in range(old) if number not in later]
+    assert rows == [(f"q{number}", "aa") for number in kept] + [(f"q{number}", "bb") for number in later]
+
+
+def test_only_rows_whose_request_is_gone_are_read(tmp_path: Path, bench: Benchmark, whole_rows: list[int]) -> None:
+    Session(bench, MODELS, Asking(limit=40)).run(tmp_path / "r")
+    warm = Session(bench, MODELS, Asking(sampling={"temperature": 1}))
+    assert warm.estimate(tmp_path / "r").otherwise == 40
+    assert sum(whole_rows) == 2 * 40, "read, then chosen"
+    assert max(whole_rows) <= GROUP
+
+
+def test_answers_that_were_brought_in_are_found_by_who_was_asked_what(
+    tmp_path: Path, bench: Benchmark, whole_rows: list[int]
+) -> None:
+    with RunWriter(tmp_path / "r") as run:
+        with run.planning() as writer:
+            for number in range(30):
+                writer.add(asked(number), f"{number:032x}")
+        for number in range(30):
+            finish = RECORDED if number % 3 else "stop"
+            run.journal.append(Response(request=f"{number:032x}", outcome="answered", text="A", finish=finish))
+        run.record(RunStep(what="import"), MODELS, RunBenchmark.of(bench.manifest, bench.path))
+    recorded = Run(tmp_path / "r").recorded()
+    known = {number: recorded.get(asked(number).key) for number in range(40)}
+    assert known == {n: f"{n:032x}" if n < 30 and n % 3 else None for n in range(40)}
+    assert len(recorded) == 20
+    assert max(whole_rows) <= GROUP
+    assert Session(bench, MODELS, Asking()).estimate(tmp_path / "r").calls == 40
+
+
+class Prompts:
+    """Two prompts in three are alike with the next; counts how many were made each time."""
+
+    def __init__(self, bench: Benchmark) -> None:
+        self.bench = bench
+        self.made: list[int] = []
+
+    def __call__(self) -> Iterator[tuple[Item, Prompt]]:
+        self.made.append(0)
+        first = self.bench["q0"]
+        for number in range(len(self.bench)):
+            self.made[-1] += 1
+            yield first, Prompt((Message("user", (Words(f"Is {number - number % 3} fair?"),)),))
+
+
+def test_questions_are_made_as_they_are_asked(
+    tmp_path: Path, bench: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts, ahead, done = Prompts(bench), list[int](), 0
+    ask = Runner.ask
+
+    async def count(self: Runner, call: Any) -> Response:
+        nonlocal done
+        ahead.append(prompts.made[-1] - 3 * done)
+        response = await ask(self, call)
+        done += 1
+        return response
+
+    monkeypatch.setattr(Runner, "ask", count)
+    monkeypatch.setattr("eyetest.running.execution._SPARE", 1)
+    questions = Questions(tmp_path / "r", bench, MODELS, Limits(concurrency=2))
+    said, progress = questions.ask("m", prompts, "judge")
+    assert (progress.to_ask, progress.done) == (20, 20)
+    assert len([response for response in said if response]) == 60
+    assert prompts.made == [60, 60]
+    assert max(ahead) <= 3 * (2 + 1 + 1)
+
+
+def test_what_was_said_is_read_a_few_responses_at_a_time(
+    tmp_path: Path, bench: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts = Prompts(bench)
+    questions = Questions(tmp_path / "r", bench, MODELS)
+    first = [response.request if response else "" for response in questions.ask("m", prompts, "judge")[0]]
+    assert first[::3] == first[1::3] == first[2::3]
+    assert len(set(first)) == 20
+    sizes: list[int] = []
+    make = from_batch
+    monkeypatch.setattr(stored, "from_batch", lambda batch: sizes.append(len(batch)) or make(batch))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(stored, "_RESPONSES_AT_ONCE", GROUP)
+    said, progress = questions.ask("m", prompts, "judge")
+    assert (progress.to_ask, progress.stored) == (0, 20)
+    assert sizes == []
+    assert [response.request if response else "" for response in said] == first
+    assert sum(sizes) == 60
+    assert max(sizes) <= GROUP
+
+
+def test_a_question_that_was_not_asked_has_no_answer_and_one_that_failed_has_its_failure(
+    tmp_path: Path, bench: Benchmark
+) -> None:
+    few, prompts = Limits(calls=5, concurrency=1), Prompts(bench)
+    said = list(Questions(tmp_path / "r", bench, MODELS, few).ask("m", prompts, "judge")[0])
+    assert [response is not None for response in said] == [True] * 15 + [False] * 45
+    broken = parse_models(["m=scripted:dead=1"])
+    failed = list(Questions(tmp_path / "s", bench, broken).ask("m", prompts, "judge")[0])
+    assert {response.outcome if response else "" for response in failed} == {"failed"}

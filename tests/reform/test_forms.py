@@ -173,3 +173,38 @@ def test_articles_may_be_lines_of_one_file(items: Reformed, tmp_path: Path) -> N
 def test_quotes_are_part_of_a_word_unless_a_comma_sets_it_off(items: Reformed, tmp_path: Path) -> None:
     words = written(tmp_path / "w", test_txt='1.png "Hi"\n2.png, "Hi"\n')
     assert {item.id: item.references for item in items("wordart", words)} == {"1.png": ('"Hi"',), "2.png": ("Hi",)}
+
+
+def test_rows_may_have_lost_their_pictures(items: Reformed, tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"image": None, "caption": ["A pier.", "A jetty."], "img_id": "3", "filename": "33.jpg"},
+        {"image": {"bytes": None, "path": None}, "caption": ["A mole."], "img_id": "4", "filename": "44.jpg"},
+    ]
+    reformed = items("flickr30k", written(tmp_path / "f", test_jsonl=lines(rows)))
+    assert {item.id: item.references for item in reformed} == {"3": ("A pier.", "A jetty."), "4": ("A mole.",)}
+    assert [item.tags["missing_pictures"] for item in reformed] == [["33.jpg"], ["44.jpg"]]
+
+
+@pytest.mark.parametrize("header", ["image,caption", "image_name,comment_number,comment"])
+@pytest.mark.parametrize("form", ["captions_txt", "captions_csv"])
+def test_a_table_of_captions_may_be_called_a_text(header: str, form: str, items: Reformed, tmp_path: Path) -> None:
+    between = "0," if "number" in header else ""
+    rows = f'{header}\n33.jpg,{between}"A pier, long ."\n33.jpg,{between}A jetty .\n44.jpg,{between}A mole .\n'
+    reformed = items("flickr30k", written(tmp_path / "f", **{form: rows}))
+    expected = {"33.jpg": ("A pier, long .", "A jetty ."), "44.jpg": ("A mole .",)}
+    assert {item.id: item.references for item in reformed} == expected
+
+
+def test_expressions_are_found_beside_the_boxes(items: Reformed, tmp_path: Path) -> None:
+    said = ("the tall cup", "the bowl")
+    references = [
+        {"ref_id": n, "ann_id": 70 + n, "image_id": 5, "sentences": [{"sent": words}]} for n, words in enumerate(said)
+    ]
+    boxes = [
+        {"id": 70 + n, "image_id": 5, "category_id": 1, "bbox": [100 * n, 0, 50, 60]} for n in range(len(references))
+    ]
+    images = [{"id": 5, "file_name": "COCO_train2014_000000000005.jpg", "width": 300, "height": 200}]
+    instances = {"images": images, "annotations": boxes, "categories": [{"id": 1, "name": "cup"}]}
+    folder = written(tmp_path / "r", refs_json=json.dumps(references), instances_json=json.dumps(instances))
+    reformed = golds(items("refcoco", folder / "instances.json"))
+    assert reformed == golds(items("refcoco", folder / "refs.json")) == {"0": said[0], "1": said[1]}

@@ -1,5 +1,6 @@
 """Captions in the forms that publishers use: COCO's (NoCaps too), Karpathy's, TextCaps', Flickr30K's and tables."""
 
+import csv
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
@@ -18,7 +19,9 @@ _TOKEN = re.compile(r"([^\s#|,]+)#(\d+)\w*[\t ]+(.+)")
 _BARS = re.compile(r"([^|]+)\|(?:\s*(\d+)\s*\|?)?\s*(.*)")
 """``1000092795.jpg| 0| caption``, as in Kaggle's results.csv, of which one line lacks its second bar."""
 _BARS_HEADER = re.compile(r"image_name\s*\|.*")
-_PICTURES = ("image", "filename", "file_name", "image_file_name", "image_name", "img_path", "image_path", "img")
+_COMMAS_HEADER = re.compile(r"(?:image|image_name),(?:comment_number,)?(?:caption|comment)")
+"""Of a table that is called captions.txt, as others on Kaggle have it."""
+_PICTURES = ("image", "filename", "file_name", "image_file_name", "img_path", "image_path", "image_name", "img")
 _CAPTIONS = ("caption", "captions", "raw", "sentences", "annotations_captions", "caption_str", "comment", "answer")
 _IDS = ("image_id", "img_id", "id", "question_id")
 _SORTING = ("split", "domain", "image_domain")
@@ -42,6 +45,9 @@ class Captions(Reader):
             expected = "a picture, |, a number, |, a caption"
             lines = (match for path in bars for match in files.matches(path, _BARS, expected))
             return _merged(_record(match[1], match[3]) for match in lines if not _BARS_HEADER.fullmatch(match[0]))
+        if commas := files.texts(_COMMAS_HEADER):
+            rows = (row for path in commas for row in csv.DictReader(files.lines(path)))
+            return _merged(_from_row(row, str(number)) for number, row in enumerate(rows, 1))
         return _from_tables(files)
 
 
@@ -154,14 +160,14 @@ def _from_tables(files: AnnotationFiles) -> Annotations:
 
 
 def _from_row(row: dict[str, Any], number: str) -> Annotation:
-    image = picture(row[_column(row, _PICTURES)])
+    image = next((shown for key in _PICTURES if row.get(key) and (shown := picture(row[key]))), "")
     captions = row[_column(row, _CAPTIONS)]
     if isinstance(captions, str):
         captions = parse_list(captions, quoted=True) or captions
     name = image if isinstance(image, str) else next((str(row[key]) for key in _PICTURES[1:] if row.get(key)), "")
     key = next((str(row[key]) for key in _IDS if row.get(key) is not None), name or number)
     tags = {tag: row[tag] for tag in _SORTING if row.get(tag)}
-    return Annotation(id=key, images=(image,), captions=texts(captions), tags=tags)
+    return Annotation(id=key, images=(image or key,), captions=texts(captions), tags=tags)
 
 
 def _column(row: dict[str, Any], names: tuple[str, ...]) -> str:

@@ -44,9 +44,7 @@ class RefCoco(Reader):
 
     def read(self, files: AnnotationFiles, settings: NoSettings) -> Annotations:
         """The objects of all files that are there, picture by picture."""
-        entries = _pickled(files) or [
-            entry for _, document in files.documents(_is_references, beside=False) for entry in document
-        ]
+        entries = _pickled(files) or [entry for _, document in files.documents(_is_references) for entry in document]
         if entries:
             return _by_picture(_from_references(entries, files))
         if documents := [document for _, document in files.documents(_is_phrases, beside=False)]:

@@ -24,6 +24,7 @@ _REPEATED = re.compile(r"(\S+)\s+\d+\s+\1")
 """CUTE80's lines say the word twice: ``timage/001.jpg WORD 1 WORD``."""
 _COLUMNS = (
     ("img_path", "instances"),
+    ("ImgName", "GroundTruth"),
     ("filename", "text"),
     ("file_name", "text"),
     ("image", "text"),

@@ -26,8 +26,8 @@ from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
 from tests.support.drawn import draw_benchmark
 
-OF_SUITES = {"dimensions", "format-hits", "options"}
-"""Figures of what this run has none of: dimensions, several ways to give examples, fewer options."""
+OF_SUITES = {"dialogue", "dimensions", "format-hits", "options"}
+"""Figures of what this run has none of: dialogues, dimensions, several ways to give examples, fewer options."""
 DRAWN = {name: figure for name, figure in FIGURES.items() if name not in OF_SUITES}
 MODELS = """
 base: {spec: "scripted:right=0.3,blind=0.3,seed=9"}

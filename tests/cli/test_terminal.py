@@ -45,6 +45,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     recipe = copy.deepcopy(MAJORITY)
     recipe["panels"]["inspectors"]["size"] = recipe["stages"][0]["keep"]["hits"]["value"] = 2
     write_yaml(tmp_path / "r.yaml", recipe)
+    write_yaml(tmp_path / "suite.yaml", {"benchmarks": ["бенч é"], "models": "m.yaml", "limit": 4})
     return tmp_path
 
 
@@ -70,6 +71,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("compare", "run é", "--json"),
     ("report", "run é", "--to", "r.html"),
     ("refine", "бенч é", "--recipe", "r.yaml", "--models", "m.yaml", "--to", "ref"),
+    ("suite", "suite.yaml", "--to", "out é"),
     ("recipe", "list"),
     ("recipe", "show", "mmstar"),
     ("card", "бенч é", "--to", "card é"),

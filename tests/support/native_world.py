@@ -12,8 +12,8 @@ from eyetest.world.canvas import png
 from eyetest.world.drafting import Draft, draft, kind_of, render
 
 SIZE = 128
-ASKED = ("colour-of", "what-at", "beside", "feeling", "bars", "pattern-of")
-"""Kinds of question whose answers come from lists that several pictures share."""
+ASKED = ("pattern-of", "direction", "dice", "clock", "gears", "thermometer")
+"""Kinds whose distractors the world does not take from the picture, of which an open question says nothing."""
 
 
 class DrawnDataset(msgspec.Struct, frozen=True):

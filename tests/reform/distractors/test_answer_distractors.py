@@ -130,13 +130,25 @@ def test_what_any_annotator_said_is_never_a_distractor() -> None:
 
 def test_the_risk_of_the_pool_is_what_one_more_annotator_would_have_said() -> None:
     names = [f"{one}{two}" for one in "bdfk" for two in ("ona", "ilo", "uru", "ema")]
-    agreed = [("Who is it?", (name,) * 4) for name in names]
-    divided = [("Who is it?", (name, name, name, names[n - 1])) for n, name in enumerate(names)]
-    distractors = AnswerDistractors((OpenQuestion(question, said[0]) for question, said in agreed), 4, 0)
+    agreed = [OpenQuestion("Who is it?", name, (name,) * 4) for name in names]
+    divided = [OpenQuestion("Who is it?", name, (name, name, name, names[n - 1])) for n, name in enumerate(names)]
+    distractors = AnswerDistractors(agreed, 4, 0)
     hits, total = false_negatives(agreed * 4, distractors, random.Random(0))
     assert (hits, total) == (0, 3 * 64)
     hits, total = false_negatives(divided * 16, distractors, random.Random(0))
     assert 0.01 < hits / total < 0.2
+
+
+def test_answers_to_questions_of_one_type_stay_together() -> None:
+    moods, forms = ("happy", "sad", "angry", "calm"), ("circle", "star", "ring", "cross")
+    said = [(type_, name) for type_, names in (("mood", moods), ("form", forms)) for name in names * 6]
+    asked = [
+        OpenQuestion(f"A card from {n}. Which one is it?", name, (), type_) for n, (type_, name) in enumerate(said)
+    ]
+    distractors = AnswerDistractors(asked, 4, 0)
+    for one in asked:
+        others = moods if one.type == "mood" else forms
+        assert {*distractors.from_pool(one, random.Random(0))} == {*others} - {one.gold}
 
 
 def test_the_majority_is_the_gold_and_the_first_among_equals() -> None:

@@ -24,6 +24,8 @@ _MOST_TOGETHER = 600
 """Answers of which every two are compared."""
 _LEAST_TOGETHER = 12
 """Different answers from which on questions that begin alike are a group of their own."""
+_TIMES_IN_LIST = 4
+"""Answers that come so often each, on average, are a list that needs no others beside it."""
 _UNSEEN = 0.5
 """A member of a list that is nobody's gold counts as half a record: it may be offered, if seldom."""
 _OFTEN = 4
@@ -153,7 +155,7 @@ class TextPool:
             answers[_beginning(question, 2)][plain(gold)] += count
         rest: dict[str, Counter[str]] = defaultdict(Counter)
         for words in (1, 0):
-            for beginning in [one for one in answers if len(answers[one]) < _LEAST_TOGETHER]:
+            for beginning in [one for one, counts in answers.items() if not self._is_group(counts)]:
                 rest[" ".join(beginning.split()[:words])] += answers.pop(beginning)
             answers |= {one: answers[one] + counts for one, counts in rest.items()}
             rest = defaultdict(Counter)
@@ -161,6 +163,11 @@ class TextPool:
             answers[""] += Counter(dict.fromkeys(self._spelt, 0))
         self._answers = answers
         self._groups: dict[str, AnswerGroup] = {}
+
+    def _is_group(self, counts: Counter[str]) -> bool:
+        """Whether answers are enough to draw from: many different ones, or a few that come again and again."""
+        recur = counts.total() >= _TIMES_IN_LIST * len(counts)
+        return len(counts) >= (self._options if recur else _LEAST_TOGETHER)
 
     def draw(self, question: str, gold: str, is_right: Callable[[str], bool], chance: random.Random) -> list[str]:
         """Wrong answers beside a right one, which has to be known."""

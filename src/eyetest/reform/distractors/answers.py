@@ -6,6 +6,7 @@ does not recur is made up around the gold.
 """
 
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
@@ -28,6 +29,14 @@ class OpenQuestion(msgspec.Struct, frozen=True):
     question: str
     gold: str
     right: tuple[str, ...] = ()
+    type: str = ""
+    """Of which type of question the dataset says that it is."""
+
+    @property
+    def asks(self) -> str:
+        """What tells questions with answers of one kind: their type, and how the question itself begins."""
+        last = re.split(r"(?<=[.!?])\s+", self.question.strip())[-1]
+        return f"{'-'.join(plain(self.type).split())} {last}".strip()
 
     @property
     def kind(self) -> AnswerKind:
@@ -61,7 +70,7 @@ class AnswerDistractors:
         for one in questions:
             kind = one.kind
             if kind.name == "text":
-                asked[one.question, one.gold] += 1
+                asked[one.asks, one.gold] += 1
             else:
                 counts[kind][one.gold] += 1
         self._groups: dict[AnswerKind, AnswerGroup] = {}
@@ -91,7 +100,7 @@ class AnswerDistractors:
         """Right answers to other questions: those of the same kind, or in words to questions that begin alike."""
         if (group := self._groups.get(asked.kind)) is not None:
             return group.draw(asked.gold, asked.is_right, chance)
-        return self._pool.draw(asked.question, asked.gold, asked.is_right, chance)
+        return self._pool.draw(asked.asks, asked.gold, asked.is_right, chance)
 
 
 def _made_up(asked: OpenQuestion, kind: AnswerKind, count: int, chance: random.Random) -> list[str]:
@@ -114,7 +123,7 @@ def _made_up(asked: OpenQuestion, kind: AnswerKind, count: int, chance: random.R
 
 
 def false_negatives(
-    records: Iterable[tuple[str, Sequence[str]]], distractors: AnswerDistractors, chance: random.Random
+    asked: Iterable[OpenQuestion], distractors: AnswerDistractors, chance: random.Random
 ) -> tuple[int, int]:
     """How many of how many distractors from the pool one more person would have called right.
 
@@ -122,10 +131,12 @@ def false_negatives(
     others had been asked alone, and those that this person said are counted.
     """
     hits = total = 0
-    for question, answers in records:
+    for one in asked:
+        answers = one.right
         held_back = chance.randrange(len(answers))
         others = [answer for position, answer in enumerate(answers) if position != held_back]
-        drawn = distractors.from_pool(OpenQuestion(question, majority(others)[0], tuple(others)), chance)
+        known = OpenQuestion(one.question, majority(others)[0], tuple(others), one.type)
+        drawn = distractors.from_pool(known, chance)
         total += len(drawn)
         hits += sum(plain(text) == plain(answers[held_back]) for text in drawn)
     return hits, total

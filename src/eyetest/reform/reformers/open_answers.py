@@ -17,6 +17,8 @@ from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, Written, dra
 from eyetest.wording import percent
 
 Source = Literal["rules", "model", "pool"]
+_TYPES = ("question_type", "detailed", "type")
+"""Tags in which datasets say what a question asks for."""
 _MOST_MEASURED = 2_000
 """Records of several people's answers from which the risk of the pool is estimated."""
 
@@ -81,7 +83,9 @@ def gold_of(record: Annotation) -> tuple[str, float]:
 
 def _open_question(record: Annotation) -> OpenQuestion | None:
     gold, _ = gold_of(record)
-    return OpenQuestion(record.question, gold, record.answers) if gold else None
+    types = (record.tags.get(tag) for tag in _TYPES)
+    type_ = next((said for said in types if isinstance(said, str)), "")
+    return OpenQuestion(record.question, gold, record.answers, type_) if gold else None
 
 
 def _collect(
@@ -114,7 +118,8 @@ def _collect(
 
 def _tell_risk(annotations: Annotations, distractors: AnswerDistractors, kit: Kit) -> None:
     """Say how often a distractor from the pool would have been right, where several people's answers tell."""
-    several = ((one.question, one.answers) for one in annotations if len(one.answers) > 2)
+    questions = (_open_question(record) for record in annotations if len(record.answers) > 2)
+    several = (asked for asked in questions if asked is not None)
     hits, total = false_negatives(islice(several, _MOST_MEASURED), distractors, kit.chance("risk"))
     if total:
         bounds = binomtest(hits, total).proportion_ci(0.95, "exact")

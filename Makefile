@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check test-slow speed peers browser torch lock clean
+.PHONY: demo test check test-slow speed peers browser wordnet torch lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -30,6 +30,7 @@ speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/tables.py
 	$(BIN)/python speed/captions.py
 	$(BIN)/python speed/report.py
+	$(BIN)/python speed/reform.py
 	$(BIN)/python speed/zoo.py
 
 # Tools that speed/ compares with, in an environment of their own.
@@ -47,6 +48,10 @@ torch: $(VENV)/dev.installed
 # A browser for the tests that open pages; they are skipped where there is none. Needs root, Debian or Ubuntu.
 browser:
 	apt-get update && apt-get install --yes --no-install-recommends chromium
+
+# Which classes are alike, for `eyetest reform` and its tests; without it names are compared. Needs root, Debian or Ubuntu.
+wordnet:
+	apt-get update && apt-get install --yes --no-install-recommends wordnet-base
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

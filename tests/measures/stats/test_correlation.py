@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -17,7 +19,8 @@ def test_values_and_p_are_scipys(points: list[tuple[int, int]], method: str) -> 
     assume(len(set(x)) > 1 and len(set(y)) > 1)
     found, expected = METHODS[method](x, y, 0.95), SCIPY[method](x, y)
     assert found.value == pytest.approx(expected.statistic, abs=1e-9)
-    assert found.p == pytest.approx(expected.pvalue, abs=1e-6)
+    if method != "spearman" or len(x) > 7:
+        assert found.p == pytest.approx(expected.pvalue, abs=1e-6)
     assert found.n == len(x)
 
 
@@ -93,6 +96,13 @@ def test_orders_that_agree_wholly_are_not_certain(sign: int) -> None:
         assert inner is not None
         assert 0 < abs(inner) < 0.95
     assert pearson(x, sign * x)[:3] == pytest.approx((sign, sign, sign))
+
+
+def test_few_orders_agree_by_luck_as_often_as_printed_tables_say() -> None:
+    assert spearman([1, 2, 3], [2, 4, 9]).p == pytest.approx(2 / 6)
+    assert spearman([1, 2, 3, 4], [4, 3, 2, 1]).p == pytest.approx(2 / 24)
+    assert spearman([1, 2, 3, 4, 5], [2, 1, 3, 4, 5]).p == pytest.approx(10 / 120)
+    assert spearman(np.arange(9), np.arange(9)).p == pytest.approx(2 / math.factorial(9))
 
 
 def test_equal_scores_are_ties_though_their_last_bits_differ() -> None:

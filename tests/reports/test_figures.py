@@ -135,6 +135,14 @@ def test_dimensions_have_the_ranks_of_the_measure_and_the_usual_protocol() -> No
     assert alone.get_column("rank").to_list() == [None], "nobody to be ranked against"
 
 
+def test_a_model_without_a_rank_has_none_drawn() -> None:
+    shown = numbers("dimensions", Material(suite_panel(["a", "b", "c"], ("shape", "colour"))))
+    left_out = pl.when(pl.col("series") != "c").then("rank").alias("rank")
+    drawn = as_svg(FIGURES["dimensions"].chart(shown.with_columns(left_out)))
+    assert ">c<" in drawn
+    assert "null" not in drawn
+
+
 def test_what_examples_and_orders_do_to_choices() -> None:
     material = Material(suite_panel(["a", "b", "c"], ("shape", "colour")))
     hits = numbers("format-hits", material)

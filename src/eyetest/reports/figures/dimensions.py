@@ -63,7 +63,7 @@ def _draw(frame: pl.DataFrame) -> ChartType:
     table = (alt.layer(cells, words) if few else cells).properties(**size)
     if best.get_column("rank").null_count() == len(best):
         return table
-    places = alt.Chart(values(best)).mark_text(fontSize=12, fontWeight=600).encode(
+    places = alt.Chart(values(best.drop_nulls("rank"))).mark_text(fontSize=12, fontWeight=600).encode(
         y=rows(order).axis(None), text=alt.Text("rank:Q", format=".2~f")
     )  # fmt: skip
     return alt.hconcat(table, places.properties(width=34, height=alt.Step(24), title="rank"), spacing=4)

@@ -1,4 +1,4 @@
-"""JSON Lines, or one JSON document: a list of objects, or objects under keys.
+"""JSON Lines, or one JSON document: a list of objects, such a list under a key, or objects under keys.
 
 Read as Python's own writer makes it, which other tools use: also NaN, Infinity and halves of surrogate pairs.
 """
@@ -72,13 +72,21 @@ class JsonTable:
         if len(data) > MAX_DOCUMENT:
             raise InputError(f"{self.path} is one JSON value of more than 2 GB; write it as JSON Lines")
         content = decode(data.removeprefix(codecs.BOM_UTF8), str(self.path))
-        if isinstance(content, dict):
+        if isinstance(content, dict) and len(lists := [part for part in content.values() if _are_objects(part)]) == 1:
+            content = lists[0]
+        elif isinstance(content, dict):
             content = [{"key": key, **value} if isinstance(value, dict) else value for key, value in content.items()]
-        if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
-            raise InputError(f"{self.path}: expected a list of objects, or objects under keys")
+        if content != [] and not _are_objects(content):
+            raise InputError(
+                f"{self.path}: expected a list of objects, one such list under a key, or objects under keys"
+            )
         self.done = 1.0
         for number, values in enumerate(content):
             yield Row(number, f"{self.path.name} object {number + 1}", values, number + 1)
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
 def _decoded(text: bytes) -> Any:

@@ -63,7 +63,7 @@ def write_page(benches: Sequence[Bench], to: AnyPath, *, seed: int = 0, overwrit
 
 def told(done: Reformed) -> list[str]:
     """What the user should know of it."""
-    lines = [f"{counted(count, 'record')} passed over: {reason}" for reason, count in done.passed_over.items()]
+    lines = [f"passed over: {reason} ({count:,})" for reason, count in done.passed_over.items()]
     if done.without_pictures:
         missing = counted(done.without_pictures, "item")
         lines.append(f"{missing} without pictures ({param('images')}); the tag {MISSING} names them")

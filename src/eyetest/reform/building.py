@@ -1,19 +1,21 @@
 """A dataset becomes a benchmark folder: read, reformed, pictures put in, every item with where it came from."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 
 import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
-from eyetest.errors import InputError, MissingImage
+from eyetest.errors import InputError, ItemError, MissingImage, short
 from eyetest.records import Item, Lineage, Manifest, OptionProvenance
 from eyetest.reform.catalog import Dataset
 from eyetest.reform.pictures import PictureFinder
 from eyetest.reform.readers import read_annotations
 from eyetest.reform.reformers import REFORMERS, ItemDraft, Kit
+from eyetest.wording import counted
 
 REFORM_STEP = "reform"
 """The step in an item's lineage that made it of an annotation."""
@@ -58,17 +60,25 @@ def reform(plan: Reforming, kit: Kit | None = None, progress: Callable[[int], No
     step = Lineage(step=REFORM_STEP, source=source, note=f"{dataset.reader} → {dataset.reformer}", seed=plan.seed)
     manifest = Manifest(name=dataset.name, licence=dataset.licence, source=dataset.url, lineage=(step,))
     records: set[str] = set()
+    names = ItemNames()
     without = 0
     with BenchmarkWriter(plan.to, manifest, overwrite=plan.overwrite) as writer:
         finder = PictureFinder(plan.images, writer.images)
         drafts = REFORMERS[dataset.reformer].drafts(annotations, settings, kit)
         for number, draft in enumerate(islice(drafts, plan.limit), 1):
-            item = _completed(draft, dataset, finder, plan.seed)
-            without += MISSING in item.tags
-            records.add(draft.record)
-            writer.add(item, f"record {draft.record}")
             if number % _REPORT_EVERY == 0:
                 progress(number)
+            if (name := names.of(draft)) is None:
+                kit.passed_over["the same record again"] += 1
+                continue
+            item = msgspec.structs.replace(_completed(draft, dataset, finder, plan.seed), id=name)
+            try:
+                writer.add(item, f"record {draft.record}")
+            except ItemError as error:
+                kit.passed_over[f"{error.field}: expected {error.expected}"] += 1
+                continue
+            without += MISSING in item.tags
+            records.add(draft.record)
         told = msgspec.structs.replace(step, note="; ".join((step.note, *kit.notes)))
         writer.manifest = msgspec.structs.replace(manifest, lineage=(told,))
         items = writer.counts.items
@@ -80,8 +90,34 @@ def reform(plan: Reforming, kit: Kit | None = None, progress: Callable[[int], No
         records=len(records),
         without_pictures=without,
         passed_over=dict(kit.passed_over.most_common()),
-        notes=tuple(kit.notes),
+        notes=(*kit.notes, *names.notes(), *finder.notes()),
     )
+
+
+class ItemNames:
+    """Ids of their own for all items: published files repeat records and ids, which is no reason to lose the rest."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[bytes]] = {}
+        self._numbered: list[str] = []
+
+    def of(self, draft: ItemDraft) -> str | None:
+        """The item's id, numbered where another item has it; None where that one is the very same."""
+        digest = blake2b(msgspec.json.encode(draft), digest_size=8).digest()
+        others = self._known.setdefault(draft.item.id, [])
+        if digest in others:
+            return None
+        others.append(digest)
+        if len(others) == 1:
+            return draft.item.id
+        self._numbered.append(f"{draft.item.id}#{len(others)}")
+        return self._numbered[-1]
+
+    def notes(self) -> Iterator[str]:
+        """What the user should know of them."""
+        if self._numbered:
+            several, first = counted(len(self._numbered), "item"), short(self._numbered[0])
+            yield f"{several} numbered because another record has the same id; the first is {first}"
 
 
 def _completed(draft: ItemDraft, dataset: Dataset, finder: PictureFinder, seed: int) -> Item:

@@ -3,6 +3,7 @@
 import io
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -10,10 +11,11 @@ from PIL import ImageDraw
 
 from eyetest.benchmarks.images import ImageStore, decode
 from eyetest.benchmarks.rows.pictures import PictureLoader
-from eyetest.errors import InputError, MissingImage, heading
+from eyetest.errors import ImageError, InputError, MissingImage, heading, short
 from eyetest.records import IMAGE_FORMATS, ImageRef
 from eyetest.reform.annotation import Box
 from eyetest.reform.reformers import Shown
+from eyetest.wording import counted
 
 _ENDINGS = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
 _NUMBER = re.compile(r"(\d+)$")
@@ -36,17 +38,32 @@ class PictureFinder:
         self._root, self._store = root, store
         self._loader = None if root is None else PictureLoader(store, root)
         self._known: dict[Shown, ImageRef] = {}
+        self._unusable: dict[str, str] = {}
+        """Pictures that are there and cannot be used, with the reason."""
 
     def take(self, shown: Shown) -> ImageRef:
-        """A picture as it is to be shown; MissingImage where it is not there."""
+        """A picture as it is to be shown; MissingImage where it is not there, or damaged."""
         if shown in self._known:
             return self._known[shown]
-        image = self._as_it_is(shown.image)
-        if shown.box is not None or shown.crop is not None:
-            image = self._store.put(_drawn(self._bytes(image), shown))
+        try:
+            image = self._as_it_is(shown.image)
+            if shown.box is not None or shown.crop is not None:
+                image = self._store.put(_drawn(self._bytes(image), shown))
+        except MissingImage:
+            raise
+        except ImageError as error:
+            name = shown.image if isinstance(shown.image, str) else "one that the annotations hold"
+            self._unusable.setdefault(name, str(error))
+            raise MissingImage(name) from None
         if len(self._known) < 100_000:
             self._known[shown] = image
         return image
+
+    def notes(self) -> Iterator[str]:
+        """What the user should know of pictures that could not be used."""
+        for name, why in list(self._unusable.items())[:1]:
+            several = counted(len(self._unusable), "picture")
+            yield f"{several} cannot be used and counted as missing; the first is {short(name)}: {why}"
 
     def _as_it_is(self, name: str | bytes) -> ImageRef:
         if isinstance(name, bytes):

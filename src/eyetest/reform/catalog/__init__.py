@@ -2,7 +2,7 @@
 
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -13,6 +13,7 @@ from eyetest.store.handwritten import convert, parse_yaml, read_text
 
 _ENDING = ".yaml"
 _JOINTS = "-_ ./"
+_Word = Annotated[str, msgspec.Meta(min_length=1)]
 DIMENSIONS = {
     "CG": "coarse-grained perception",
     "FG": "fine-grained perception",
@@ -29,11 +30,11 @@ DIMENSIONS = {
 class Dataset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a dataset is reformed: one file of the catalogue, or one of your own."""
 
-    name: str
+    name: _Word
     title: str = ""
-    dimension: str
+    dimension: _Word
     """The capability that it is about: one of `DIMENSIONS`, or a word of one's own."""
-    task: str
+    task: _Word
     reader: str
     """The format of its annotation files."""
     read: dict[str, Any] = {}
@@ -76,7 +77,9 @@ def load_dataset(name: str) -> Dataset:
     elif entry := known.get(_plain(name)) or _aliases().get(_plain(name)):
         where, text = f"{entry}{_ENDING}", _catalogue_text(entry)
     else:
-        raise InputError(f'no dataset "{name}" in the catalogue; {nearest(name, known.values(), 8)}, or a YAML file')
+        raise InputError(
+            f'no dataset "{name}" in the catalogue, and no YAML file; {nearest(name, known.values(), 8)}'
+        )
     dataset = convert(parse_yaml(text, where) or {}, Dataset, where)
     dataset.checked(where)
     return dataset

@@ -132,7 +132,7 @@ class AnnotationFiles:
         try:
             return next((values for _, values in read_rows(path)), None)
         except InputError as error:
-            if path in self.named:
+            if path in self.files:
                 self._unreadable = str(error)
             return None
 
@@ -158,9 +158,11 @@ class AnnotationFiles:
         """The keys of the first object in a file; none where it holds no objects."""
         try:
             return frozenset(next(iter(self.objects(path, wanted)), ()))
-        except InputError:
+        except InputError as error:
             if path in self.named:
                 raise
+            if path in self.files:
+                self._unreadable = str(error)
             return frozenset()
 
     def objects(self, path: Path, wanted: frozenset[str]) -> Iterator[Values]:

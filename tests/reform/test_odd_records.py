@@ -1,0 +1,96 @@
+"""What a published file has wrong here and there loses that record, and never the others."""
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError
+from eyetest.jobs.reform import reform, told
+from eyetest.reform.building import MISSING
+from eyetest.reform.catalog import Dataset
+
+BIRDS = Dataset(
+    name="birds",
+    dimension="CG",
+    task="classification",
+    reader="table",
+    read={"fields": {"id": "n", "images": "file", "question": "q", "options": "choices", "gold": "right"}},
+    reformer="choices",
+)
+
+
+def written(tmp_path: Path, *rows: tuple[str, str, str, int]) -> Path:
+    entries = [
+        {"n": n, "file": file, "q": question, "choices": ["wren", "crow"], "right": right}
+        for n, file, question, right in rows
+    ]
+    path = tmp_path / "birds.json"
+    path.write_text(json.dumps({"version": 2, "data": entries}))
+    return path
+
+
+def test_a_list_under_a_key_is_a_table_and_two_are_none(tmp_path: Path) -> None:
+    path = written(tmp_path, ("a", "x.jpg", "Which?", 0), ("b", "x.jpg", "What?", 1))
+    assert [item.id for item in reform(BIRDS, path, to=tmp_path / "b").benchmark] == ["a", "b"]
+    path.write_text('{"data": [{"n": 1}], "more": [{"n": 2}]}')
+    with pytest.raises(InputError, match="one such list under a key"):
+        reform(BIRDS, path, to=tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+
+
+def test_records_that_share_an_id_are_numbered_and_the_same_one_is_passed_over(tmp_path: Path) -> None:
+    rows = [
+        ("a", "x.jpg", "Which?", 0),
+        ("a", "x.jpg", "Which?", 0),
+        ("a", "x.jpg", "Which?", 1),
+        ("b", "x.jpg", "Which?", 1),
+    ]
+    done = reform(BIRDS, written(tmp_path, *rows), to=tmp_path / "b")
+    assert {item.id: (item.gold, item.lineage[0].item) for item in done.benchmark} == {
+        "a": ((0,), "a"),
+        "a#2": ((1,), "a"),
+        "b": ((1,), "b"),
+    }
+    assert done.passed_over == {"the same record again": 1}
+    assert any("'a#2'" in line for line in told(done))
+
+
+def test_a_record_that_is_no_item_is_counted(tmp_path: Path) -> None:
+    done = reform(BIRDS, written(tmp_path, ("a", "x.jpg", " ", 0), ("b", "x.jpg", "Which?", 1)), to=tmp_path / "b")
+    assert [item.id for item in done.benchmark] == ["b"]
+    assert list(done.passed_over.values()) == [1]
+    assert next(iter(done.passed_over)).startswith("question: expected")
+
+
+def test_damaged_pictures_and_paths_that_lead_out_are_missing(tmp_path: Path) -> None:
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    Image.new("RGB", (9, 9), "red").save(photos / "good.png")
+    (photos / "broken.png").write_bytes((photos / "good.png").read_bytes()[:40])
+    Image.new("RGB", (9, 9), "blue").save(tmp_path / "secret.png")
+    files = ("good.png", "broken.png", "../secret.png")
+    path = written(tmp_path, *((file, file, "Which?", 0) for file in files))
+    done = reform(BIRDS, path, images=photos, to=tmp_path / "b")
+    missing = {item.id: item.tags.get(MISSING) for item in Benchmark(tmp_path / "b")}
+    assert missing == {"good.png": None, "broken.png": ["broken.png"], "../secret.png": ["../secret.png"]}
+    assert done.without_pictures == 2
+    assert any(line.startswith("2 pictures cannot be used") and "'broken.png'" in line for line in told(done))
+
+
+def test_a_damaged_file_in_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "val.json").write_text('[{"image": "x.jpg", "question": "Wh')
+    with pytest.raises(InputError, match=r"val\.json is not JSON"):
+        reform("vizwiz", tmp_path / "a", to=tmp_path / "b")
+
+
+@pytest.mark.parametrize("key", ["name", "dimension", "task"])
+def test_an_empty_name_is_refused(key: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    words = {"name": "x", "dimension": "CG", "task": "t", "reader": "folder", "reformer": "classification", key: ""}
+    file.write_text(json.dumps(words))
+    with pytest.raises(InputError, match=rf"{key}: Expected"):
+        reform(str(file), tmp_path, to=tmp_path / "b")

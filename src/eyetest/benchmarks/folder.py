@@ -258,7 +258,8 @@ class BenchmarkWriter:
         self._ids.add(item.id)
         self._options[len(item.choices)] += 1
         self._used.update(image.sha256 for image in item.images)
-        text = msgspec.json.encode(msgspec.structs.replace(item, spellings={}), order="sorted")
+        bare = msgspec.structs.replace(item, spellings={}) if item.spellings else item
+        text = msgspec.json.encode(bare, order="sorted")
         self._digest.update(text)
         self._pending.append(item)
         self._pending_bytes += len(text) + sum(len(spelling.theirs) for spelling in item.spellings.values())

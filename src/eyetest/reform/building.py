@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -131,13 +132,19 @@ def _completed(draft: ItemDraft, dataset: Dataset, finder: PictureFinder, seed: 
     tags = {"dataset": dataset.name, "dimension": dataset.dimension, "task": dataset.task, **draft.item.tags}
     if missing:
         images, tags = [], tags | {MISSING: missing}
-    made = Counter(
+    authors = tuple(
         choice.provenance.author for choice in draft.item.choices if isinstance(choice.provenance, OptionProvenance)
     )
-    how = ", ".join(f"{count} × {author}" for author, count in sorted(made.items()))
-    note = f"{dataset.reformer}; distractors: {how}" if how else dataset.reformer
+    note = _how(dataset.reformer, authors)
     step = Lineage(step=REFORM_STEP, source=dataset.name, item=draft.record, note=note, seed=seed)
     return msgspec.structs.replace(draft.item, images=tuple(images), tags=tags, lineage=(step,))
+
+
+@lru_cache(maxsize=4_096)
+def _how(reformer: str, authors: tuple[str, ...]) -> str:
+    """How an item was made, in words."""
+    made = ", ".join(f"{count} × {author}" for author, count in sorted(Counter(authors).items()))
+    return f"{reformer}; distractors: {made}" if made else reformer
 
 
 def _why(passed_over: Counter[str]) -> str:

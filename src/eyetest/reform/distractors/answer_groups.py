@@ -8,7 +8,6 @@ from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from eyetest.reform.annotation import ClassLabel
 from eyetest.reform.distractors.answer_kinds import ALIKE, LISTS, AnswerKind, in_case_of
@@ -211,14 +210,13 @@ def _form_distance(texts: Sequence[str]) -> Floats:
 
 def _contained(names: Sequence[str]) -> Kin:
     """Which answers say all that others say, and perhaps more."""
-    words = [frozenset(name.split()) for name in names]
+    words = [set(name.split()) for name in names]
     numbers = {word: number for number, word in enumerate(dict.fromkeys(word for own in words for word in own))}
-    rows = [number for number, own in enumerate(words) for _ in own]
-    columns = [numbers[word] for own in words for word in own]
-    has = sparse.csr_array((np.ones(len(rows), np.int32), (rows, columns)), shape=(len(names), max(len(numbers), 1)))
-    common = (has @ has.T).toarray()
-    sizes = np.array([len(own) for own in words])
-    return np.asarray(common == np.minimum(sizes[:, None], sizes))
+    has = np.zeros((len(names), len(numbers)), np.float32)
+    for row, own in zip(has, words, strict=True):
+        row[[numbers[word] for word in own]] = 1
+    sizes = has.sum(axis=1)
+    return np.asarray(has @ has.T >= np.minimum(sizes[:, None], sizes))
 
 
 def _cut(names: Sequence[str], least: int) -> Iterator[Sequence[str]]:

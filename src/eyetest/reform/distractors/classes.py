@@ -48,6 +48,7 @@ class ClassDistractors:
         offered = self._offered(counts, hard.options)
         hard = msgspec.structs.replace(hard, ways=self._known_ways(hard, wordnet))
         self._where: dict[str, tuple[_ComparedClasses, int]] = {}
+        self._shown: dict[str, str] = {}
         self._known: dict[str, tuple[_ComparedClasses, int] | None] = {}
         for together in _parts(offered, wordnet):
             part = _ComparedClasses(together, counts, hard, wordnet)
@@ -67,8 +68,10 @@ class ClassDistractors:
 
     def shown(self, label: str) -> str:
         """A gold as it is shown: as the record has it, or by its class where it is a synonym or an id of one."""
-        name = self._names[plain(label)].name
-        return label.strip() if plain(name) == plain(label) else name
+        if label not in self._shown:
+            name = self._names[plain(label)].name
+            self._shown[label] = label.strip() if plain(name) == plain(label) else name
+        return self._shown[label]
 
     def _lookup(self, label: str) -> "tuple[_ComparedClasses, int] | None":
         if label not in self._known:

@@ -14,7 +14,8 @@ from typing import Literal
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import TfidfVectorizer
+from rapidfuzz.distance import Indel
+from rapidfuzz.process import cdist
 
 from eyetest.reform.annotation import ClassLabel
 from eyetest.reform.distractors.wordnet import WordNet
@@ -197,10 +198,9 @@ def by_groups(classes: Sequence[VocabularyClass]) -> Matrix:
 
 
 def by_similarity(classes: Sequence[VocabularyClass]) -> Matrix:
-    """Near are classes whose names have letters in common, rare ones more than frequent ones."""
-    letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), dtype=np.float32)
-    vectors = letters.fit_transform([f"{_words(one.name)} " for one in classes])
-    return np.asarray(1 - (vectors @ vectors.T).toarray(), dtype=np.float32)
+    """Near are classes whose names have letters in common, in the same order."""
+    names = [_words(one.name) for one in classes]
+    return np.asarray(cdist(names, names, scorer=Indel.normalized_distance, dtype=np.float32))
 
 
 def by_confusion(classes: Sequence[VocabularyClass], confused: Mapping[tuple[str, str], int]) -> Matrix:

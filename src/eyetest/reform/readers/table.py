@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from eyetest.errors import InputError, nearest, short
-from eyetest.reform.annotation import Annotation, Annotations, ClassLabel
+from eyetest.reform.annotation import Annotation, Annotations
 from eyetest.reform.readers.base import TABLES, AnnotationFiles, Reader
 from eyetest.tabular.files import read_rows
 from eyetest.tabular.literals import looks_like_list, parse_list
@@ -50,19 +50,17 @@ class TableReader(Reader):
                 for number, values in read_rows(path):
                     yield _annotation(values, settings, f"{path.name} row {number}", str(number))
 
-        labels = (
-            dict.fromkeys(record.label for record in records() if record.label) if "label" in settings.fields else ()
-        )
-        return Annotations(records, tuple(ClassLabel(name=label) for label in labels))
+        return Annotations(records)
 
 
 def _annotation(values: dict[str, Any], settings: TableSettings, where: str, number: str) -> Annotation:
-    said: dict[str, Any] = {name: _inside(values, column, where) for name, column in settings.fields.items()}
     fields: dict[str, Any] = {"id": number}
-    fields |= {name: _text(said[name]) for name in _WORDS if said.get(name) is not None}
-    fields |= {name: _list(said[name]) for name in _LISTS if said.get(name) is not None}
-    if (gold := said.get("gold")) is not None:
-        fields["gold"] = _gold(gold, fields.get("options", ()), settings.gold_from, where)
+    for name, column in settings.fields.items():
+        value = values[column] if column in values else _inside(values, column, where)
+        if value is not None:
+            fields[name] = _list(value) if name in _LISTS else value if name == "gold" else _text(value)
+    if "gold" in fields:
+        fields["gold"] = _gold(fields["gold"], fields.get("options", ()), settings.gold_from, where)
     return Annotation(**fields, tags={tag: _inside(values, tag, where) for tag in settings.tags})
 
 
@@ -83,7 +81,10 @@ def _text(value: Any) -> str:
 
 def _list(value: Any) -> tuple[Any, ...]:
     """Several values: a list, a text that spells one, or one value alone."""
-    if isinstance(value, str) and looks_like_list(value) and (parts := parse_list(value)) is not None:
+    if isinstance(value, str):
+        parts = parse_list(value) if looks_like_list(value) else None
+        if parts is None:
+            return (value,) if value else ()
         value = parts
     values = value if isinstance(value, list | tuple) else (value,)
     return tuple(one if isinstance(one, bytes) else _text(one) for one in values if one not in (None, ""))

@@ -6,7 +6,6 @@ from itertools import islice
 from typing import Annotated, Literal
 
 import msgspec
-from scipy.stats import binomtest
 
 from eyetest.records import MAX_CHOICES
 from eyetest.reform.annotation import Annotation, Annotations
@@ -118,6 +117,8 @@ def _collect(
 
 def _tell_risk(annotations: Annotations, distractors: AnswerDistractors, kit: Kit) -> None:
     """Say how often a distractor from the pool would have been right, where several people's answers tell."""
+    from scipy.stats import binomtest  # noqa: PLC0415 (slow to load, and few datasets need it)
+
     questions = (_open_question(record) for record in annotations if len(record.answers) > 2)
     several = (asked for asked in questions if asked is not None)
     hits, total = false_negatives(islice(several, _MOST_MEASURED), distractors, kit.chance("risk"))

@@ -20,11 +20,14 @@ def reform(
     limit: int | None = None,
     seed: int = 0,
     html: AnyPath | None = None,
+    model: str | None = None,
+    checker: str | None = None,
+    models: AnyPath | None = None,
     overwrite: bool = False,
 ) -> Benchmark:
     """The benchmark that a dataset becomes: one of the catalogue by name, or one of your own by its YAML file.
 
-    ``html`` is where a page about it goes.
+    ``html`` is where a page about it goes. ``model`` writes distractors for open answers, ``checker`` checks them.
 
     >>> et.reform("docvqa", "val_v1.0.json", images="documents", to="docvqa")  # doctest: +SKIP
     <Benchmark 'docvqa': 5,349 items in docvqa>
@@ -38,6 +41,7 @@ def reform(
         limit=limit,
         seed=seed,
         html=html,
+        authors=job.authors_of(model, checker, models),
         overwrite=overwrite,
         observer=NOTEBOOK,
     )

@@ -44,6 +44,11 @@ def reform(
     ] = None,
     to: Annotated[Path | None, option("--to", "The benchmark folder.", "DIR")] = None,
     set_: Annotated[Words, option("--set", "A setting of the reformer: options=6; repeatable.", "KEY=VALUE")] = None,
+    model: Annotated[
+        str | None, option("--model", "Writes distractors for open answers (see eyetest run).", "SPEC")
+    ] = None,
+    checker: Annotated[str | None, option("--checker", "Another model, which checks them.", "SPEC")] = None,
+    models: Annotated[Path | None, option("--models", "A models.yaml to take both from.", "FILE")] = None,
     limit: Annotated[int | None, option("--limit -n", "Only the first N items.", min=1)] = None,
     seed: Annotated[int, option("--seed", "Of distractors and their order.", min=0)] = 0,
     html: Annotated[Path | None, option("--html", "A page with items, distractors and figures.", "FILE")] = None,
@@ -79,6 +84,7 @@ def reform(
                 limit=limit,
                 seed=seed,
                 html=html,
+                authors=job.authors_of(model, checker, models),
                 overwrite=overwrite,
                 observer=TERMINAL,
             )

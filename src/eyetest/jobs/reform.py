@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from eyetest.errors import InputError, heading, param, short
+from eyetest.jobs.distractors import Authors, have_written
 from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench, several
 from eyetest.reform.building import MISSING, Reformed, Reforming
 from eyetest.reform.building import reform as build
@@ -29,6 +30,7 @@ def reform(
     limit: int | None = None,
     seed: int = 0,
     html: AnyPath | None = None,
+    authors: Authors | None = None,
     overwrite: bool = False,
     observer: Observer = SILENT,
 ) -> Reformed:
@@ -49,8 +51,11 @@ def reform(
     title = f"reforming {described.name}"
     if html is not None:
         refuse_to_lose(Path(html), overwrite=overwrite, ours=None)
+    kit = Kit(seed)
+    if authors is not None:
+        have_written(plan, authors, kit, observer)
     with observer.steps(title) as step:
-        done = build(plan, progress=lambda items: step(f"{title}: {items:,} items", 0.0))
+        done = build(plan, kit, progress=lambda items: step(f"{title}: {items:,} items", 0.0))
     if html is not None:
         write_page([done.benchmark], html, seed=seed, overwrite=overwrite)
     return done
@@ -59,6 +64,15 @@ def reform(
 def write_page(benches: Sequence[Bench], to: AnyPath, *, seed: int = 0, overwrite: bool = False) -> None:
     """One page about reformed datasets: their items, their distractors, their figures."""
     write_reform_page([open_bench(bench) for bench in benches], Path(to), seed=seed, overwrite=overwrite)
+
+
+def authors_of(model: str | None, checker: str | None, models: AnyPath | None) -> Authors | None:
+    """Who writes and who checks distractors, where somebody does; one without the other is a mistake."""
+    if model is None and checker is None:
+        return None
+    if model is None or checker is None:
+        raise InputError(f"{param('model')} writes distractors and {param('checker')} checks them: name both")
+    return Authors(model=model, checker=checker, models=Path(models) if models is not None else None)
 
 
 def told(done: Reformed) -> list[str]:

@@ -6,12 +6,14 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, ItemError, MissingImage, short
 from eyetest.records import Item, Lineage, Manifest, OptionProvenance
+from eyetest.reform.annotation import Annotations
 from eyetest.reform.catalog import Dataset
 from eyetest.reform.pictures import PictureFinder
 from eyetest.reform.readers import read_annotations
@@ -23,6 +25,7 @@ REFORM_STEP = "reform"
 MISSING = "missing_pictures"
 """The tag of an item whose pictures were not there: their names."""
 _REPORT_EVERY = 500
+Drafting = Callable[[Annotations, Any, Kit], Iterator[ItemDraft]]
 
 
 class Reformed(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,8 +54,16 @@ class Reforming(msgspec.Struct, frozen=True, kw_only=True):
     overwrite: bool = False
 
 
-def reform(plan: Reforming, kit: Kit | None = None, progress: Callable[[int], None] = lambda items: None) -> Reformed:
-    """Write the benchmark that a dataset becomes; the folder appears when it is complete."""
+def reform(
+    plan: Reforming,
+    kit: Kit | None = None,
+    progress: Callable[[int], None] = lambda items: None,
+    drafting: Drafting | None = None,
+) -> Reformed:
+    """Write the benchmark that a dataset becomes; the folder appears when it is complete.
+
+    ``drafting`` makes other items of the annotations than the dataset's reformer does.
+    """
     kit = kit or Kit(plan.seed)
     dataset = plan.dataset
     reading, settings = dataset.checked(dataset.name)
@@ -65,7 +76,7 @@ def reform(plan: Reforming, kit: Kit | None = None, progress: Callable[[int], No
     without = 0
     with BenchmarkWriter(plan.to, manifest, overwrite=plan.overwrite) as writer:
         finder = PictureFinder(plan.images, writer.images)
-        drafts = REFORMERS[dataset.reformer].drafts(annotations, settings, kit)
+        drafts = (drafting or REFORMERS[dataset.reformer].drafts)(annotations, settings, kit)
         for number, draft in enumerate(islice(drafts, plan.limit), 1):
             if number % _REPORT_EVERY == 0:
                 progress(number)

@@ -69,6 +69,21 @@ class OptionsForAnswers(Reformer):
             yield draft(record, question=question, hint=record.hint, choices=choices, tags={"answer_kind": kind})
 
 
+def open_questions(annotations: Annotations, settings: OpenAnswerSettings, kit: Kit) -> Iterator[ItemDraft]:
+    """Text items of the records for which a model is to write distractors; the first reference is the gold."""
+    rules_first = "rules" in settings.sources[: settings.sources.index("model")]
+    for record in annotations:
+        asked = _open_question(record)
+        if asked is None or gold_of(record)[1] < settings.agreement:
+            continue
+        kind = asked.kind.name
+        if kind in TWO_SIDED or (rules_first and kind != "text") or (settings.kinds and kind not in settings.kinds):
+            continue
+        right = tuple(dict.fromkeys((asked.gold, *record.answers)))
+        question = settings.question.replace("{question}", record.question)
+        yield draft(record, question=question, hint=record.hint, references=right)
+
+
 def gold_of(record: Annotation) -> tuple[str, float]:
     """The answer that the dataset itself names, or that most people gave, and the share that gave it.
 

@@ -1,0 +1,77 @@
+"""A model writes distractors for open questions and another one checks them, before a dataset is reformed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from eyetest.benchmarks.folder import refuse_to_replace
+from eyetest.errors import InputError, heading, param
+from eyetest.jobs.opening import Observer
+from eyetest.models.specs import parse_models
+from eyetest.recipes.sources import StoppedEarly
+from eyetest.records import Item, Prompt, Response
+from eyetest.reform.building import Reforming
+from eyetest.reform.building import reform as build
+from eyetest.reform.distractors.written import WrittenDistractors, write_distractors
+from eyetest.reform.readers import read_annotations
+from eyetest.reform.reformers import Kit
+from eyetest.reform.reformers.open_answers import REFORMER, OpenAnswerSettings, open_questions
+from eyetest.running.questions import Questions
+from eyetest.wording import counted
+
+_QUESTIONS, _RUN = "questions", "run"
+
+
+class Authors(msgspec.Struct, frozen=True, kw_only=True):
+    """Who writes distractors and who checks them: specs, or names in a file of models."""
+
+    model: str
+    checker: str
+    models: Path | None = None
+
+
+def have_written(plan: Reforming, authors: Authors, kit: Kit, observer: Observer) -> None:
+    """Put what models write into the kit. Answers lie in a run beside the benchmark, so nothing is asked twice."""
+    reading, settings = _settings(plan)
+    refuse_to_replace(plan.to, overwrite=plan.overwrite)
+    (writer, writing), (checker, checking) = (
+        next(iter(parse_models([spec], authors.models).items())) for spec in (authors.model, authors.checker)
+    )
+    if writing.spec == checking.spec or writer == checker:
+        raise InputError(f"{heading('checker')}: {authors.checker} cannot check what it wrote itself; name another")
+    annotations = read_annotations(plan.dataset.reader, plan.annotations, reading)
+    if next(open_questions(annotations, settings, kit), None) is None:
+        observer.note("every question has distractors by rule: no model was asked")
+        return
+    folder = plan.to.with_name(f"{plan.to.name}-run")
+    asked = msgspec.structs.replace(plan, to=folder / _QUESTIONS, overwrite=True)
+    benchmark = build(asked, drafting=open_questions).benchmark
+    questions = Questions(folder / _RUN, benchmark, {writer: writing, checker: checking})
+
+    def ask(name: str, prompts: Sequence[tuple[Item, Prompt]]) -> Sequence[Response | None]:
+        said, progress = questions.ask(name, prompts, "distractors", observer.watch)
+        if progress.stopped or progress.abandoned:
+            raise StoppedEarly(progress)
+        return said
+
+    done = write_distractors(list(benchmark), settings.options - 1, ask, writer, checker)
+    kit.written = done.by_item
+    kit.note(_told(done, writer, checker, len(benchmark)))
+
+
+def _settings(plan: Reforming) -> tuple[msgspec.Struct, OpenAnswerSettings]:
+    reading, settings = plan.dataset.checked(plan.dataset.name)
+    if plan.dataset.reformer != REFORMER.name or not isinstance(settings, OpenAnswerSettings):
+        raise InputError(f"{heading('model')}: only {REFORMER.name} needs a model, not {plan.dataset.reformer}")
+    if "model" not in settings.sources:
+        raise InputError(
+            f"{heading('model')}: the settings take no distractors of a model ({param('own', 'sources')})"
+        )
+    return reading, settings
+
+
+def _told(done: WrittenDistractors, writer: str, checker: str, questions: int) -> str:
+    down = "; ".join(f"{reason}: {count:,}" for reason, count in done.turned_down.most_common())
+    kept = f"{counted(done.kept, 'distractor')} of {counted(questions, 'question')} by {writer}, checked by {checker}"
+    return f"{kept} (turned down: {down})" if down else kept

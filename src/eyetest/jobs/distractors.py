@@ -1,6 +1,6 @@
 """A model writes distractors for open questions and another one checks them, before a dataset is reformed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -49,8 +49,8 @@ def have_written(plan: Reforming, authors: Authors, kit: Kit, observer: Observer
     benchmark = build(asked, drafting=open_questions).benchmark
     questions = Questions(folder / _RUN, benchmark, {writer: writing, checker: checking})
 
-    def ask(name: str, prompts: Sequence[tuple[Item, Prompt]]) -> Sequence[Response | None]:
-        said, progress = questions.ask(name, prompts, "distractors", observer.watch)
+    def ask(name: str, prompts: Sequence[tuple[Item, Prompt]]) -> Iterable[Response | None]:
+        said, progress = questions.ask(name, lambda: prompts, "distractors", observer.watch)
         if progress.stopped or progress.abandoned:
             raise StoppedEarly(progress)
         return said

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from eyetest.scoring.rules.claims import Claim, announced, closing, last_word, one_or_many, opening, structured
 from eyetest.scoring.rules.heard import Heard, stops
 from eyetest.scoring.rules.mentions import Mention, is_whole, mark_at, text_at, texts_in
-from eyetest.scoring.rules.options import alike, like_text, same_text
+from eyetest.scoring.rules.options import Offer, alike, like_text, same_text
 from eyetest.scoring.rules.reading import Reading
 from eyetest.scoring.rules.tokens import tokenise
 
@@ -115,7 +115,8 @@ def _whole(heard: Heard) -> Claim | None:  # noqa: PLR0911 (one a form)
         if mark.options != (-1,) or (index := same_text(text, offer)) is None:
             return one_or_many(mark, "whole reply")
         return one_or_many(Mention((index,), start, size, "text"), "whole reply")
-    if (index := same_text(text[start:size], offer)) is not None:
+    index = same_text(text[start:size], offer)
+    if index is not None and not (mark and _is_shown(mark, text[mark.end : size], offer)):
         return one_or_many(Mention((index,), start, size, "text"), "whole reply")
     if (
         mark
@@ -134,6 +135,11 @@ def _whole(heard: Heard) -> Claim | None:  # noqa: PLR0911 (one a form)
     ):
         return one_or_many(Mention((index,), start, size, "text"), "whole reply")
     return None
+
+
+def _is_shown(mark: Mention, after: str, offer: Offer) -> bool:
+    """Whether an option stands there as it was shown: "1. 0" is option 1 if that is 0, and no number."""
+    return len(mark.options) == 1 and after[:2] == ". " and offer.literal.get(after[2:].strip()) == mark.options[0]
 
 
 def _committed(heard: Heard, since: int) -> Claim | None:

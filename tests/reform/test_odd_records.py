@@ -11,6 +11,7 @@ from eyetest.errors import InputError
 from eyetest.jobs.reform import reform, told
 from eyetest.reform.building import MISSING
 from eyetest.reform.catalog import Dataset
+from tests.reform.conftest import NATIVE
 
 BIRDS = Dataset(
     name="birds",
@@ -94,3 +95,20 @@ def test_an_empty_name_is_refused(key: str, tmp_path: Path) -> None:
     file.write_text(json.dumps(words))
     with pytest.raises(InputError, match=rf"{key}: Expected"):
         reform(str(file), tmp_path, to=tmp_path / "b")
+
+
+def test_an_object_where_a_text_should_be_is_one_line(tmp_path: Path) -> None:
+    instances = json.loads((NATIVE / "coco-counting" / "instances_val2017.json").read_text())
+    for image in instances["images"]:
+        image["file_name"] = ["a", 2]
+    path = tmp_path / "instances.json"
+    path.write_text(json.dumps(instances))
+    with pytest.raises(InputError, match=r"after 0 others: .* where a text should be"):
+        reform("coco-counting", path, to=tmp_path / "b")
+
+
+def test_a_million_votes_are_no_more_than_all(tmp_path: Path) -> None:
+    path = tmp_path / "val.json"
+    flaws = {"FRM": 10**30, "BLR": 0}
+    path.write_text(json.dumps([{"image": f"VizWiz_val_{n}.jpg", "flaws": flaws} for n in range(2)]))
+    assert reform("vizwiz-quality", path, to=tmp_path / "b").items == 2

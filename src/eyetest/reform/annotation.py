@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from eyetest.errors import InputError
+from eyetest.errors import InputError, short
 
 Box = tuple[float, float, float, float]
 """Left, top, width and height in pixels, as COCO writes it."""
@@ -90,6 +90,8 @@ class Annotations:
 
     def __init__(self, records: Callable[[], Iterator[Annotation]], classes: tuple[ClassLabel, ...] = ()) -> None:
         self._records = records
+        self._checked = 0
+        """Records that are known to be as they should be; the later times they are not looked at again."""
         self.classes = classes
 
     def __iter__(self) -> Iterator[Annotation]:
@@ -98,10 +100,28 @@ class Annotations:
             for count, record in enumerate(self._records(), 1):
                 if not (isinstance(record.id, str) and record.id.strip()):
                     raise ValueError("it has no id")  # noqa: TRY301 (told below)
+                if count > self._checked:
+                    _check(record)
+                    self._checked = count
                 yield record
                 number = count
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"the annotation after {number:,} others: {oddity(error)}") from error
+
+
+def _check(record: Annotation) -> None:
+    """Refuse a number or an object where a text should be, before a reformer stumbles over it."""
+    words = [record.question, record.hint, record.label, record.relation]
+    for several in (record.answers, record.options, record.also, record.captions, record.steps):
+        words += several
+    for region in record.regions:
+        words += (region.label, region.text, *region.expressions)
+    for turn in record.turns:
+        words += (turn.question, turn.answer, *turn.options, *turn.answers)
+    words += (image for image in record.images if not isinstance(image, bytes))
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"{short(word)} where a text should be")
 
 
 def oddity(error: Exception) -> str:

@@ -112,3 +112,14 @@ def test_a_million_votes_are_no_more_than_all(tmp_path: Path) -> None:
     flaws = {"FRM": 10**30, "BLR": 0}
     path.write_text(json.dumps([{"image": f"VizWiz_val_{n}.jpg", "flaws": flaws} for n in range(2)]))
     assert reform("vizwiz-quality", path, to=tmp_path / "b").items == 2
+
+
+@pytest.mark.parametrize("right", [-1, 4])
+def test_an_option_that_is_not_there_is_no_answer(right: int, tmp_path: Path) -> None:
+    records = json.loads((NATIVE / "aokvqar" / "aokvqa_v1p0_val.json").read_text())
+    records[0]["correct_choice_idx"] = right
+    path = tmp_path / "val.json"
+    path.write_text(json.dumps(records))
+    done = reform("aokvqar", path, to=tmp_path / "b")
+    assert done.passed_over["no answer"] == 1
+    assert done.items == len(records) - 1

@@ -59,7 +59,7 @@ class Rationales(Reformer):
 def answer_of(record: Annotation) -> str:
     """The right option's words, or the label, or the first answer; empty where nobody says."""
     if record.gold is not None and record.options:
-        return record.options[record.gold]
+        return record.options[record.gold] if 0 <= record.gold < len(record.options) else ""
     return record.label or (record.answers[0] if record.answers else "")
 
 

@@ -1,5 +1,7 @@
 """However large a run is, few of its rows, prompts and responses are in memory at a time."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -190,3 +192,15 @@ def test_a_question_that_was_not_asked_has_no_answer_and_one_that_failed_has_its
     broken = parse_models(["m=scripted:dead=1"])
     failed = list(Questions(tmp_path / "s", bench, broken).ask("m", prompts, "judge")[0])
     assert {response.outcome if response else "" for response in failed} == {"failed"}
+
+
+def test_asking_does_not_load_pandas(tmp_path: Path, bench: Benchmark) -> None:
+    """Arrow loads it for some ways to make an array, which takes longer and holds more than a small run."""
+    code = (
+        "import sys; from pathlib import Path; from eyetest.benchmarks import Benchmark; "
+        "from eyetest.models import parse_models; from eyetest.running import Asking, Session; "
+        "session = Session(Benchmark(Path('b')), parse_models(['m=scripted:right=1']), Asking(limit=3)); "
+        "print(session.run(Path('r')).done, session.estimate(Path('r')).stored, 'pandas' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["3", "3", "False"]

@@ -19,7 +19,7 @@ from eyetest.runs.journal import read_segment
 from eyetest.runs.parts import SCHEMA, PartName, from_batch, part_names, read_sealed, sealed, segment, to_table
 from eyetest.runs.plan import PLAN, plan_table, scan_table
 from eyetest.store.files import has_checksum, inside
-from eyetest.tabular.record_files import indices, numbers
+from eyetest.tabular.record_files import array, indices, numbers
 
 _MOST_NAMED = 5
 _RESPONSES_AT_ONCE = 1_000
@@ -230,17 +230,17 @@ def encode(texts: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
     """Each text as the index of its like among the distinct ones, which stand in the order of their first use."""
     chunks = texts.dictionary_encode().chunks
     if not chunks:
-        return np.zeros(0, np.int64), pa.array([], texts.type)
+        return np.zeros(0, np.int64), array((), texts.type)
     return np.concatenate([numbers(chunk.indices) for chunk in chunks]), chunks[-1].dictionary
 
 
 def sortable(texts: pa.Array | pa.ChunkedArray) -> NDArray[np.bytes_]:
     """Texts as bytes of one length: request ids have one, so that no Python value is made of them."""
-    array = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-    lengths = pc.unique(pc.binary_length(array)).to_pylist()
-    if len(lengths) == 1 and lengths[0] and not array.offset:
-        return np.frombuffer(array.buffers()[2], f"S{lengths[0]}", len(array))
-    return np.array([text.encode() for text in array.to_pylist()], np.bytes_)
+    plain = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    lengths = pc.unique(pc.binary_length(plain)).to_pylist()
+    if len(lengths) == 1 and lengths[0] and not plain.offset:
+        return np.frombuffer(plain.buffers()[2], f"S{lengths[0]}", len(plain))
+    return np.array([text.encode() for text in plain.to_pylist()], np.bytes_)
 
 
 _FEW = ("model", "sight", "ask", "shots", "marks", "method", "history")

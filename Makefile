@@ -27,6 +27,7 @@ speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/growth.py
 	$(BIN)/python speed/read.py
 	$(BIN)/python speed/score.py
+	$(BIN)/python speed/reform.py
 	$(BIN)/python speed/tables.py
 	$(BIN)/python speed/captions.py
 	$(BIN)/python speed/report.py

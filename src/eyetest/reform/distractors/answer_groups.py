@@ -98,7 +98,7 @@ def _list_distance(kind: AnswerKind, members: Sequence[str]) -> Floats:
 
 def alike_colours(one: str, others: Iterable[str]) -> bool:
     """Whether people would call a colour by one of some other names."""
-    return any(one in alike and other in alike for alike in ALIKE for other in others)
+    return any(one in alike and not alike.isdisjoint(others) for alike in ALIKE)
 
 
 def _same_colours(members: Sequence[str]) -> Kin:

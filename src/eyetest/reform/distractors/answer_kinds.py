@@ -49,10 +49,18 @@ LISTS: dict[KindName, tuple[tuple[str, ...], ...]] = {
     "count": (_words("zero one two three four five six seven eight nine ten eleven twelve"),),
 }
 """Answers that are one of a few: lists of which one is offered with others of the same list."""
-ALIKE = (
-    ("gray", "grey", "silver"), ("tan", "beige", "brown", "cream"), ("gold", "yellow", "orange"), ("maroon", "red"),
-    ("violet", "purple", "pink", "magenta"), ("navy", "blue", "teal", "turquoise", "cyan"), ("cream", "white"),
-)  # fmt: skip
+ALIKE = tuple(
+    frozenset(names.split())
+    for names in (
+        "gray grey silver",
+        "tan beige brown cream",
+        "gold yellow orange",
+        "maroon red",
+        "violet purple pink magenta",
+        "navy blue teal turquoise cyan",
+        "cream white",
+    )
+)
 """Colours that one person calls by one name and another by another."""
 TWO_SIDED: tuple[KindName, ...] = ("yes-no", "either-or")
 """Kinds of which there is one wrong answer and no more."""

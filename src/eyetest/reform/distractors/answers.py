@@ -9,6 +9,7 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -23,7 +24,7 @@ from eyetest.scoring.metrics.relaxed import relaxed
 _TRIES = 20
 
 
-class OpenQuestion(msgspec.Struct, frozen=True):
+class OpenQuestion(msgspec.Struct, frozen=True, dict=True):
     """A question, the answer that becomes the gold, and all that are right."""
 
     question: str
@@ -38,7 +39,7 @@ class OpenQuestion(msgspec.Struct, frozen=True):
         last = re.split(r"(?<=[.!?])\s+", self.question.strip())[-1]
         return f"{'-'.join(plain(self.type).split())} {last}".strip()
 
-    @property
+    @cached_property
     def kind(self) -> AnswerKind:
         """What kind of thing the gold is. Two alternatives that people are divided about are words like others."""
         kind = kind_of(self.question, self.gold)
@@ -46,18 +47,23 @@ class OpenQuestion(msgspec.Struct, frozen=True):
             return AnswerKind("text")
         return kind
 
+    @cached_property
+    def _known(self) -> dict[str, tuple[str, set[str]]]:
+        """Each right answer once: as it is compared, with a spelling and its words."""
+        return {said: (answer, set(said.split())) for answer in (self.gold, *self.right) if (said := plain(answer))}
+
     def is_right(self, text: str) -> bool:
         """Whether a text says the same as a right answer, or part of it, or a number that is as good as one."""
         said = plain(text)
         words = set(said.split())
-        context = Context(question=self.question)
-        for answer in dict.fromkeys((self.gold, *self.right)):
-            theirs = plain(answer)
-            if said == theirs or words <= set(theirs.split()) or words > set(theirs.split()) != set():
-                return True
-            if relaxed(text, answer, context) or relaxed(answer, text, context):
-                return True
-        return alike_colours(said, {plain(answer) for answer in (self.gold, *self.right)})
+        if said in self._known or any(words <= theirs or words > theirs for _, theirs in self._known.values()):
+            return True
+        if any(letter.isdigit() for letter in said):
+            context = Context(question=self.question)
+            for answer, _ in self._known.values():
+                if relaxed(text, answer, context) or relaxed(answer, text, context):
+                    return True
+        return alike_colours(said, self._known)
 
 
 class AnswerDistractors:

@@ -13,6 +13,7 @@ _WRITINGS = (
 )  # fmt: skip
 _SOME_YEAR = " 2001"
 _LEADING_NOUGHT = re.compile(r"\b0\d")
+_LONGEST_DATE = len("September 30, 2000")
 _FARTHEST = 9
 """The most days or months from one made-up date to the next."""
 
@@ -60,6 +61,8 @@ def other_dates(text: str, count: int, chance: random.Random) -> list[str]:
 
 
 def _read(text: str) -> tuple[date, str] | None:
+    if len(text) > _LONGEST_DATE or not any(letter.isdigit() for letter in text):
+        return None
     for writing in _WRITINGS:
         has_year = "%Y" in writing
         try:

@@ -64,10 +64,7 @@ def reform(
     elif name == _CHECK:
         _check((what or [""])[0], annotations)
     elif name == _PAGE:
-        if not what or html is None:
-            raise InputError("eyetest reform page BENCH... --html FILE: which benchmarks, and which file?")
-        job.write_page([Path(bench) for bench in what], html, seed=seed, overwrite=overwrite)
-        out.print(safe(f"page → {html}"), soft_wrap=True)
+        _page(what or [], html, seed, overwrite=overwrite)
     else:
         if not annotations:
             raise InputError(f"--annotations PATH is missing: {load_dataset(name).files or 'where does it lie?'}")
@@ -89,6 +86,13 @@ def reform(
                 observer=TERMINAL,
             )
         )
+
+
+def _page(benches: list[str], html: Path | None, seed: int, *, overwrite: bool) -> None:
+    if not benches or html is None:
+        raise InputError("eyetest reform page BENCH... --html FILE: which benchmarks, and which file?")
+    job.write_page([Path(bench) for bench in benches], html, seed=seed, overwrite=overwrite)
+    out.print(safe(f"page → {html}"), soft_wrap=True)
 
 
 def _list(what: str) -> None:

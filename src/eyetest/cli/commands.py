@@ -45,6 +45,8 @@ _COMMANDS = {
     "demo": "demo:demo",
 }
 """Each command, the module of this folder that holds it, and its function there."""
+_GROUPS = {"harden": "Make a benchmark harder, or new: more options, questions inside pictures, editions."}
+"""What the commands of two words are about, by their first."""
 _HELP = {"help_option_names": ["-h", "--help"]}
 
 
@@ -110,16 +112,33 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(_COMMANDS)
+        return list(dict.fromkeys(name.split()[0] for name in _COMMANDS))
 
     def get_command(self, ctx: Any, name: str) -> Any:
-        if name not in _COMMANDS:
-            return None
-        module, _, function = _COMMANDS[name].partition(":")
-        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP)
-        loaded = importlib.import_module(f"eyetest.cli.{module}")
-        alone.command(name, cls=_Command)(flat(getattr(loaded, function)))
-        return typer.main.get_command(alone)
+        if name in _GROUPS:
+            return _Group(name=name, help=_GROUPS[name], no_args_is_help=True, context_settings=_HELP)
+        return _load(name)
+
+
+class _Group(TyperGroup):
+    """The commands that begin with one word."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [name.split()[1] for name in _COMMANDS if name.startswith(f"{self.name} ")]
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        return _load(f"{self.name} {name}")
+
+
+def _load(name: str) -> Any:
+    """A command, once its module is loaded; None where there is no such command."""
+    if name not in _COMMANDS:
+        return None
+    module, _, function = _COMMANDS[name].partition(":")
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP)
+    loaded = importlib.import_module(f"eyetest.cli.{module}")
+    alone.command(name.rpartition(" ")[2], cls=_Command)(flat(getattr(loaded, function)))
+    return typer.main.get_command(alone)
 
 
 app = typer.Typer(

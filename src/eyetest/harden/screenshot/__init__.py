@@ -1,0 +1,1 @@
+"""The whole question inside one picture, in many looks."""

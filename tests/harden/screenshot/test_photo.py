@@ -1,0 +1,116 @@
+"""Photographs and prints of a page: whole, seeded, and with boxes that go where the pixels go."""
+
+import io
+from collections.abc import Callable, Mapping
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw
+
+from eyetest.harden.screenshot.composed import Box, Composed
+from eyetest.harden.screenshot.photo import PHOTO_FACTORS, PLAINEST_PHOTO, encoded, photographed
+from eyetest.harden.screenshot.photo_camera import Pose, aim
+from eyetest.harden.screenshot.photo_print import PLAINEST_PRINT, PRINT_FACTORS, printed
+
+Effect = Callable[[Composed, Mapping[str, str], np.random.Generator], Composed]
+Table = Mapping[str, tuple[str, ...]]
+EFFECTS: list[tuple[Effect, Table]] = [
+    (photographed, PHOTO_FACTORS),
+    (printed, PRINT_FACTORS),
+]
+
+
+def page(width: int = 200, height: int = 150) -> Composed:
+    """A white page with a red square in a box and boxes up to its very edges."""
+    picture = Image.new("RGB", (width, height), "white")
+    square = (width * 6 // 10, height * 3 // 10, width * 8 // 10, height * 5 // 10)
+    ImageDraw.Draw(picture).rectangle((*square[:2], square[2] - 1, square[3] - 1), fill=(220, 0, 0))
+    return Composed(picture, (Box("picture", 1, *square), Box("question", 1, 0, 0, width, height)))
+
+
+def red(picture: Image.Image) -> tuple[float, float, float, float]:
+    """Where a picture is red."""
+    r, g, b = (np.asarray(band, float) for band in picture.split())
+    rows, columns = np.nonzero((r > g + 70) & (r > b + 70))
+    return columns.min(), rows.min(), columns.max() + 1.0, rows.max() + 1.0
+
+
+@given(
+    width=st.integers(40, 260),
+    height=st.integers(40, 260),
+    which=st.integers(0, 1),
+    levels=st.lists(st.integers(0, 2), min_size=7, max_size=7),
+    seed=st.integers(0, 2**32),
+)
+@settings(max_examples=40, deadline=None)
+def test_nothing_is_cut_off(width: int, height: int, which: int, levels: list[int], seed: int) -> None:
+    effect, table = EFFECTS[which]
+    factors = {
+        name: values[level % len(values)] for (name, values), level in zip(table.items(), levels, strict=False)
+    }
+    taken = effect(page(width, height), factors, np.random.default_rng(seed))
+    for box in taken.boxes:
+        assert 0 <= box.left < box.right <= taken.picture.width
+        assert 0 <= box.top < box.bottom <= taken.picture.height
+    assert [(box.part, box.number) for box in taken.boxes] == [("picture", 1), ("question", 1)]
+
+
+@given(
+    yaw=st.floats(-22, 22), pitch=st.floats(-22, 22), roll=st.floats(-5, 5), bulge=st.floats(-0.03, 0.03)
+)  # every pose that a level can draw, and some more
+@settings(max_examples=60, deadline=None)
+def test_the_way_back_is_the_way_there(yaw: float, pitch: float, roll: float, bulge: float) -> None:
+    camera = aim((300, 500), Pose(yaw, pitch, roll, bulge))
+    points = np.random.default_rng(0).uniform((0, 0), (300, 500), (50, 2))
+    assert np.abs(camera.source(camera.seen(points)) - points).max() < 0.01
+
+
+@pytest.mark.parametrize("angle", PHOTO_FACTORS["look_angle"])
+@pytest.mark.parametrize("seed", range(3))
+def test_boxes_go_where_the_pixels_go(angle: str, seed: int) -> None:
+    taken = photographed(page(), {**PLAINEST_PHOTO, "look_angle": angle}, np.random.default_rng(seed))
+    box = taken.boxes[0]
+    assert red(taken.picture) == pytest.approx((box.left, box.top, box.right, box.bottom), abs=2.0)
+
+
+def test_boxes_of_a_print_go_with_it() -> None:
+    taken = printed(page(), {**PLAINEST_PRINT, "look_skew": "skewed"}, np.random.default_rng(0))
+    box = taken.boxes[0]
+    assert red(taken.picture) == pytest.approx((box.left, box.top, box.right, box.bottom), abs=2.0)
+
+
+@pytest.mark.parametrize(("effect", "table"), EFFECTS)
+def test_one_seed_gives_the_same_pixels_and_another_gives_others(effect: Effect, table: Table) -> None:
+    factors = {name: levels[-1] for name, levels in table.items()}
+    first, again, other = (effect(page(), factors, np.random.default_rng(seed)).picture for seed in (5, 5, 6))
+    assert first.tobytes() == again.tobytes()
+    assert first.size != other.size or first.tobytes() != other.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("which", "factor"), [(which, factor) for which, (_, table) in enumerate(EFFECTS) for factor in table]
+)
+def test_every_level_changes_the_file(which: int, factor: str) -> None:
+    effect, table = EFFECTS[which]
+    plain = {name: levels[0] for name, levels in table.items()}
+    files = set()
+    for level in table[factor]:
+        factors = {**plain, factor: level}
+        files.add(encoded(effect(page(), factors, np.random.default_rng(1)).picture, factors))
+    assert len(files) == len(table[factor])
+
+
+def test_the_file_holds_no_metadata_and_is_the_smaller_the_coarser() -> None:
+    sizes = {}
+    for quality, noise in product(PHOTO_FACTORS["look_jpeg"], PHOTO_FACTORS["look_noise"]):
+        factors = {**PLAINEST_PHOTO, "look_jpeg": quality, "look_noise": noise}
+        data = encoded(photographed(page(), factors, np.random.default_rng(1)).picture, factors)
+        sizes[quality, noise] = len(data)
+        with Image.open(io.BytesIO(data)) as picture:
+            assert not picture.getexif()
+            assert set(picture.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
+    assert sizes["coarse", "low"] < sizes["fine", "low"]
+    assert sizes["fine", "low"] < sizes["fine", "high"]

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check test-slow speed peers browser wordnet torch lock clean
+.PHONY: demo test check test-slow speed peers browser wordnet ocr torch lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -53,6 +53,10 @@ browser:
 # Which classes are alike, for `eyetest reform` and its tests; without it names are compared. Needs root, Debian or Ubuntu.
 wordnet:
 	apt-get update && apt-get install --yes --no-install-recommends wordnet-base
+
+# The faster of the two OCR engines, for screenshots that are read back; without it the extra `ocr` reads. Needs root.
+ocr:
+	apt-get update && apt-get install --yes --no-install-recommends tesseract-ocr
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,92 @@
+"""OCR engines on small pages of our own words: what they read, where, and without asking anybody."""
+
+import socket
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from eyetest.errors import InputError, MissingExtraError
+from eyetest.ocr import ENGINES, Engine, choose_engine, scripts_of
+from eyetest.ocr import tesseract as tesseract_module
+
+WORDS = ("Which bird is blue?", "A. The heron", "B. The 12 owls")
+
+
+def page() -> Image.Image:
+    """Three lines, a good way apart."""
+    picture = Image.new("RGB", (420, 170), "white")
+    draw = ImageDraw.Draw(picture)
+    for number, text in enumerate(WORDS):
+        draw.text((30, 20 + 48 * number), text, fill="black", font=ImageFont.load_default(24))
+    return picture
+
+
+@pytest.fixture(params=["rapidocr", "tesseract"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    chosen = ENGINES[request.param]
+    if missing := chosen.missing():
+        pytest.skip(f"no {request.param} here: {missing}")
+    return chosen
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("an engine asked the network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+@pytest.mark.usefixtures("no_network")
+def test_an_engine_reads_lines_where_they_stand(engine: Engine) -> None:
+    lines = sorted(engine.read(page()), key=lambda line: line.box[1])
+    assert tuple(line.text for line in lines) == WORDS
+    for number, line in enumerate(lines):
+        left, top, right, bottom = line.box
+        assert left == pytest.approx(30, abs=8)
+        assert 20 + 48 * number - 8 <= top < bottom <= 20 + 48 * number + 40
+        assert right < 300
+        assert [word.left for word in line.words] == sorted(word.left for word in line.words)
+
+
+def test_a_page_without_words_has_no_lines(engine: Engine) -> None:
+    assert not engine.read(Image.new("RGB", (120, 90), "white"))
+
+
+def test_every_engine_reads_latin(engine: Engine) -> None:
+    assert "latin" in engine.scripts()
+
+
+def test_a_wrong_name_gets_the_nearest_right_one() -> None:
+    with pytest.raises(InputError, match='did you mean "tesseract"'):
+        choose_engine("teseract")
+
+
+def test_where_there_is_no_engine_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eyetest.ocr.rapid.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr(tesseract_module, "_languages", lambda: ())
+    with pytest.raises(MissingExtraError, match=r"apt-get install tesseract-ocr or pip install 'eyetest\[ocr\]'"):
+        choose_engine()
+    with pytest.raises(MissingExtraError, match="rapidocr is not installed"):
+        choose_engine("rapidocr")
+
+
+def test_a_table_of_words_may_hold_quotes_and_empty_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    head = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n"
+    rows = (
+        '5\t1\t1\t1\t1\t1\t10\t20\t5\t6\t90\t"so',
+        "5\t1\t1\t1\t1\t2\t20\t20\t5\t6\t90\t ",
+        "4\t1\t1\t1\t2\t0\t0\t0\t9\t9\t-1\t",
+    )
+    monkeypatch.setattr(tesseract_module, "_run", lambda *_: head + "\n".join(rows) + "\n")
+    monkeypatch.setattr(tesseract_module, "_languages", lambda: ("eng",))
+    [line] = ENGINES["tesseract"].read(page())
+    assert line.text == '"so'
+    assert line.box == (10, 20, 15, 26)
+
+
+def test_scripts_are_those_of_letters_alone() -> None:
+    assert scripts_of("12 % of owls") == {"latin"}
+    assert scripts_of("図 3: owl") == {"cjk", "latin"}
+    assert scripts_of("≈ 7 €") == frozenset()

@@ -83,3 +83,13 @@ def test_models_are_held_against_each_other_under_one_protocol() -> None:
         MEASURE.measure(of, settings(models="a,b"))
     with pytest.raises(InputError, match="no scores of model 'z'"):
         MEASURE.measure(of, Settings(own={"models": "a,z"}))
+
+
+def test_over_models_counts_who_lost_an_item() -> None:
+    before, after = grid({"a": [1, 1, 0], "b": [1, 0, 1]}), grid({"a": [0, 0, 1], "b": [0, 0, 1]}, ask="cot")
+    of = Results(pl.concat([before.scores, after.scores]), before.items)
+    own = {"from": "ask=direct", "to": "ask=cot", "over": "models", "right": 0.5}
+    table = MEASURES["flips"].measure(of, Settings(own=own)).table
+    assert table.rows() == [("0", 2, 0, 2, "a, b"), ("1", 1, 0, 2, "a"), ("2", 0, 1, 2, "")]
+    with pytest.raises(InputError, match="expected models"):
+        MEASURES["flips"].measure(of, Settings(own=own | {"over": "items"}))

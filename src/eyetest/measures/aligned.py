@@ -138,7 +138,7 @@ class Sides:
 
 def sides(results: Results, settings: Settings, name: str) -> Sides:
     """The scores on either side of what a measure's ``from`` and ``to`` say."""
-    wanted = {side: _parsed(str(settings.own.get(side, "")), side) for side in FROM_TO}
+    wanted = {side: parse_axes(str(settings.own.get(side, "")), side) for side in FROM_TO}
     if not all(wanted.values()):
         raise NotMeasurable(f"{name}: say what to compare, such as from=ask=direct to=ask=cot")
     named = [axis for axis in ("benchmark", *AXES) if any(axis in values for values in wanted.values())]
@@ -160,7 +160,8 @@ def sides(results: Results, settings: Settings, name: str) -> Sides:
     return Sides(keys, *frames)
 
 
-def _parsed(text: str, side: str) -> dict[str, str | int]:
+def parse_axes(text: str, side: str) -> dict[str, str | int]:
+    """What ``benchmark=A,sight=image`` says of each axis; ``side`` is the setting that says it."""
     values: dict[str, str | int] = {}
     for word in filter(None, (part.strip() for part in text.split(","))):
         axis, equals, value = (part.strip() for part in word.partition("="))

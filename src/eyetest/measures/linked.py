@@ -117,6 +117,7 @@ class Flips(Measure):
         **FROM_TO,
         "models": ("", "list instead the items that only one of these has right: A,B"),
         "right": (RIGHT, "the mean score over its tests from which on an item counts as right"),
+        "over": ("", "models: one row an item, with how many models lost and won it"),
     }
 
     def measure(self, results: Results, settings: Settings) -> Measured:
@@ -134,6 +135,11 @@ class Flips(Measure):
             raise NotMeasurable("flips: the two settings have no item in common")
         first, then = pl.col("score") >= cut, pl.col("score_after") >= cut
         flip = pl.when(first & ~then).then(pl.lit("lost")).when(~first & then).then(pl.lit("won"))
+        over = str(settings.own.get("over", ""))
+        if over not in ("", "models"):
+            raise InputError(f"over: found {short(over)}, expected models")
+        if over:
+            return _over_models(shared.with_columns(flip.alias("flip")), [key for key in two.keys if key != "model"])
         counted = shared.with_columns(flip.alias("flip"), pl.len().over(two.keys).cast(pl.Int64).alias("n"))
         flipped = counted.filter(pl.col("flip").is_not_null())
         table = flipped.select(
@@ -148,6 +154,20 @@ class Flips(Measure):
         lost = int((table.get_column("flip") == "lost").sum())
         note = f"{lost:,} lost and {len(table) - lost:,} won of {len(shared):,} pairs in {series} series"
         return Measured(table.sort(*two.keys, "flip", "item"), (note,))
+
+
+def _over_models(flipped: pl.DataFrame, keys: Sequence[str]) -> Measured:
+    """By item: how many models lost it, how many won it, and who of how many; those that most lost come first."""
+    flip = pl.col("flip")
+    table = flipped.group_by(*keys, "item").agg(
+        (flip == "lost").sum().cast(pl.Int64).alias("lost"),
+        (flip == "won").sum().cast(pl.Int64).alias("won"),
+        pl.len().cast(pl.Int64).alias("n"),
+        pl.col("model").cast(pl.String).filter(flip == "lost").sort().str.join(", ").alias("lost_by"),
+    )
+    kept = table.filter((pl.col("lost") > 0) | (pl.col("won") > 0))
+    order = [*(False for _ in keys), True, False, False]
+    return Measured(kept.sort(*keys, "lost", "won", "item", descending=order))
 
 
 def _between_models(results: Results, settings: Settings, cut: float) -> Measured:

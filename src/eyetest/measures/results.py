@@ -27,6 +27,8 @@ ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     **{"options": pl.Int64, "gold": pl.String, "position": pl.Int64, "kinds": pl.List(pl.Int64)},
 }
 """The columns of the item table, beside its tags."""
+REPLY_TYPES = {"request": pl.String, "text": pl.String}
+"""The columns of the table of replies."""
 AXES = (*Condition.__struct_fields__, "trial")
 Own = Mapping[str, tuple[Any, str]]
 """A measure's own settings: their defaults and what they mean."""
@@ -53,6 +55,8 @@ class Results:
     models: Mapping[str, ModelEntry] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """What has to be said beside whatever is made of them."""
+    replies: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=REPLY_TYPES))
+    """What was said: a row a request, read only by measures of words."""
 
     @property
     def tags(self) -> list[str]:

@@ -12,14 +12,14 @@ import polars as pl
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.measures import Results
-from eyetest.measures.results import ITEM_TYPES, TAG
+from eyetest.measures.results import ITEM_TYPES, REPLY_TYPES, TAG
 from eyetest.measures.stats.consensus import recurring, short_texts
 from eyetest.measures.stats.intervals import DisjointSets
 from eyetest.records import GIVEN, Asked, Item, ModelEntry, Score, columns, letter, tag_word
 from eyetest.results.provenance import ScoreProvenance
 from eyetest.results.scores import benchmark_of, refuse_gaps, scores_of
 from eyetest.runs import Run
-from eyetest.runs.stored import answers_frame, one_line_if_damaged
+from eyetest.runs.stored import answers_frame, one_line_if_damaged, responses_frame
 from eyetest.scoring import Scorer
 from eyetest.wording import counted, listed, typed
 
@@ -57,7 +57,10 @@ def results_of(
         _refuse_twice(scores)
     known = {name: entry for run in runs for name, entry in run.manifest.models.items()}
     table = pl.concat(items.values(), how="diagonal") if items else pl.DataFrame(schema=ITEM_TYPES)
-    return Results(scores.select("benchmark", *columns(Score)), table, known | dict(models or {}), tuple(notes))
+    return Results(
+        *(scores.select("benchmark", *columns(Score)), table, known | dict(models or {}), tuple(notes)),
+        replies=pl.concat([responses_frame(run.path).select(*REPLY_TYPES) for run in runs]).unique("request"),
+    )
 
 
 def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.DataFrame:

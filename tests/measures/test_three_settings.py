@@ -1,6 +1,6 @@
 """MMMU-Pro's three settings on small tables, and on real verdicts against plain arithmetic."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,7 +16,7 @@ from eyetest.measures.stats.paired import paired
 from tests.measures.tables import results
 
 THREE, BLIND = MEASURES["three-settings"], MEASURES["blind-steps"]
-Columns = dict[str, dict[str, list[float | None]]]
+Columns = Mapping[str, Mapping[str, Sequence[float | None]]]
 
 
 def told(measure: str, of: Results, **own: str) -> pl.DataFrame:

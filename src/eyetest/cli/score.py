@@ -33,7 +33,10 @@ def score(
     judge: Annotated[
         str | None, option("--judge", "A model that reads what the rules cannot (see eyetest run).", "SPEC")
     ] = None,
-    models: Annotated[Path | None, option("--models", "A models.yaml to take the judge from.", "FILE")] = None,
+    sentences: Annotated[
+        str | None, option("--sentences", "A model that says which sentences describe and which analyse.", "SPEC")
+    ] = None,
+    models: Annotated[Path | None, option("--models", "A models.yaml to take judges from.", "FILE")] = None,
     as_json: options.JsonOption = False,
 ) -> None:
     """Read and score every answer of a run, into RUN/scores/RULES.parquet. Responses are never touched.
@@ -42,7 +45,7 @@ def score(
     that failed have no score.
     """
     scoring = Scoring(rules, bench, metric, rescore_given)
-    table = job.score(run, scoring, judge=judge, judges=models, observer=TERMINAL)
+    table = job.score(run, scoring, judge=judge, sentences=sentences, judges=models, observer=TERMINAL)
     summary, axes, planned = job.summarise(table)
     if as_json:
         print_json(summary)

@@ -14,6 +14,7 @@ from eyetest.records import GIVEN, Condition
 from eyetest.results.judge import judge_run
 from eyetest.results.provenance import read_provenance
 from eyetest.results.scores import answers_of, benchmark_of, score_run
+from eyetest.results.sentences import label_sentences
 from eyetest.runs import Run
 from eyetest.scoring.scorer import corpus_table
 
@@ -37,18 +38,26 @@ def score(
     scoring: Scoring = AS_USUAL,
     *,
     judge: str | None = None,
+    sentences: str | None = None,
     judges: Path | None = None,
     observer: Observer = SILENT,
 ) -> ScoreTable:
-    """Score a run into its folder; a judge, by a spec or by its name in a file of models, reads what rules cannot."""
+    """Score a run into its folder; a judge, by a spec or by its name in a file of models, reads what rules cannot.
+
+    ``sentences`` is a judge as well: it says which sentences of replies describe and which analyse.
+    """
     scorer, opened = scoring.scorer, open_run(run)
-    entries = parse_models([judge], judges) if judge else {}
+    entries, labellers = (parse_models([spec], judges) if spec else {} for spec in (judge, sentences))
     benchmark = find_benchmark(opened, scoring.bench, observer)
     path = score_run(opened, benchmark, scorer)
     for entry in entries.items():
         read, progress = judge_run(opened, benchmark, scorer, entry, observer.watch)
         asked = progress.to_ask + progress.stored
         observer.note(f"{entry[0]} read {read:,} of {asked:,} replies that the rules could not")
+    for entry in labellers.items():
+        read, progress = label_sentences(opened, benchmark, entry, watch=observer.watch)
+        asked = progress.to_ask + progress.stored
+        observer.note(f"{entry[0]} labelled the sentences of {read:,} of {asked:,} replies")
     return ScoreTable(opened, benchmark, path)
 
 

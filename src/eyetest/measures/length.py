@@ -1,12 +1,13 @@
-"""How much is said: the length of replies, in characters, words and sentences."""
+"""How much is said: the length of replies, and how many of their sentences describe or analyse."""
 
 import re
+from collections.abc import Sequence
 from typing import ClassVar
 
 import polars as pl
 
 from eyetest.measures.means import mean_columns
-from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings
+from eyetest.measures.results import SENTENCE_KINDS, Measure, Measured, NotMeasurable, Own, Results, Settings
 from eyetest.wording import counted
 
 _ENDS = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]{0,3}\s+|\n+|(?<=[。！？])")
@@ -31,11 +32,9 @@ class Length(Measure):
         Failed calls and verdicts without words are left out.
         """
         keys = results.keys(settings.by)
-        said = results.with_items("cluster", by=settings.by).filter(pl.col("outcome").cast(pl.String) != "failed")
         text = pl.col("text")
         words = (
-            said.select(*keys, "item", "cluster", pl.col("request").cast(pl.String))
-            .join(results.replies.with_columns(pl.col("request").cast(pl.String)), on="request", how="inner")
+            _replies(results, keys, settings)
             .filter(text.str.len_chars() > 0)
             .with_columns(
                 text.str.count_matches(r"\S+").cast(pl.Float64).alias("words"),
@@ -56,4 +55,34 @@ class Length(Measure):
         return Measured(told, (f"{counted(silent, 'answer')} without words left out",) if silent else ())
 
 
-MEASURES = (Length(),)
+class Sentences(Measure):
+    """What replies are made of, as far as a judge was asked: sentences that describe, and sentences that analyse."""
+
+    name = "sentences"
+    summary = "sentences that describe or analyse, as a judge labelled them (eyetest score --sentences)"
+    own: ClassVar[Own] = {}
+
+    def measure(self, results: Results, settings: Settings) -> Measured:
+        """One row a series and tag value: mean counts of a reply; ``share`` is of the analytical among both kinds."""
+        keys, kinds = results.keys(settings.by), list(SENTENCE_KINDS)
+        both = pl.col("descriptive") + pl.col("analytical")
+        known = _replies(results, keys, settings).drop_nulls("analytical")
+        of_reply = known.with_columns(
+            pl.col(kinds).cast(pl.Float64), pl.when(both > 0).then(pl.col("analytical") / both).alias("share")
+        )
+        of_item = of_reply.group_by(*keys, "item", "cluster").agg(pl.col(*kinds, "share").mean())
+        table = mean_columns(of_item, keys, [*kinds, "share"], signed=[*kinds, "share"], level=settings.level)
+        if table.is_empty():
+            raise NotMeasurable("sentences: no judge has labelled any; eyetest score RUN --sentences MODEL asks one")
+        spared = [f"{value}_{count}" for value in (*kinds, "share") for count in ("n", "clusters")]
+        return Measured(table.with_columns(pl.col("analytical_n").alias("n")).drop(spared))
+
+
+def _replies(results: Results, keys: Sequence[str], settings: Settings) -> pl.LazyFrame:
+    """What was said, with the series and the item that it belongs to."""
+    said = results.with_items("cluster", by=settings.by).filter(pl.col("outcome").cast(pl.String) != "failed")
+    rows = said.select(*keys, "item", "cluster", pl.col("request").cast(pl.String))
+    return rows.join(results.replies.with_columns(pl.col("request").cast(pl.String)), on="request", how="inner")
+
+
+MEASURES = (Length(), Sentences())

@@ -27,8 +27,12 @@ ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     **{"options": pl.Int64, "gold": pl.String, "position": pl.Int64, "kinds": pl.List(pl.Int64)},
 }
 """The columns of the item table, beside its tags."""
-REPLY_TYPES = {"request": pl.String, "text": pl.String}
-"""The columns of the table of replies."""
+SENTENCE_KINDS = ("descriptive", "analytical", "other")
+REPLY_TYPES: dict[str, type[pl.DataType]] = {
+    **{"request": pl.String, "text": pl.String},
+    **dict.fromkeys(SENTENCE_KINDS, pl.Int64),
+}
+"""The columns of the table of replies; how many sentences of each kind a judge found, null where none was asked."""
 AXES = (*Condition.__struct_fields__, "trial")
 Own = Mapping[str, tuple[Any, str]]
 """A measure's own settings: their defaults and what they mean."""

@@ -18,6 +18,7 @@ from eyetest.measures.stats.intervals import DisjointSets
 from eyetest.records import GIVEN, Asked, Item, ModelEntry, Score, columns, letter, tag_word
 from eyetest.results.provenance import ScoreProvenance
 from eyetest.results.scores import benchmark_of, refuse_gaps, scores_of
+from eyetest.results.sentences import labelled
 from eyetest.runs import Run
 from eyetest.runs.stored import answers_frame, one_line_if_damaged, responses_frame
 from eyetest.scoring import Scorer
@@ -59,8 +60,13 @@ def results_of(
     table = pl.concat(items.values(), how="diagonal") if items else pl.DataFrame(schema=ITEM_TYPES)
     return Results(
         *(scores.select("benchmark", *columns(Score)), table, known | dict(models or {}), tuple(notes)),
-        replies=pl.concat([responses_frame(run.path).select(*REPLY_TYPES) for run in runs]).unique("request"),
+        replies=pl.concat([_replies(run) for run in runs]).unique("request"),
     )
+
+
+def _replies(run: Run) -> pl.LazyFrame:
+    said = responses_frame(run.path).select(pl.col("request").cast(pl.String), "text")
+    return said.join(labelled(run), on="request", how="left").select(*REPLY_TYPES)
 
 
 def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.DataFrame:

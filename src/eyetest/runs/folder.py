@@ -45,12 +45,14 @@ BENCHMARK = "benchmark"
 """The items that were asked about, without their pictures."""
 MENDED = "mended.json"
 """What people have changed of the items since they were asked."""
+SENTENCES = "sentences.parquet"
+"""What a judge said of the sentences of replies."""
 RECORDED = "recorded"
 """How a response ends that was not asked for here but brought in."""
 _LOCK = "lock"
 _INSIDE = "run"
 """Where a refinement keeps the answers that it asked for."""
-_OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, BENCHMARK, MENDED, _LOCK}
+_OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, BENCHMARK, MENDED, SENTENCES, _LOCK}
 
 
 class Run:

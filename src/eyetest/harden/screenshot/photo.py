@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFilter
 
 from eyetest.harden.screenshot.composed import Composed
-from eyetest.harden.screenshot.photo_camera import Pose, aim
+from eyetest.harden.screenshot.photo_camera import Pose, Taken, aim
 
 Floats = NDArray[np.float32]
 Chance = np.random.Generator
@@ -37,7 +37,7 @@ _SMALL = 96
 """Pixels of the larger side of what is smooth, before it is enlarged."""
 
 
-def photographed(composed: Composed, factors: Mapping[str, str], chance: Chance) -> Composed:
+def photographed(composed: Composed, factors: Mapping[str, str], chance: Chance) -> Taken:
     """The page as a photograph of it, whole, with its boxes where they have gone."""
     camera = aim(composed.picture.size, _pose(factors, chance))
     left, top, right, bottom = camera.scene()
@@ -46,7 +46,8 @@ def photographed(composed: Composed, factors: Mapping[str, str], chance: Chance)
     picture = camera.take(scene, (left, top))
     if factors["look_focus"] == "soft":
         picture = picture.filter(_SOFT)
-    return Composed(_exposed(picture, factors, chance), camera.follow(composed.boxes))
+    exposed = _exposed(picture, factors, chance)
+    return Taken(exposed, camera.follow(composed.boxes), composed.boxes, camera)
 
 
 def encoded(picture: Image.Image, factors: Mapping[str, str]) -> bytes:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from eyetest.harden.screenshot.composed import Box
+from eyetest.harden.screenshot.composed import Box, Composed
 
 Points = NDArray[np.float64]
 _DISTANCE = 3.2
@@ -102,6 +102,15 @@ class Camera:
             (left, top), (right, bottom) = points.min(axis=0), points.max(axis=0)
             followed.append(box._replace(left=left, top=top, right=right, bottom=bottom))
         return tuple(followed)
+
+
+@dataclass(frozen=True)
+class Taken(Composed):
+    """The picture of a page, which knows the way back to it: there boxes are upright and lie apart."""
+
+    flat: tuple[Box, ...]
+    """The page's own boxes."""
+    camera: Camera
 
 
 def aim(page: tuple[int, int], pose: Pose) -> Camera:

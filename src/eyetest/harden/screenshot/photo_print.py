@@ -8,7 +8,7 @@ from PIL import Image
 
 from eyetest.harden.screenshot.composed import Composed
 from eyetest.harden.screenshot.photo import Chance, Floats, per_channel, spread
-from eyetest.harden.screenshot.photo_camera import Pose, aim
+from eyetest.harden.screenshot.photo_camera import Pose, Taken, aim
 
 PRINT_FACTORS: Mapping[str, tuple[str, ...]] = {
     "look_paper": ("white", "grey", "yellow"),
@@ -28,7 +28,7 @@ _DOTS = 6
 """Pixels from one dot of a halftone to the next along a row."""
 
 
-def printed(composed: Composed, factors: Mapping[str, str], chance: Chance) -> Composed:
+def printed(composed: Composed, factors: Mapping[str, str], chance: Chance) -> Taken:
     """The page as a scan of a print of it, whole, with its boxes where they have gone."""
     askew = chance.choice((-1, 1)) * chance.uniform(0.8, 2.2) if factors["look_skew"] == "skewed" else 0.0
     camera = aim(composed.picture.size, Pose(roll=askew, margin=0.012))
@@ -37,7 +37,8 @@ def printed(composed: Composed, factors: Mapping[str, str], chance: Chance) -> C
     lid.paste(composed.picture, (-left, -top))
     picture = camera.take(lid, (left, top))
     inked = _inked(picture, factors["look_ink"], chance)
-    return Composed(_on_paper(inked, factors, chance), camera.follow(composed.boxes))
+    scanned = _on_paper(inked, factors, chance)
+    return Taken(scanned, camera.follow(composed.boxes), composed.boxes, camera)
 
 
 def _inked(picture: Image.Image, level: str, chance: Chance) -> Image.Image:

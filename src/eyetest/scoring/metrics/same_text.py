@@ -39,11 +39,16 @@ def exact(answer: str, reference: str, _: Context) -> float:
     return float(folded(answer) == folded(reference))
 
 
-def ocr_accuracy(transcript: str, text: str, _: Context) -> float:
+def edit_similarity(transcript: str, text: str) -> float:
     """1 − edit distance / longer length, on texts with single blanks; case counts. Two empty texts give 1."""
     one, other = spaced(transcript), spaced(text)
     longer = max(len(one), len(other))
     return 1 - edit_distance(one, other) / longer if longer else 1.0
+
+
+def ocr_accuracy(transcript: str, text: str, _: Context) -> float:
+    """How faithfully a text was copied: its edit similarity."""
+    return edit_similarity(transcript, text)
 
 
 def anls(answer: str, reference: str, _: Context) -> float:

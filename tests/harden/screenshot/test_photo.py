@@ -53,6 +53,7 @@ def test_nothing_is_cut_off(width: int, height: int, which: int, levels: list[in
     }
     taken = effect(page(width, height), factors, np.random.default_rng(seed))
     for box in taken.boxes:
+        assert [type(value) for value in box[2:]] == [float] * 4
         assert 0 <= box.left < box.right <= taken.picture.width
         assert 0 <= box.top < box.bottom <= taken.picture.height
     assert [(box.part, box.number) for box in taken.boxes] == [("picture", 1), ("question", 1)]

@@ -99,7 +99,7 @@ class Camera:
         followed = []
         for box in boxes:
             points = self.seen(_outline(box.right - box.left, box.bottom - box.top) + np.array(box[2:4]))
-            (left, top), (right, bottom) = points.min(axis=0), points.max(axis=0)
+            (left, top), (right, bottom) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
             followed.append(box._replace(left=left, top=top, right=right, bottom=bottom))
         return tuple(followed)
 

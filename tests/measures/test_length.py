@@ -26,9 +26,10 @@ def test_length_by_setting() -> None:
         {"item": "2", "request": "r2"},
         {"item": "1", "request": "r3", "ask": "cot"},
     ]
-    texts = {"r1": "B", "r2": "It is C.", "r3": "One two. Three.", "other": "unheard of"}
-    replies = pl.LazyFrame({"request": [*texts], "text": [*texts.values()]})
-    of = replace(results(rows), replies=replies)
+    texts = {"r1": "B", "r2": "It is C.", "r3": "One two. Three."}
+    replies = pl.LazyFrame({"benchmark": ["bench"] * 3, "request": [*texts], "text": [*texts.values()]})
+    elsewhere = pl.LazyFrame({"benchmark": ["x"], "request": ["r1"], "text": ["of another benchmark"]})
+    of = replace(results(rows), replies=pl.concat([replies, elsewhere]))
     table = MEASURES["length"].measure(of, Settings()).table
     assert table.select("ask", "words", "sentences", "characters", "n").rows() == [
         ("cot", 3, 2, 15, 1),

@@ -188,9 +188,9 @@ def test_a_page_of_many_noisy_pictures_stays_small_and_opens_few(
     opened: list[Image.Image] = []
     shrink = item_view._small
 
-    def counting(picture: Image.Image) -> Image.Image:
+    def counting(picture: Image.Image, side: int) -> Image.Image:
         opened.append(picture)
-        return shrink(picture)
+        return shrink(picture, side)
 
     monkeypatch.setattr(item_view, "_small", counting)
     rng = np.random.default_rng(0)

@@ -81,8 +81,9 @@ class Sentences(Measure):
 def _replies(results: Results, keys: Sequence[str], settings: Settings) -> pl.LazyFrame:
     """What was said, with the series and the item that it belongs to."""
     said = results.with_items("cluster", by=settings.by).filter(pl.col("outcome").cast(pl.String) != "failed")
-    rows = said.select(*keys, "item", "cluster", pl.col("request").cast(pl.String))
-    return rows.join(results.replies.with_columns(pl.col("request").cast(pl.String)), on="request", how="inner")
+    asked = ("benchmark", "request")
+    rows = said.select(*dict.fromkeys((*keys, *asked, "item", "cluster"))).with_columns(pl.col(asked).cast(pl.String))
+    return rows.join(results.replies, on=asked, how="inner")
 
 
 MEASURES = (Length(), Sentences())

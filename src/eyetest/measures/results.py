@@ -29,7 +29,7 @@ ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
 """The columns of the item table, beside its tags."""
 SENTENCE_KINDS = ("descriptive", "analytical", "other")
 REPLY_TYPES: dict[str, type[pl.DataType]] = {
-    **{"request": pl.String, "text": pl.String},
+    **dict.fromkeys(("benchmark", "request", "text"), pl.String),
     **dict.fromkeys(SENTENCE_KINDS, pl.Int64),
 }
 """The columns of the table of replies; how many sentences of each kind a judge found, null where none was asked."""
@@ -60,7 +60,7 @@ class Results:
     notes: tuple[str, ...] = ()
     """What has to be said beside whatever is made of them."""
     replies: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=REPLY_TYPES))
-    """What was said: a row a request, read only by measures of words."""
+    """What was said: a row a benchmark and request, read only by measures of words."""
 
     @property
     def tags(self) -> list[str]:

@@ -39,7 +39,8 @@ class Thumbnail(msgspec.Struct, frozen=True):
 class Album:
     """Thumbnails of the page, drawn anew by us. Its limits keep a page of posters or scans small and quick."""
 
-    def __init__(self, *benchmarks: Benchmark | None) -> None:
+    def __init__(self, *benchmarks: Benchmark | None, side: int = _SIDE) -> None:
+        self._side = side
         self._stores = [benchmark.images for benchmark in benchmarks if benchmark]
         self._made: dict[str, Thumbnail] = {}
         self._bytes_left = _MOST_THUMBNAIL_BYTES
@@ -74,15 +75,15 @@ class Album:
         """The picture from whichever benchmark has it; pictures are known by their bytes."""
         for store in self._stores:
             with suppress(EyetestError, OSError, ValueError):
-                return _small(store.open(image))
+                return _small(store.open(image), self._side)
         return None
 
 
-def _small(picture: Pillow.Image) -> Pillow.Image:
+def _small(picture: Pillow.Image, side: int) -> Pillow.Image:
     """A thumbnail on white, in plain colours, whatever the picture was."""
     if picture.mode.startswith("I;16"):
         picture = picture.convert("I").point(lambda value: value / 256).convert("L")
-    picture.thumbnail((_SIDE, _SIDE), reducing_gap=2)
+    picture.thumbnail((side, side), reducing_gap=2)
     picture = picture.convert("RGBA")
     paper = Pillow.new("RGB", picture.size, "white")
     paper.paste(picture, mask=picture.getchannel("A"))

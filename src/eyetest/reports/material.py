@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -25,8 +25,8 @@ _USUAL = {axis: getattr(Condition(), axis) for axis in PROTOCOL}
 _NOBODY = "no answers were given: name a run beside the benchmark"
 Scope = Literal["usual", "usual and blind", "all"]
 """Which answers: under the usual protocol, under it and without the picture, or under any."""
-Asked = tuple[str, tuple[str, ...], Scope]
-"""A measure, by which tags, and over which answers."""
+Asked = tuple[str, tuple[str, ...], Scope, tuple[tuple[str, str], ...]]
+"""A measure, by which tags, over which answers, and with which settings of its own."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,13 @@ class Material:
     """Accuracy on the same items with fewer options: ``dataset``, ``options`` and what `accuracy` gives."""
     corpora: pl.DataFrame | None = None
     """Scores of whole corpora, where a metric has one that is no mean over items."""
+    own: Mapping[str, str] = field(default_factory=dict)
+    """Settings of measures' own, told to those that know them."""
     _known: dict[Asked, Measured | NotMeasurable] = field(default_factory=dict, repr=False)
 
     def measured(self, name: str, by: Sequence[str] = (), *, scope: Scope = "usual") -> pl.DataFrame:
         """The table of a measure over some of the answers; raises what the measure raises."""
-        key = (name, tuple(by), scope)
+        key = (name, tuple(by), scope, tuple(sorted(self.own.items())))
         if key not in self._known:
             try:
                 self._known[key] = self._measure(name, tuple(by), scope)
@@ -60,9 +62,13 @@ class Material:
             raise known
         return known.table
 
+    def with_own(self, **own: str) -> "Material":
+        """The same with more settings of measures' own; what was measured is shared."""
+        return replace(self, own={**self.own, **own})
+
     def measures(self) -> list[str]:
         """What was measured, in the words of ``eyetest measure``."""
-        return sorted({" --by ".join((name, *by)) for name, by, _ in self._known})
+        return sorted({" --by ".join((name, *by)) for name, by, *_ in self._known})
 
     def notes(self) -> list[str]:
         """What has to be said beside the tables, each with the measure that says it."""
@@ -136,7 +142,8 @@ class Material:
         if not self.is_answered and name != _NEED_NO_ANSWERS:
             raise NotMeasurable(_NOBODY)
         measure = MEASURES[name]
-        said = {EXTERNAL: self.external} if EXTERNAL in measure.own else {}
+        said: dict[str, Any] = {key: value for key, value in self.own.items() if key in measure.own}
+        said |= {EXTERNAL: self.external} if EXTERNAL in measure.own else {}
         settings = replace(self.settings, by=by, own=own_settings(measure, said))
         if scope == "all" or not self.is_answered:
             return measure.measure(self.results, settings)

@@ -1,6 +1,6 @@
 """A report put together: which figures can be drawn, what the headline is, who was asked what; and its files."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -89,10 +89,10 @@ class Report:
         return joined.with_columns((could - pl.col("missing")).alias("missing")).drop("there")
 
 
-def tell(material: Material) -> Report:
-    """Measure and draw whatever these results allow."""
+def tell(material: Material, figures: Sequence[Figure] | None = None) -> Report:
+    """Measure and draw whatever these results allow: these figures, or those of every report."""
     drawn, missing = [], []
-    for figure in in_order():
+    for figure in in_order() if figures is None else figures:
         try:
             drawn.append(DrawnFigure(figure, figure.numbers(material)))
         except NotMeasurable as reason:
@@ -142,10 +142,13 @@ def _guessing(material: Material, around: list[str]) -> pl.DataFrame | None:
     return table.select(*around, series, there, "guessing", pl.col("n").alias(ALL_OPTIONS))
 
 
-def refuse_to_lose_files(folder: Path, *, overwrite: bool) -> None:
-    """Stop before anything is drawn where it would take the place of something that is not ours."""
-    names = {f"{name}.{end}" for name in (*FIGURES, _HEADLINE) for end in (*_PICTURES, *_TABLES)}
-    refuse_to_lose(folder, overwrite=overwrite, ours=names)
+def refuse_to_lose_files(folder: Path, *, overwrite: bool, names: Sequence[str] = ()) -> None:
+    """Stop before anything is drawn where it would take the place of something that is not ours.
+
+    ``names``: what is drawn, if it is not the figures of every report.
+    """
+    ours = {f"{name}.{end}" for name in (names or (*FIGURES, _HEADLINE)) for end in (*_PICTURES, *_TABLES)}
+    refuse_to_lose(folder, overwrite=overwrite, ours=ours)
 
 
 def write_figures(report: Report, folder: Path, *, overwrite: bool) -> int:

@@ -54,15 +54,15 @@ def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwri
         "given": scored_by_others(material.results)[0] if material.is_answered else 0,
         "tiles": tiles(report),
         "models": _models(report) if material.is_answered else [],
-        "asked": _table(asked.drop("benchmark") if asked.get_column("benchmark").n_unique() < 2 else asked),
+        "asked": laid_out(asked.drop("benchmark") if asked.get_column("benchmark").n_unique() < 2 else asked),
         "usual": usual(report) if material.is_answered else "",
         "album": about.album.pictures,
-        **{"table": _table, "csv": _csv, "drawing": for_page},
+        **{"table": laid_out, "csv": csv_link, "drawing": for_page},
     }
     write_page("report.html.j2", contents, to, overwrite=overwrite)
 
 
-def _table(table: pl.DataFrame) -> dict[str, Any]:
+def laid_out(table: pl.DataFrame) -> dict[str, Any]:
     """A table as the page lays it out: which columns hold words, and no more rows than one can bear."""
     words = told(table, _MOST_ROWS)
     rows = [[clip(cell, _LONGEST_CELL) for cell in row] for row in zip(*words.values(), strict=True)]
@@ -70,7 +70,7 @@ def _table(table: pl.DataFrame) -> dict[str, Any]:
     return {"heads": heads, "rows": rows, "more": max(0, len(table) - _MOST_ROWS)}
 
 
-def _csv(table: pl.DataFrame) -> str:
+def csv_link(table: pl.DataFrame) -> str:
     """The table to be taken away, unless it would make the page too heavy."""
     text = csv_text(table).encode("utf-8", "replace")
     return "data:text/csv;base64," + base64.b64encode(text).decode() if len(text) <= _HEAVIEST_CSV else ""

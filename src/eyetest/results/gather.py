@@ -60,12 +60,16 @@ def results_of(
     table = pl.concat(items.values(), how="diagonal") if items else pl.DataFrame(schema=ITEM_TYPES)
     return Results(
         *(scores.select("benchmark", *columns(Score)), table, known | dict(models or {}), tuple(notes)),
-        replies=pl.concat([_replies(run) for run in runs]).unique("request"),
+        replies=pl.concat([_replies(*about) for about in zip(runs, names, strict=True)]).unique(
+            ("benchmark", "request")
+        ),
     )
 
 
-def _replies(run: Run) -> pl.LazyFrame:
-    said = responses_frame(run.path).select(pl.col("request").cast(pl.String), "text")
+def _replies(run: Run, name: str) -> pl.LazyFrame:
+    said = responses_frame(run.path).select(
+        pl.lit(name).alias("benchmark"), pl.col("request").cast(pl.String), "text"
+    )
     return said.join(labelled(run), on="request", how="left").select(*REPLY_TYPES)
 
 

@@ -59,10 +59,10 @@ def label_sentences(
 
 
 def labelled(run: Run) -> pl.LazyFrame:
-    """What a judge said of the replies of a run: the columns of replies, without their texts."""
+    """What a judge said of the replies of a run: by request, how many sentences of each kind."""
     path = run.path / SENTENCES
     if not path.exists():
-        return pl.LazyFrame(schema={name: kind for name, kind in REPLY_TYPES.items() if name != "text"})
+        return pl.LazyFrame(schema={name: REPLY_TYPES[name] for name in ("request", *SENTENCE_KINDS)})
     return pl.scan_parquet(path, glob=False).select("request", *SENTENCE_KINDS)
 
 

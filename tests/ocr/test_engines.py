@@ -83,7 +83,7 @@ def test_a_table_of_words_may_hold_quotes_and_empty_words(monkeypatch: pytest.Mo
     monkeypatch.setattr(tesseract_module, "_languages", lambda: ("eng",))
     [line] = ENGINES["tesseract"].read(page())
     assert line.text == '"so'
-    assert line.box == (10, 20, 15, 26)
+    assert line.box == pytest.approx((10 / 1.5, 20 / 1.5, 15 / 1.5, 26 / 1.5))
 
 
 def test_scripts_are_those_of_letters_alone() -> None:

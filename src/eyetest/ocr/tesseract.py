@@ -15,6 +15,10 @@ from eyetest.errors import InputError
 from eyetest.ocr.base import ReadLine, ReadWord
 
 _SECONDS = 120
+_SPARSE = "11"
+"""Its layout that looks for text anywhere: the others lose short options, and lines beside pictures."""
+_LARGE, _ENLARGED = 1_500_000, 1.5
+"""Pixels from which on a page is read as it is, and how much a smaller one is enlarged: small letters are lost."""
 _LINE = ("block_num", "par_num", "line_num")
 _SCRIPTS = {
     **dict.fromkeys(("eng", "deu", "fra", "spa", "ita", "por", "nld"), ("latin",)),
@@ -43,24 +47,27 @@ class Tesseract:
         return frozenset(script for language in _languages() for script in _SCRIPTS[language])
 
     def read(self, picture: Image.Image) -> Sequence[ReadLine]:
-        """The lines of a picture, in the order of its own layout."""
+        """The lines of a picture, in no particular order."""
+        scale = 1.0 if picture.width * picture.height >= _LARGE else _ENLARGED
+        size = round(picture.width * scale), round(picture.height * scale)
         file = io.BytesIO()
-        picture.save(file, "PNG", compress_level=1)
-        table = _run(("-", "-", "--psm", "3", "-l", "+".join(_languages()), "tsv"), file.getvalue())
-        return list(_lines(table))
+        enlarged = picture if scale == 1 else picture.resize(size, Image.Resampling.BICUBIC)
+        enlarged.save(file, "PNG", compress_level=1)
+        table = _run(("-", "-", "--psm", _SPARSE, "-l", "+".join(_languages()), "tsv"), file.getvalue())
+        return list(_lines(table, scale))
 
 
-def _lines(table: str) -> Iterator[ReadLine]:
+def _lines(table: str, scale: float) -> Iterator[ReadLine]:
     rows = csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE)
     for _, line in groupby(rows, key=lambda row: [row[part] for part in _LINE]):
-        words = tuple(_word(row) for row in line if row["level"] == "5" and row["text"].strip())
+        words = tuple(_word(row, scale) for row in line if row["level"] == "5" and row["text"].strip())
         if words:
             yield ReadLine(words)
 
 
-def _word(row: dict[str, str]) -> ReadWord:
-    left, top = float(row["left"]), float(row["top"])
-    return ReadWord(row["text"].strip(), left, top, left + float(row["width"]), top + float(row["height"]))
+def _word(row: dict[str, str], scale: float) -> ReadWord:
+    left, top, width, height = (float(row[name]) / scale for name in ("left", "top", "width", "height"))
+    return ReadWord(row["text"].strip(), left, top, left + width, top + height)
 
 
 @cache

@@ -75,7 +75,7 @@ lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	  --no-emit-index-url --no-emit-find-links pyproject.toml requirements-build.in -o requirements.lock
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-	  --no-emit-index-url --no-emit-find-links pyproject.toml requirements-build.in --group dev -o requirements-dev.lock
+	  --no-emit-index-url --no-emit-find-links pyproject.toml requirements-build.in --extra screenshot --group dev -o requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache

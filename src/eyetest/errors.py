@@ -8,6 +8,7 @@ EyetestError
 │   └── CannotMeet        the pool is too small for a quota (curate)
 ├── ExportError           an item that the target format has no way to hold
 ├── CannotApply           a condition that an item cannot be asked under (prompts)
+├── CannotShow            an item that no page can show (harden)
 ├── CallError             one attempt at a call failed (models)
 ├── NotMeasurable         a measure that does not apply to these scores (measures)
 ├── StoppedEarly          asking ended before everything was answered (recipes)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from eyetest import world
     from eyetest.api import measure
     from eyetest.api.audit import Audited, audit
+    from eyetest.api.harden import harden_screenshot
     from eyetest.api.open_ import open, open_run  # noqa: A004
     from eyetest.api.refine import RefinedFolder as Refined
     from eyetest.api.refine import refine
@@ -55,6 +56,7 @@ __all__ = [
     "charts",
     "compare",
     "export_benchmark",
+    "harden_screenshot",
     "import_answers",
     "import_benchmark",
     "measure",
@@ -77,6 +79,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest.api.run": ("import_answers", "run"),
     "eyetest.api.suite": ("ToldSuite", "suite"),
     "eyetest.api.audit": ("Audited", "audit"),
+    "eyetest.api.harden": ("harden_screenshot",),
     "eyetest.api.results": ("Compared", "compare", "results", "score"),
     "eyetest.api.open_": ("open", "open_run"),
     "eyetest.api.refine": ("RefinedFolder", "refine"),

@@ -34,7 +34,7 @@ SKIPPED = "skipped.jsonl"
 INPUTS = "inputs.json"
 README, CROISSANT, SAID = "README.md", "croissant.json", "card.yaml"
 """The card, and what people said for it, which outlives the items."""
-_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, SAID)
+_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, SAID, "layout.parquet", "legibility.parquet")
 _FINGERPRINT = b"fingerprint"
 """Under which the items' file notes whose items it holds."""
 _ROW_GROUP = 2_000

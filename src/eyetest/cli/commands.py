@@ -43,6 +43,7 @@ _COMMANDS = {
     "import-answers": "exchange:import_answers_",
     "export-answers": "exchange:export_answers_",
     "demo": "demo:demo",
+    "harden screenshot": "harden:screenshot",
     "harden page": "harden:page",
 }
 """Each command, the module of this folder that holds it, and its function there."""

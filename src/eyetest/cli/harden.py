@@ -6,12 +6,16 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+from rich.text import Text
+
 from eyetest.cli import measure as measuring
+from eyetest.cli import options
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import OverwriteOption, Words, argument, option
-from eyetest.cli.terminal import note
+from eyetest.cli.terminal import note, out, program, safe
 from eyetest.errors import InputError, nearest, short
 from eyetest.jobs import harden_page as page_job
+from eyetest.jobs import harden_screenshot as screenshots
 from eyetest.jobs.measure import settings
 from eyetest.measures.three_settings import ROLES
 from eyetest.wording import counted, typed
@@ -67,3 +71,46 @@ def _roles(words: list[str] | tuple[str, ...]) -> dict[str, str]:
             raise InputError(f"--setting: found {short(word)}, expected SETTING=BENCHMARK{known}")
         roles[role] = name
     return roles
+
+
+def screenshot(
+    bench: options.BenchArgument,
+    to: Annotated[Path, option("--to", "The folder of the new benchmark.", "DIR")],
+    file: options.FileOptions,
+    look: Annotated[
+        str, option("--look", "screen, phone, photo or print; all gives each to a share of the items.", "NAME")
+    ] = "screen",
+    seed: Annotated[int, option("--seed", "Of every look; the same seed gives the same pixels.", min=0)] = 0,
+    renderer: Annotated[str, option("--renderer", "typst, or chromium where it is installed.", "NAME")] = "typst",
+    read_back: Annotated[
+        str | None,
+        option(
+            "--read-back", "Have an OCR engine read each page: tesseract, rapidocr, or best of those there.", "NAME"
+        ),
+    ] = None,
+    review: Annotated[
+        Path | None, option("--review", "A folder for the queue of what people have to look at.", "DIR")
+    ] = None,
+    workers: Annotated[int | None, option("--workers", "Processes that draw. (default: one a core)", min=1)] = None,
+    overwrite: options.OverwriteOption = False,
+) -> None:
+    """Put each item's whole question into one picture, in many looks.
+
+    Items keep their ids, golds and texts. The factors of a look are tags, so that eyetest measure looks can say what
+    each of them does to scores.
+    """
+    done = screenshots.harden_screenshot(
+        bench,
+        to,
+        screenshots.checked(look, seed, renderer, read_back),
+        read=file.read(),
+        workers=workers,
+        review=review,
+        overwrite=overwrite,
+        observer=TERMINAL,
+    )
+    made = f"{counted(len(done.benchmark), 'screenshot')} → {safe(str(done.benchmark.path))}"
+    out.print(Text(made, "bold"), soft_wrap=True)
+    for line in screenshots.told(done):
+        note(line)
+    note(f"next: {typed(program(), 'run', done.benchmark.path)} --sight screenshot --model SPEC")

@@ -19,7 +19,7 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True)
 class Composed:
-    """One item's page, and the boxes that layout gave its parts (question, hint, turn, picture, option, mark)."""
+    """One item's page, and the boxes that layout gave its parts (question, hint, turn, picture, option)."""
 
     picture: Image.Image
     boxes: tuple[Box, ...]

@@ -1,0 +1,223 @@
+"""What a page shows of an item, as plain data: paragraphs, formulas, tables, code and the places of pictures.
+
+A text is shown, never carried out: what looks like a tag, a style sheet or code of any language is letters here.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+from eyetest.harden.screenshot.formulas import UnknownFormula, tree
+from eyetest.prompts.building import Placer
+from eyetest.records import PLACEHOLDER, Item, Part, Picture, Words
+
+Block = dict[str, Any]
+"""One thing below another, of a ``kind``: paragraph, formula, table, code or picture."""
+LONGEST_WORD = 24
+"""In letters; a longer run without a space may be broken after so many, for else it would leave the page."""
+_FORMULA = re.compile(
+    r"\$\$(?P<a>.+?)\$\$|\\\[(?P<b>.+?)\\\]|\\\((?P<c>.+?)\\\)"
+    r"|(?<![\\$])\$(?=[^\s$])(?P<d>(?:\\.|[^$\\])*?)(?<=[^\s\\])\$(?![\d$])"
+    r"|(?P<e>\\begin\{(?P<name>[a-zA-Z]+\*?)\}.+?\\end\{(?P=name)\})",
+    re.DOTALL,
+)
+_BARE_WORD = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{3,}")
+_COMMAND = re.compile(r"\\[a-zA-Z]{2,}")
+_FENCE = re.compile(r"^```[^\n`]*\n(.*?)\n?```[ \t]*$", re.DOTALL | re.MULTILINE)
+_RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$")
+_LONG_WORD = re.compile(rf"[^\s\u2e80-\u9fff\uac00-\ud7af]{{{LONGEST_WORD + 8},}}")
+_HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\u00ad]")
+"""What turns the direction of writing around, and what has no width: no reader sees it, and it must not act."""
+_UNESCAPED = re.compile(r"\\([$%&#_])")
+_RIGHT_TO_LEFT = ("R", "AL")
+
+
+def visible(text: str) -> str:
+    """A text without what cannot be seen: controls, overrides of direction, characters without width."""
+    kept = "".join(
+        one if one in "\n\t" or unicodedata.category(one) not in ("Cc", "Cs") else " "
+        for one in text.replace("\r\n", "\n").replace("\r", "\n")
+    )
+    return _HIDDEN.sub("", unicodedata.normalize("NFC", kept)).replace("\t", "    ")
+
+
+def breakable(text: str) -> str:
+    """The same with places where a run without spaces may be broken."""
+
+    def broken(match: re.Match[str]) -> str:
+        run = match[0]
+        return "\u200b".join(run[at : at + LONGEST_WORD] for at in range(0, len(run), LONGEST_WORD))
+
+    return _LONG_WORD.sub(broken, text)
+
+
+def direction(text: str, without: str = "ltr") -> str:
+    """Which way a paragraph is written: as its first letter that has a direction is; ``without`` any, as others."""
+    for one in PLACEHOLDER.sub("", text):
+        kind = unicodedata.bidirectional(one)
+        if kind in _RIGHT_TO_LEFT:
+            return "rtl"
+        if kind == "L":
+            return "ltr"
+    return without
+
+
+def language(text: str) -> str:
+    """The language whose letter forms Chinese characters take; empty where there are none."""
+    if any("\u3040" <= one <= "\u30ff" for one in text):
+        return "ja"
+    if any("\uac00" <= one <= "\ud7af" for one in text):
+        return "ko"
+    return "zh" if any("\u2e80" <= one <= "\u9fff" for one in text) else ""
+
+
+class Passages:
+    """The parts of one item, each a list of blocks. ``unread`` counts formulas shown as their source."""
+
+    def __init__(self, item: Item) -> None:
+        self.unread = 0
+        self._words: list[str] = []
+        earlier = [text for turn in item.history for text in (turn.question, turn.answer)]
+        self._placer = Placer((*earlier, *item.texts), [Picture(image) for image in item.images])
+        self._number = {image.sha256: number for number, image in reversed([*enumerate(item.images, 1)])}
+        self.direction = direction("\n".join(visible(one) for one in (*earlier, item.hint, item.question)))
+        self.pictures = [self._picture(part) for part in self._placer.unnamed]
+        self.turns = [{"question": self._part(t.question), "answer": self._part(t.answer)} for t in item.history]
+        self.hint = self._part(item.hint)
+        self.question = self._part(item.question)
+        self.options = [self._part(choice.text, whole=True) for choice in item.choices]
+        text = "\n".join(self._words)
+        self.text = text
+        self.language = language(text)
+
+    @property
+    def parts(self) -> dict[tuple[str, int], list[Block]]:
+        """The blocks of each part that has a box."""
+        numbered = enumerate(self.options, 1)
+        return {("hint", 1): self.hint, ("question", 1): self.question} | {
+            ("option", number): blocks for number, blocks in numbered
+        }
+
+    def as_data(self) -> dict[str, Any]:
+        """What the page template is given of it."""
+        return {
+            "pictures": self.pictures,
+            "turns": self.turns,
+            "hint": self.hint,
+            "question": self.question,
+            "options": self.options,
+            "language": self.language,
+            "direction": self.direction,
+        }
+
+    def _part(self, text: str, *, whole: bool = False) -> list[Block]:
+        blocks: list[Block] = []
+        for part in self._placer.parts(text):
+            if isinstance(part, Words):
+                blocks += self._blocks(visible(part.text).strip("\n "), whole=whole)
+            else:
+                blocks.append(self._picture(part))
+        return blocks
+
+    def _picture(self, part: Part) -> Block:
+        assert isinstance(part, Picture)
+        image = part.image
+        return {"kind": "picture", "number": self._number[image.sha256], "width": image.width, "height": image.height}
+
+    def _blocks(self, text: str, *, whole: bool) -> Iterator[Block]:
+        """Code between fences, tables between lines of pipes, the rest as paragraphs."""
+        pieces = _FENCE.split(text)
+        for index, piece in enumerate(pieces):
+            if index % 2:
+                self._words.append(piece)
+                yield {"kind": "code", "text": breakable(piece)}
+            else:
+                yield from self._flow(piece, whole=whole)
+
+    def _flow(self, text: str, *, whole: bool) -> Iterator[Block]:
+        lines: list[str] = []
+        waiting = text.split("\n")
+        while waiting:
+            if len(waiting) > 1 and "|" in waiting[0] and _RULE.match(waiting[1]) and "|" in waiting[1]:
+                yield from self._paragraphs("\n".join(lines), whole=False)
+                lines = []
+                rows = [waiting[0]]
+                waiting = waiting[2:]
+                while waiting and "|" in waiting[0]:
+                    rows.append(waiting.pop(0))
+                yield self._table(rows)
+            else:
+                lines.append(waiting.pop(0))
+        yield from self._paragraphs("\n".join(lines), whole=whole)
+
+    def _table(self, rows: list[str]) -> Block:
+        cells = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in rows]
+        width = max(map(len, cells))
+        return {
+            "kind": "table",
+            "columns": width,
+            "rows": [[self._cell(cell) for cell in row + [""] * (width - len(row))] for row in cells],
+        }
+
+    def _cell(self, text: str) -> list[Any]:
+        return [run if isinstance(run, str) else run | {"alone": False} for run in self._runs(text)]
+
+    def _paragraphs(self, text: str, *, whole: bool) -> Iterator[Block]:
+        for paragraph in re.split(r"\n\s*\n", text):
+            if not paragraph.strip():
+                continue
+            if whole and self._is_formula(paragraph):
+                yield {"kind": "paragraph", "direction": "ltr", "runs": [self._run(paragraph.strip())]}
+                continue
+            way = direction(paragraph, self.direction)
+            runs: list[Any] = []
+            for run in self._runs(paragraph.strip("\n")):
+                if isinstance(run, dict) and run["alone"]:
+                    if runs:
+                        yield {"kind": "paragraph", "direction": way, "runs": runs}
+                        runs = []
+                    yield {"kind": "formula", "formula": run["formula"]}
+                else:
+                    runs.append(run)
+            if any(not isinstance(run, str) or run.strip() for run in runs):
+                yield {"kind": "paragraph", "direction": way, "runs": runs}
+
+    def _is_formula(self, text: str) -> bool:
+        """Whether an option is one formula that nobody put between dollars."""
+        if "$" in text or not _COMMAND.search(text) or _BARE_WORD.search(re.sub(r"\{[^{}]*\}", "", text)):
+            return False
+        try:
+            return bool(tree(text))
+        except UnknownFormula:
+            return False
+
+    def _runs(self, text: str) -> list[Any]:
+        runs: list[Any] = []
+        after = 0
+        for match in _FORMULA.finditer(text):
+            source = next(one for one in match.group("a", "b", "c", "d", "e") if one is not None)
+            try:
+                nodes = self._tree(source)
+            except UnknownFormula:
+                self.unread += 1
+                continue
+            runs += self._said(text[after : match.start()])
+            runs.append({"formula": nodes, "alone": match["d"] is None and match["c"] is None})
+            after = match.end()
+        return runs + self._said(text[after:])
+
+    def _run(self, source: str) -> dict[str, Any]:
+        return {"formula": self._tree(source), "alone": False}
+
+    def _said(self, text: str) -> list[str]:
+        if not text:
+            return []
+        said = _UNESCAPED.sub(r"\1", text)
+        self._words.append(said)
+        return [breakable(said)]
+
+    def _tree(self, source: str) -> list[Any]:
+        nodes = tree(source)
+        self._words.append(source)
+        return nodes

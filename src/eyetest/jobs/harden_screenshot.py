@@ -1,0 +1,91 @@
+"""Every item of a benchmark as one picture that shows all of it."""
+
+from pathlib import Path
+from typing import get_args
+
+from eyetest.benchmarks import ReadOptions
+from eyetest.errors import InputError, heading, nearest
+from eyetest.harden.screenshot.drawing import RendererName, ScreenshotSettings
+from eyetest.harden.screenshot.factors import LOOKS
+from eyetest.harden.screenshot.legibility import lowest
+from eyetest.harden.screenshot.taking import Screenshots, take_screenshots
+from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench
+from eyetest.records import Verdict
+from eyetest.review.queue import write_queue
+from eyetest.wording import counted
+
+ALL = "all"
+_RENDERERS: tuple[RendererName, ...] = get_args(RendererName)
+
+
+def checked(look: str, seed: int, renderer: str, read_back: str | None) -> ScreenshotSettings:
+    """A user's words as settings; a wrong one is told with the nearest right one."""
+    for name, word, known in (("look", look, (*LOOKS, ALL)), ("renderer", renderer, _RENDERERS)):
+        if word not in known:
+            raise InputError(f'{heading(name)}: no such {name} as "{word}"; {nearest(word, known)}')
+    return ScreenshotSettings(look=look, seed=seed, renderer=renderer, read_back=read_back or "")  # type: ignore[arg-type]
+
+
+def harden_screenshot(
+    bench: Bench,
+    to: AnyPath,
+    settings: ScreenshotSettings,
+    *,
+    read: ReadOptions | None = None,
+    workers: int | None = None,
+    review: AnyPath | None = None,
+    overwrite: bool = False,
+    observer: Observer = SILENT,
+) -> Screenshots:
+    """Write the benchmark of screenshots; what people have to look at goes to a queue in the folder ``review``."""
+    benchmark = open_bench(bench, read, observer)
+    title = f"screenshots of {benchmark.manifest.name}"
+    with observer.steps(title) as step:
+        done = take_screenshots(
+            benchmark,
+            Path(to),
+            settings,
+            workers=workers,
+            overwrite=overwrite,
+            progress=lambda drawn, total: step(f"{title}: {drawn:,} of {total:,}", drawn / total),
+        )
+    if review is not None and done.verdicts:
+        items = {item.id: item for item in benchmark}
+        asked = {verdict.stage: (1, "") for verdict in done.verdicts}
+        write_queue(Path(review), done.verdicts, items, benchmark, asked)
+    return done
+
+
+def told(done: Screenshots) -> list[str]:
+    """What the user should know of it."""
+    shown = {item.id for item in done.benchmark}
+    lines = [f"left out: {_named(one)}" for one in done.verdicts if one.item not in shown][:10]
+    lines += [f"to review: {_named(one)}" for one in done.verdicts if one.item in shown][:10]
+    if len(done.verdicts) > len(lines):
+        lines.append(f"{len(done.verdicts) - len(lines):,} more to review")
+    lines += [f"set plainer: {reason} ({count:,})" for reason, count in _by_kind(done.plainer).items()]
+    if done.unread_formulas:
+        lines.append(f"{counted(done.unread_formulas, 'formula')} shown as written: not LaTeX that is known here")
+    if done.legibility:
+        by_item: dict[str, list[float]] = {}
+        for row in done.legibility:
+            if (worst := lowest([row])) is not None:
+                by_item.setdefault(row.item, []).append(worst)
+        means = sorted(sum(values) / len(values) for values in by_item.values())
+        if means:
+            median = means[len(means) // 2]
+            lines.append(f"read back: median likeness {median:.3f} over {counted(len(means), 'item')}")
+    return lines
+
+
+def _named(verdict: Verdict) -> str:
+    return f"{verdict.item}: {verdict.reason}"
+
+
+def _by_kind(reasons: dict[str, int]) -> dict[str, int]:
+    """Counts by what a reason begins with: likeness differs from page to page."""
+    kinds: dict[str, int] = {}
+    for reason, count in reasons.items():
+        kind = "could not be read back well" if reason.startswith("read back") else reason
+        kinds[kind] = kinds.get(kind, 0) + count
+    return kinds

@@ -1,0 +1,67 @@
+"""The factorial design: even, nearly orthogonal, and blind to everything but the seed and the ids."""
+
+from collections import Counter
+from itertools import combinations, pairwise
+from random import Random
+
+import numpy as np
+import pytest
+
+from eyetest.harden.screenshot.factors import FACTORS, LOOK, LOOKS, PLAINEST, Look, design
+from eyetest.harden.screenshot.fonts import FAMILIES, families, folders, missing
+
+IDS = [f"item {number}" for number in range(400)]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_levels_occur_equally_often_and_together(look: Look) -> None:
+    rows = design(IDS, look, 3)
+    for factor, levels in FACTORS[look].items():
+        counts = Counter(row[factor] for row in rows)
+        assert set(counts) == set(levels)
+        assert max(counts.values()) - min(counts.values()) <= 2
+    for one, other in combinations(FACTORS[look], 2):
+        shape = len(FACTORS[look][one]), len(FACTORS[look][other])
+        if min(shape) == 1:
+            continue
+        table = np.zeros(shape)
+        for row in rows:
+            table[FACTORS[look][one].index(row[one]), FACTORS[look][other].index(row[other])] += 1
+        expected = np.outer(table.sum(1), table.sum(0)) / len(rows)
+        freedom = (shape[0] - 1) * (shape[1] - 1)
+        assert ((table - expected) ** 2 / expected).sum() < 0.6 * freedom + 1, (one, other)
+
+
+def test_design_depends_on_seed_and_ids_alone() -> None:
+    by_id = dict(zip(IDS, design(IDS, "screen", 3), strict=True))
+    shuffled = Random(1).sample(IDS, len(IDS))
+    assert dict(zip(shuffled, design(shuffled, "screen", 3), strict=True)) == by_id
+    assert dict(zip(IDS, design(IDS, "screen", 4), strict=True)) != by_id
+    neighbours = Counter((by_id[a]["look_frame"], by_id[b]["look_frame"]) for a, b in pairwise(IDS))
+    assert len(neighbours) == 25
+
+
+def test_all_looks_share_the_items() -> None:
+    counts = Counter(row[LOOK] for row in design(IDS, "all", 0))
+    assert counts == dict.fromkeys(LOOKS, 100)
+    assert len(design(IDS[:3], "all", 0)) == 3
+
+
+def test_more_items_than_a_deck() -> None:
+    rows = design([str(number) for number in range(1_500)], "screen", 0)
+    counts = Counter(row["look_font"] for row in rows)
+    assert max(counts.values()) - min(counts.values()) <= 3
+
+
+def test_plainest_levels_are_levels() -> None:
+    known = FACTORS["screen"] | {"look_resolution": ("1.5",), LOOK: LOOKS}
+    assert all(level in known[factor] for factor, level in PLAINEST.items())
+    assert set(PLAINEST) == set(known)
+
+
+def test_typefaces_are_there_and_cover_the_scripts() -> None:
+    assert len(families()) >= 12
+    assert len(FAMILIES) == len(families())
+    assert all(folder.is_dir() for folder in folders())
+    assert missing("中文 日本語 かな 한국어 العربية پارسی עברית ελληνικά Русский हिन्दी ∑≈≤→✓ 😀👍🏽 ½²₂") == ""
+    assert missing("ก a \U000f0000") == "ก\U000f0000"

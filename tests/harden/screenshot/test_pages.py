@@ -1,0 +1,160 @@
+"""Pages as they are set: whole, in order, safe, and the same again."""
+
+import json
+import random
+import socket
+from collections.abc import Mapping
+from itertools import combinations
+
+import msgspec
+import numpy as np
+import pytest
+from PIL import Image
+
+from eyetest.harden.screenshot.composed import Box
+from eyetest.harden.screenshot.composing import SetPage, compose
+from eyetest.harden.screenshot.factors import FACTORS, LOOK, PLAINEST
+from eyetest.harden.screenshot.painting import as_png, scaled
+from eyetest.harden.screenshot.typesetting import CannotShow, Typesetter
+from eyetest.records import Choice, ImageRef, Item, Turn
+from tests.harden.screenshot.pages import item
+
+
+def page_of(shown: Item, typesetter: Typesetter, factors: Mapping[str, str] = PLAINEST) -> SetPage:
+    def grey(image: ImageRef) -> Image.Image:
+        return Image.new("RGB", (image.width, image.height), (1, 2, 3))
+
+    return compose(shown, factors, random.Random(5), typesetter, grey)
+
+
+def inside(page: SetPage) -> None:
+    """Nothing leaves the page, and no option lies over another or over the question."""
+    width, height = page.composed.picture.size
+    boxes = page.composed.boxes
+    for box in boxes:
+        assert min(box.left, box.top) >= 0
+        assert box.right <= width + 0.5
+        assert box.bottom <= height + 0.5
+    apart = [box for box in boxes if box.part in ("question", "hint", "option")]
+    for one, other in combinations(apart, 2):
+        across = min(one.right, other.right) - max(one.left, other.left)
+        down = min(one.bottom, other.bottom) - max(one.top, other.top)
+        assert min(across, down) < 1, (one, other)
+
+
+@pytest.mark.parametrize("look", ["screen", "phone"])
+@pytest.mark.parametrize("layout", ["list", "columns", "cards", "chips"])
+def test_every_frame_holds_the_whole_item(typesetter: Typesetter, look: str, layout: str) -> None:
+    picture = ImageRef("a" * 64, "png", 900, 500, 1)
+    whole = item(
+        "What is in <image 1>? " * 2 + "word " * 60,
+        *("short", "a longer option " * 9, "<image 2>", r"$\frac{a}{b}$"),
+        images=(picture, picture),
+        hint="Look twice.",
+        history=(Turn("And before?", "Nothing."),),
+    )
+    for frame in FACTORS["screen"]["look_frame"]:
+        page = page_of(whole, typesetter, {**PLAINEST, LOOK: look, "look_frame": frame, "look_options": layout})
+        inside(page)
+        parts = [(box.part, box.number) for box in page.composed.boxes]
+        assert {part for part in parts if part[0] == "option"} == {("option", n) for n in (1, 2, 3, 4)}
+        assert {("question", 1), ("hint", 1), ("turn", 1), ("picture", 1)} <= set(parts)
+        question, first = _box(page, "question"), _box(page, "option")
+        assert question.bottom <= first.top + 0.5
+
+
+def _box(page: SetPage, part: str, number: int = 1) -> Box:
+    return next(box for box in page.composed.boxes if (box.part, box.number) == (part, number))
+
+
+def test_pictures_are_where_layout_left_room(typesetter: Typesetter) -> None:
+    page = page_of(item("See <image 1>.", "a", images=(ImageRef("a" * 64, "png", 300, 200, 1),)), typesetter)
+    box = _box(page, "picture")
+    assert (box.right - box.left) / (box.bottom - box.top) == pytest.approx(1.5, abs=0.02)
+    for x, y in ((box.left + 2, box.top + 2), (box.right - 3, box.bottom - 3)):
+        assert page.composed.picture.getpixel((round(x), round(y))) == (1, 2, 3)
+    assert page.composed.picture.getpixel((round(box.right + 4), round(box.top + 4))) != (1, 2, 3)
+
+
+def test_the_gold_leaves_no_trace(typesetter: Typesetter) -> None:
+    asked = item("Which?", "one", "two", "three")
+    files = set()
+    for gold in range(3):
+        choices = tuple(Choice(choice.text, at == gold) for at, choice in enumerate(asked.choices))
+        page = page_of(msgspec.structs.replace(asked, choices=choices), typesetter)
+        files.add(as_png(page.composed.picture))
+    assert len(files) == 1
+    file = files.pop()
+    assert [name for name in (b"tEXt", b"iTXt", b"eXIf", b"tIME", b"pHYs") if name in file] == []
+
+
+HOSTILE = {
+    "script": "<script>fetch('http://127.0.0.1:{port}/')</script><img src=http://127.0.0.1:{port}/x.png>",
+    "file": "<img src='file:///etc/passwd'> ![x](file:///etc/passwd) <iframe src=file:///etc/hostname>",
+    "style": "<style>@import url(http://127.0.0.1:{port}/a.css);</style>",
+    "typst": '#read("/etc/passwd") #import "@preview/cetz:0.2.0": * #eval("1/0") $ #sys.version $ ]) #panic()',
+    "json": '"}} \\" \\u0000 {{"style": 1',
+    "zero-width": "a\u200bb\u200cc\u200dd\u2060e\ufeff",
+    "bidi": "\u202edesrever\u202c \u2067isolated\u2069 plain",
+    "emoji": "👩‍👩‍👧‍👦 🇫🇷 👍🏽 ❤️",
+    "control": "a\x00b\x07c\x1b[31md\x7f\x85e",
+    "long word": "x" * 3_000 + " " + "中" * 500,
+    "lines": "\n" * 100 + "end",
+    "table": "|" + "a|" * 60 + "\n|" + "---|" * 60 + "\n|" + "b|" * 60,
+    "formula": "$" + r"\frac{1}{" * 20 + "x" + "}" * 20 + "$ $" + "x" * 120 + "$",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_is_shown_as_letters(name: str, typesetter: Typesetter) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        text = HOSTILE[name].replace("{port}", str(listening.getsockname()[1])).replace("{{", "{").replace("}}", "}")
+        inside(page_of(item(text, text[:200], "other"), typesetter))
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+
+
+def test_26_options_fit(typesetter: Typesetter) -> None:
+    for layout in ("columns", "chips"):
+        page = page_of(
+            item("Which?", *(f"option {n} " * 6 for n in range(26))), typesetter, {**PLAINEST, "look_options": layout}
+        )
+        inside(page)
+        assert len([box for box in page.composed.boxes if box.part == "option"]) == 26
+
+
+@pytest.mark.parametrize(
+    ("shown", "reason"),
+    [
+        (item("word " * 50_000, "a", "b"), "too long for one page"),
+        (item("What is ก?", "a", "b"), "no typeface has U+0E01"),
+        (item("$" + r"\text{" + "w" * 600 + "}$", "a"), "a formula is too wide for the page"),
+    ],
+    ids=["50,000 words", "no letter", "wide formula"],
+)
+def test_what_no_page_can_show_is_told_in_one_line(shown: Item, reason: str, typesetter: Typesetter) -> None:
+    with pytest.raises(CannotShow, match=reason.replace("+", r"\+")):
+        page_of(shown, typesetter)
+
+
+def test_the_compiler_sees_nothing_but_its_template(typesetter: Typesetter) -> None:
+    assert [path.name for path in typesetter._root.iterdir()] == ["page.typ"]
+    with pytest.raises(RuntimeError, match="cannot access file system"):
+        typesetter._compiler.eval('read("/etc/passwd")')
+
+
+def test_texts_reach_the_compiler_as_data(typesetter: Typesetter) -> None:
+    page = page_of(item('#text(fill: red)[x] \\" #let y = 1', "a"), typesetter)
+    assert json.dumps(page.passages.as_data()).count("#let") == 1
+    red, green, _ = (np.asarray(band, int) for band in page.composed.picture.split())
+    assert (red - green).max() < 60
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "CMYK", "I;16", "F"])
+def test_pictures_of_every_mode(mode: str) -> None:
+    assert scaled(Image.new(mode, (9, 7)), (5, 4)).mode == "RGB"
+
+
+def test_what_shows_through_is_white() -> None:
+    assert scaled(Image.new("RGBA", (4, 4), (0, 0, 0, 0)), (2, 2)).getpixel((0, 0)) == (255, 255, 255)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from eyetest import world
     from eyetest.api import measure
     from eyetest.api.audit import Audited, audit
+    from eyetest.api.editions import harden_renew, harden_twins
     from eyetest.api.harden import harden_screenshot
     from eyetest.api.open_ import open, open_run  # noqa: A004
     from eyetest.api.refine import RefinedFolder as Refined
@@ -56,7 +57,9 @@ __all__ = [
     "charts",
     "compare",
     "export_benchmark",
+    "harden_renew",
     "harden_screenshot",
+    "harden_twins",
     "import_answers",
     "import_benchmark",
     "measure",
@@ -81,6 +84,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest.api.audit": ("Audited", "audit"),
     "eyetest.api.harden": ("harden_screenshot",),
     "eyetest.api.results": ("Compared", "compare", "results", "score"),
+    "eyetest.api.editions": ("harden_renew", "harden_twins"),
     "eyetest.api.open_": ("open", "open_run"),
     "eyetest.api.refine": ("RefinedFolder", "refine"),
     "eyetest.api.reform": ("reform",),

@@ -45,6 +45,8 @@ _COMMANDS = {
     "demo": "demo:demo",
     "harden screenshot": "harden:screenshot",
     "harden page": "harden:page",
+    "harden renew": "editions:renew",
+    "harden twins": "editions:twins",
 }
 """Each command, the module of this folder that holds it, and its function there."""
 _GROUPS = {"harden": "Make a benchmark harder, or new: more options, questions inside pictures, editions."}

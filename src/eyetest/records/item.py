@@ -69,6 +69,11 @@ DIALOGUE, TURN = "dialogue", "turn"
 """The tags of an item that is part of a dialogue: which one, and which of its turns, from 1."""
 
 
+EDITION = "edition"
+ORIGINAL, TWIN, FRESH = "original", "twin", "fresh"
+"""The tag of items that lie in one benchmark with others drawn from the same data, and its values."""
+
+
 class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One earlier exchange of a dialogue, with its gold answer."""
 

@@ -54,7 +54,7 @@ def new_world(
         "size": size,
         "flaws": rates,
     }
-    _write(to / ABOUT, msgspec.json.format(msgspec.json.encode(about, order="sorted"), indent=2) + b"\n")
+    _write(to / ABOUT, msgspec.json.format(msgspec.json.encode(about), indent=2) + b"\n")
     return Benchmark(to / BENCHMARK)
 
 

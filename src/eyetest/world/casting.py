@@ -102,11 +102,12 @@ def _drafts(kinds: list[Kind], flaws: list[PlannedFlaw | None], seed: int) -> li
             ways[kind.name] = shuffled(Random(f"world/{seed}/ways/{index}"), list(range(len(phrasings()[kind.name]))))
         phrasing = ways[kind.name].pop()
         for attempt in range(_TRIES):
-            made = draft(kind, flaw, phrasing, Random(f"world/{seed}/{index}/{attempt}"))
+            drawn_from = f"world/{seed}/{index}/{attempt}"
+            made = draft(kind, flaw, phrasing, Random(drawn_from))
             if made.question not in seen:
                 break
         seen.add(made.question)
-        drafts.append(made)
+        drafts.append(msgspec.structs.replace(made, seed=drawn_from))
     return drafts
 
 

@@ -15,6 +15,8 @@ from eyetest.world.posing import Kind, Knobs, Posed, Scene
 from eyetest.world.scenes import KINDS
 
 _HARDEST = 3
+_TRIES = 200
+_ON_TOP = ("paper", "specks")
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -40,6 +42,8 @@ class Draft(msgspec.Struct, frozen=True):
     flaws: tuple[str, ...] = ()
     leaked_to: tuple[str, ...] = ()
     fact: str = ""
+    seed: str = ""
+    """What it was drawn from, where somebody wrote it down: then it can be posed again."""
 
 
 def kind_of(name: str) -> Kind:
@@ -80,6 +84,30 @@ def rephrased(original: Draft, rng: Random) -> Draft:
     phrasing = other_phrasing(original.kind, rng, original.phrasing)
     question = ask(original.kind, original.words, original.circumstance, phrasing)
     return msgspec.structs.replace(original, question=question, phrasing=phrasing, flaws=("near-duplicate",))
+
+
+def twin_of(original: Draft, turn: int) -> Draft | None:
+    """The same words and options about a scene in which another option is right, so many further on.
+
+    It is posed again from its seed, so what does not hang on the right option stays as it was. None where no scene
+    fits the same words.
+    """
+    options = _posed_again(original, Knobs(original.crowd)).options
+    for attempt in range(_TRIES):
+        posed = _posed_again(original, Knobs(original.crowd, turn=turn, attempt=attempt))
+        if posed.options == options and posed.words == original.words:
+            right = posed.right[0]
+            kept = {name: original.scene[name] for name in _ON_TOP if name in original.scene}
+            banner = {"banner": original.options[right]} if "banner" in original.scene else {}
+            scene = posed.scene | kept | banner
+            return msgspec.structs.replace(original, gold=right, right=(right,), before=right, scene=scene)
+    return None
+
+
+def _posed_again(original: Draft, knobs: Knobs) -> Posed:
+    rng = Random(original.seed)
+    rng.randint(0, _HARDEST)
+    return kind_of(original.kind).pose(rng, knobs)
 
 
 def _paper(rng: Random) -> Scene:

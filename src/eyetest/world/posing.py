@@ -39,6 +39,10 @@ class Knobs(NamedTuple):
     """From 0 to 3: how much more than needed there is to see."""
     rights: int = 1
     """How many options are right."""
+    turn: int = 0
+    """How many options further on the right one is than it would have been: a twin's."""
+    attempt: int = 0
+    """Above 0, whatever follows the options is drawn anew."""
 
 
 class Posed(NamedTuple):
@@ -69,7 +73,10 @@ def pick(rng: Random, pool: Sequence[Value], count: int) -> list[Value]:
 
 def rights(rng: Random, count: int, knobs: Knobs) -> tuple[int, ...]:
     """Which of so many options are right: every choice is equally likely."""
-    return tuple(rng.sample(range(count), knobs.rights))
+    drawn = rng.sample(range(count), knobs.rights)
+    if knobs.attempt:
+        rng.seed(f"{rng.random()}/{knobs.attempt}")
+    return tuple((index + knobs.turn) % count for index in drawn)
 
 
 def near(rng: Random, low: int, high: int, count: int = 4, step: int = 1) -> list[int]:

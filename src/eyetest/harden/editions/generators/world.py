@@ -1,0 +1,130 @@
+"""The drawn world: a kind of question is posed anew, or once more with another option right."""
+
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+
+import msgspec
+
+from eyetest.errors import short
+from eyetest.harden.editions.generating import NotRenewable, Original, Redrawn, rng_of
+from eyetest.records import Choice, Item
+from eyetest.world.building import ABOUT
+from eyetest.world.canvas import png
+from eyetest.world.casting import cast
+from eyetest.world.drafting import SIZE, Draft, draft, render, twin_of
+from eyetest.world.flaws import TRUTH, Rates, read_truth
+from eyetest.world.phrasings import phrasings, shuffled
+from eyetest.world.posing import CORE_OF
+from eyetest.world.scenes import KINDS
+
+_FACT = "fact"
+_BEYOND_TWINS = {
+    "answer-in-question": "the question says its answer",
+    "wrong-gold": "its gold does not follow from its picture",
+    "two-right-options": "it has two right options",
+    "impossible": "its gold does not follow from its picture",
+}
+
+
+class _About(msgspec.Struct):
+    """What a world's folder says of how it was drawn."""
+
+    items: int
+    seed: int
+    flaws: Rates
+
+
+class WorldGenerator:
+    """Items of the drawn world, by their tags; twins of them from the world's folder, or from their lineage."""
+
+    name = "world"
+    summary = "items of the drawn world (eyetest world new), without the flaws that were planted"
+
+    def knows(self, original: Original) -> bool:
+        """Whether the tags are those of a drawn item."""
+        tags = original.item.tags
+        axis = tags.get("axis")
+        return isinstance(axis, str) and CORE_OF.get(axis) == tags.get("core") and isinstance(tags.get("task"), str)
+
+    def renew(self, original: Original, rng: Random) -> Redrawn:
+        """Another item of the same kind; planted flaws are not planted again."""
+        return _redrawn(_drafted(original.item, rng), original.item, rng)
+
+    def twin(self, original: Original, rng: Random) -> Redrawn:
+        """The same words and options; the picture is drawn again from its own seed with another option right."""
+        item = original.item
+        _task(item)
+        before = _as_drawn(original)
+        texts = [choice.text for choice in item.choices]
+        if sorted(texts) != sorted(before.options) or before.question != item.question:
+            raise NotRenewable("it was changed after it was drawn, or drawn by another version of eyetest")
+        for flaw in before.flaws:
+            if flaw in _BEYOND_TWINS:
+                raise NotRenewable(_BEYOND_TWINS[flaw])
+        for turn in shuffled(rng, list(range(1, len(texts)))):
+            after = twin_of(before, turn)
+            if after is not None:
+                right = after.options[after.gold]
+                choices = tuple(Choice(text, text == right) for text in texts)
+                return _told(after, item, item.question, choices)
+        raise NotRenewable("no scene makes another of its options right")
+
+
+def _task(item: Item) -> str:
+    task: str = item.tags["task"]
+    if task == _FACT:
+        raise NotRenewable("it asks for a fact that no picture shows")
+    if task not in KINDS:
+        raise NotRenewable(f"no kind of question is called {short(task)}")
+    return task
+
+
+def _drafted(item: Item, rng: Random) -> Draft:
+    task = _task(item)
+    phrasing = rng.randrange(len(phrasings()[task]))
+    seed = f"{rng.getrandbits(64):016x}"
+    return msgspec.structs.replace(draft(KINDS[task], None, phrasing, Random(seed)), seed=seed)
+
+
+def _as_drawn(original: Original) -> Draft:
+    """The item's draft: of a renewed one from its lineage, of others from the folder of their world."""
+    item = original.item
+    for step in reversed(item.lineage):
+        if step.step == "renew" and step.source == GENERATOR.name and step.seed is not None:
+            return _drafted(item, rng_of("renew", step.seed, item.id))
+    drafts = _drafts(original.data.resolve())
+    if item.id not in drafts:
+        raise NotRenewable(f"no {ABOUT} and {TRUTH} tell how it was drawn")
+    return drafts[item.id]
+
+
+@lru_cache(maxsize=4)
+def _drafts(world: Path) -> dict[str, Draft]:
+    """The items of a world as they were before they were drawn, as far as its truth bears them out."""
+    path = world / ABOUT
+    if not path.is_file():
+        return {}
+    about = msgspec.json.decode(path.read_bytes(), type=_About)
+    played = cast(about.items, about.seed, about.flaws)
+    truths = read_truth(world)
+    return {
+        truth.item: one.draft
+        for truth, one in zip(truths, played, strict=False)
+        if truth.flaws == one.draft.flaws
+        and truth.scene == msgspec.json.encode(one.draft.scene, order="sorted").decode()
+    }
+
+
+def _redrawn(made: Draft, item: Item, rng: Random) -> Redrawn:
+    order = shuffled(rng, list(range(len(made.options))))
+    choices = tuple(Choice(made.options[index], index == made.gold) for index in order)
+    return _told(made, item, made.question, choices)
+
+
+def _told(made: Draft, item: Item, question: str, choices: tuple[Choice, ...]) -> Redrawn:
+    size = item.images[0].width if item.images else SIZE
+    return Redrawn(question=question, choices=choices, picture=png(render(made, size)), scene=made.scene)
+
+
+GENERATOR = WorldGenerator()

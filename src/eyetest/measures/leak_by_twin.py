@@ -48,9 +48,9 @@ class LeakByTwin(Measure):
 
 
 def _pairs(results: Results, keys: Sequence[str], by: Sequence[str]) -> pl.DataFrame:
-    """A row a series and original: its scores on original, twin and fresh item, and how often it gave the other's gold.
+    """A row a series and original: the scores on original, twin and fresh item, and how often the other's gold came.
 
-    That is null for items answered in words.
+    The last is null for items answered in words.
     """
     edition, choice = pl.col(_TAG), pl.col("choice")
     of = pl.when(edition == ORIGINAL).then("item").otherwise("group").alias("of")
@@ -90,7 +90,8 @@ def _rows(pairs: pl.DataFrame, keys: Sequence[str], level: float) -> Iterator[di
 
 
 def _paired(part: pl.DataFrame, a: str, b: str, level: float) -> Paired:
-    return paired(*(part.get_column(name).to_numpy() for name in (a, b, "cluster")), level)
+    one, other, clusters = (part.get_column(name).to_numpy() for name in (a, b, "cluster"))
+    return paired(one, other, clusters, level)
 
 
 def _named(name: str, pair: Paired) -> dict[str, float | None]:

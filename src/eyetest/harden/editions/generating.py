@@ -10,6 +10,9 @@ import msgspec
 from eyetest.errors import EyetestError, InputError, param
 from eyetest.records import Choice, Item
 
+OF_THE_PICTURE = ("image_name", "image_sha256_original", "image_reencoded", "orig_width", "orig_height")
+"""Tags of published datasets that speak of the old picture's file."""
+
 
 class NotRenewable(EyetestError):  # noqa: N818 (says why an item stays as it is; nothing went wrong)
     """An item that cannot be drawn again, and why, in words short enough to be counted."""
@@ -33,7 +36,7 @@ class Redrawn(msgspec.Struct, frozen=True, kw_only=True):
     """The bytes of a picture file."""
     description: str = ""
     tags: dict[str, Any] = {}
-    """Those that change with the scene."""
+    """Those that change with the scene; None for one that no longer holds."""
     scene: dict[str, Any] = {}
     """Everything that the picture shows, as JSON, so that the gold can be found again by somebody else."""
 

@@ -210,7 +210,7 @@ def _new_item(writer: BenchmarkWriter, old: Item, drawn: _Drawn) -> Item:
         hint=old.hint,
         description=redrawn.description,
         group=old.group,
-        tags=old.tags | redrawn.tags,
+        tags={tag: value for tag, value in (old.tags | redrawn.tags).items() if value is not None},
         lineage=(*old.lineage, drawn.lineage),
     )
 

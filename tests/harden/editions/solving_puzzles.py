@@ -1,7 +1,7 @@
 """What is hidden in a puzzle, found again from what is seen of it: no look at how it was posed or at its answer."""
 
 from collections.abc import Callable
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 Scene = dict[str, Any]
@@ -76,11 +76,11 @@ def mixed(scene: Scene) -> Any:
 def shades(scene: Scene) -> Any:
     order = ["very light", "light", "medium", "dark", "very dark"]
     rings = ["small", "medium", "large", "extra large"]
-    at = {ring: colour for ring, colour in zip(scene["rings"], scene["values"][0], strict=True)}
+    at = dict(zip(scene["rings"], scene["values"][0], strict=True))
     assert at["small"] == "?"
     hue = only({at[ring].rpartition(" ")[2] for ring in rings[1:]})
     tones = [order.index(at[ring].rpartition(" ")[0]) for ring in rings[1:]]
-    step = only({b - a for a, b in zip(tones, tones[1:], strict=False)})
+    step = only({b - a for a, b in pairwise(tones)})
     assert step in (1, -1)
     return f"{order[tones[0] - step]} {hue}"
 
@@ -107,7 +107,9 @@ def product_of(scene: Scene) -> Any:
     for index, (a, b, c) in enumerate(scene["values"]):
         assert index == row or (a * b == c != a + b)
     a, b, c = scene["values"][row]
-    fits = {n for n in range(1, 100) if (n if column == 0 else a) * (n if column == 1 else b) == (n if column == 2 else c)}
+    fits = {
+        n for n in range(1, 100) if (n if column == 0 else a) * (n if column == 1 else b) == (n if column == 2 else c)
+    }
     return only(fits)
 
 

@@ -105,4 +105,4 @@ def test_what_is_no_list_of_texts_is_refused(reply: str) -> None:
 )
 def test_verdicts_that_are_not_one_for_each_are_refused(reply: str) -> None:
     assert read_verdicts(reply, 2) is None
-    assert read_verdicts("2) odd\n1. Same", 2) == ["SAME", "ODD"]
+    assert read_verdicts("2) odd\n1. Same - it is there", 2) == [("SAME", "it is there"), ("ODD", "")]

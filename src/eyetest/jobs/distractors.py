@@ -13,7 +13,7 @@ from eyetest.recipes.sources import StoppedEarly
 from eyetest.records import Item, Prompt, Response
 from eyetest.reform.building import Reforming
 from eyetest.reform.building import reform as build
-from eyetest.reform.distractors.written import WrittenDistractors, write_distractors
+from eyetest.reform.distractors.written import Wanted, WrittenDistractors, write_distractors
 from eyetest.reform.readers import read_annotations
 from eyetest.reform.reformers import Kit
 from eyetest.reform.reformers.open_answers import REFORMER, OpenAnswerSettings, open_questions
@@ -55,7 +55,11 @@ def have_written(plan: Reforming, authors: Authors, kit: Kit, observer: Observer
             raise StoppedEarly(progress)
         return said
 
-    done = write_distractors(list(benchmark), settings.options - 1, ask, writer, checker)
+    wanted = [
+        Wanted(item=item, gold=item.references[0], right=item.references[1:], count=settings.options - 1)
+        for item in benchmark
+    ]
+    done = write_distractors(wanted, ask, (writer, checker))
     kit.written = done.by_item
     kit.note(_told(done, writer, checker, len(benchmark)))
 

@@ -122,7 +122,7 @@ def _share(test: Callable[[str], bool]) -> Callable[[str], float]:
     return lambda text: sum(map(test, text)) / max(len(text), 1)
 
 
-_MEASURES: dict[str, Callable[[str], float]] = {
+MEASURES: dict[str, Callable[[str], float]] = {
     "length": lambda text: math.log1p(len(text)),
     "words": lambda text: math.log1p(len(text.split())),
     "word length": lambda text: len(text) / max(len(text.split()), 1),
@@ -207,7 +207,7 @@ class Columns:
 def surface_columns(table: Table) -> Columns:
     """How options look beside the other options of their item."""
     columns = Columns(table)
-    for name, measure in _MEASURES.items():
+    for name, measure in MEASURES.items():
         columns.relative(name, np.array([measure(text) for text in table.texts]))
     lowered = [text.lower() for text in table.texts]
     for name, pattern in _CUES.items():

@@ -36,12 +36,12 @@ def most_precise(texts: Sequence[str]) -> set[int]:
 
 def odd_case(texts: Sequence[str]) -> set[int]:
     """The option that is written in another case than all others."""
-    return _odd_one([_case(text) for text in texts])
+    return _odd_one([case_of(text) for text in texts])
 
 
 def odd_form(texts: Sequence[str]) -> set[int]:
     """The option that is of another kind than all others: a number among words, a sentence among single words."""
-    return _odd_one([_form(text) for text in texts])
+    return _odd_one([form_of(text) for text in texts])
 
 
 def shares_most_words(texts: Sequence[str]) -> set[int]:
@@ -134,7 +134,8 @@ def _odd_one(kinds: Sequence[str]) -> set[int]:
     return {i for i, kind in enumerate(kinds) if counted[kind] == 1}
 
 
-def _case(text: str) -> str:
+def case_of(text: str) -> str:
+    """In which letters an option is written: upper, capital, lower, or none."""
     letters = [char for char in text if char.isalpha()]
     if not letters:
         return "none"
@@ -143,7 +144,8 @@ def _case(text: str) -> str:
     return "capital" if letters[0].isupper() else "lower"
 
 
-def _form(text: str) -> str:
+def form_of(text: str) -> str:
+    """Whether an option is a number, a word, a phrase or a sentence."""
     if quantity(text) is not None:
         return "number"
     count = len(words(text))

@@ -29,6 +29,12 @@ _CATCH_ALL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """What may follow "all of the above", since nobody would count it in."""
+_SPEAKS_OF_ALL = re.compile(
+    rf"{_ABOVE.pattern}"
+    r"|\W*(?:all|none|any|both|neither)\s+of\s+(?:these|them|those|the (?:others?|options|choices|answers))\W*",
+    re.IGNORECASE | re.DOTALL,
+)
+_ALL = re.compile(r"\W*(?:all|any|both|either|each|some|two|one)\b", re.IGNORECASE)
 _LETTER = re.compile(r"[\s\"'`*([{]*([A-Za-z])[\s\"'`*)\]}.:]*")
 _TIED_TO_ORDER = re.compile(
     r"\b(?:all|none|both|neither|either|any|each) (?:of (?:the |these|them|those|above)|are|is)\b"
@@ -39,7 +45,7 @@ _NAMES_LETTERS = re.compile(r"\b[A-J]\)?\s*(?:and|or|nor|&|,|/|\+)\s*\(?[A-J]\b|
 _NAMES_OPTIONS = re.compile(r"\b(?:[Oo]ption|[Cc]hoice|[Aa]nswer|[Ss]tatement)s?\s*\(?[A-J]\b|\([A-J]\)")
 
 
-_NOT_A_VALUE = {"nan", "null", "<na>", "#n/a"}
+NOT_A_VALUE = {"nan", "null", "<na>", "#n/a"}
 """What programs write for a missing value."""
 
 
@@ -110,7 +116,7 @@ def other_letters(item: Item) -> list[int]:
 
 def lost_options(item: Item) -> list[int]:
     """Positions of options that are what some program wrote for a missing value."""
-    return [i for i, choice in enumerate(item.choices) if choice.text.strip().casefold() in _NOT_A_VALUE]
+    return [i for i, choice in enumerate(item.choices) if choice.text.strip().casefold() in NOT_A_VALUE]
 
 
 def empty_options(item: Item) -> list[int]:
@@ -133,10 +139,24 @@ def can_reorder(item: Item) -> bool:
     if item.group or _NAMES_OPTIONS.search(item.question) or _NAMES_OPTIONS.search(item.hint):
         return False
     texts = [choice.text for choice in item.choices]
-    return not bring_marks(texts) and not any(map(_is_tied, texts))
+    return not bring_marks(texts) and not any(map(is_tied, texts))
 
 
-def _is_tied(text: str) -> bool:
+def closing_options(item: Item) -> list[int]:
+    """Positions of the last options that speak of all before them: they may stay last while others change places."""
+    last = len(item.choices)
+    while last and _SPEAKS_OF_ALL.fullmatch(item.choices[last - 1].text.strip()):
+        last -= 1
+    return list(range(last, len(item.choices)))
+
+
+def includes_others(text: str) -> bool:
+    """Whether an option says that others are right too, as "all of the above" does and "none of these" does not."""
+    return _SPEAKS_OF_ALL.fullmatch(text.strip()) is not None and _ALL.match(text) is not None
+
+
+def is_tied(text: str) -> bool:
+    """Whether a text depends on the order of options or on their letters."""
     return bool(_TIED_TO_ORDER.search(text) or _NAMES_LETTERS.search(text) or _LETTER.fullmatch(text))
 
 

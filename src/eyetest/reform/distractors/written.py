@@ -6,13 +6,14 @@ read strictly. One that is not what was asked for gives nothing, and is counted.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from eyetest.errors import short
 from eyetest.records import AskModel, Item, Message, OptionProvenance, Picture, Prompt, Response, Words
 from eyetest.reform.distractors.words import differs
 from eyetest.store.handwritten import convert, parse_yaml
@@ -20,16 +21,51 @@ from eyetest.store.handwritten import convert, parse_yaml
 SPARE = 2
 """How many more distractors are asked for than are needed, as some will be turned down."""
 _LONGEST = 200
+_MOST_TOLD = 20
+"""How many that were turned down a writer is told of."""
 _FENCED = re.compile(r"\s*(?:```(?:json)?\s*)?(\[.*\])\s*(?:```)?\s*", re.DOTALL)
-_VERDICT = re.compile(r"\s*(\d{1,2})\s*[:.)-]\s*\**(RIGHT|SAME|ODD|WRONG)\**\.?\s*", re.IGNORECASE)
-_REASONS = {"RIGHT": "right as well", "SAME": "the same as another", "ODD": "implausible"}
+_VERDICT = re.compile(
+    r"\s*(\d{1,2})\s*[:.)-]\s*\**(RIGHT|SAME|ODD|UNLIKE|WRONG)\**\.?\s*(?:[-–—:,(]\s*(.{0,300}?)\)?)?\s*", re.IGNORECASE
+)
+_REASONS = {
+    "RIGHT": "right as well",
+    "SAME": "the same as another",
+    "ODD": "implausible",
+    "UNLIKE": "of another kind or style",
+}
 
 
 class WritingWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the writer and the checker are asked."""
 
     write: str
+    present: str
+    turned_down: str
     check: str
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """An item for which distractors are to be written."""
+
+    item: Item
+    gold: str
+    right: tuple[str, ...] = ()
+    """Whatever else is right."""
+    present: tuple[str, ...] = ()
+    """Wrong options that it has."""
+    count: int
+    spare: int = 0
+    """How many more are kept than needed, for the caller to choose from."""
+
+
+class TurnedDown(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A proposal that became no option: why, and who says so, a model or a rule."""
+
+    text: str
+    reason: str
+    by: str
+    why: str = ""
+    """In the checker's own words, if it gave any."""
 
 
 class WrittenDistractors:
@@ -37,26 +73,59 @@ class WrittenDistractors:
 
     def __init__(self) -> None:
         self.by_item: dict[str, list[tuple[str, OptionProvenance]]] = {}
-        self.turned_down: Counter[str] = Counter()
+        self.refused: dict[str, list[TurnedDown]] = {}
+        self.unread: Counter[str] = Counter()
+        """Replies that were not what was asked for."""
 
     @property
     def kept(self) -> int:
         """How many distractors passed."""
         return sum(map(len, self.by_item.values()))
 
+    @property
+    def turned_down(self) -> Counter[str]:
+        """How many did not, by reason."""
+        return Counter(one.reason for refused in self.refused.values() for one in refused) + self.unread
+
+
+Guarding = Callable[[Wanted, str, Sequence[str]], tuple[str, str]]
+"""A proposal, mended if need be, and why it is turned down, if it is; the texts are what has been proposed before."""
+
+
+def differs_from_all(wanted: Wanted, text: str, others: Sequence[str]) -> tuple[str, str]:
+    """The least that is asked of a proposal: to say something else than all others, and not too much."""
+    if len(text) > _LONGEST:
+        return text, "too long"
+    known = [wanted.gold, *wanted.right, *wanted.present, *others]
+    return text, "" if differs(text, known) else _REASONS["SAME"]
+
 
 def write_distractors(
-    items: Sequence[Item], count: int, ask: AskModel, writer: str, checker: str
+    wanted: Sequence[Wanted],
+    ask: AskModel,
+    authors: tuple[str, str],
+    *,
+    rounds: int = 1,
+    guard: Guarding = differs_from_all,
 ) -> WrittenDistractors:
-    """Distractors for open questions, whose first reference is the gold."""
+    """Distractors by a writer, passed by a checker; what is short is asked again, with what was turned down."""
     done = WrittenDistractors()
-    said = ask(writer, [(item, _writing(item, count + SPARE)) for item in items])
-    proposed = [(item, _proposed(item, reply, done)) for item, reply in zip(items, said, strict=True)]
-    open_ = [(item, texts) for item, texts in proposed if texts]
-    verdicts = ask(checker, [(item, _checking(item, texts)) for item, texts in open_])
-    for (item, texts), reply in zip(open_, verdicts, strict=True):
-        passed = list(_passed(texts, reply, done))[:count]
-        done.by_item[item.id] = [(text, OptionProvenance(author=writer, checked_by=(checker,))) for text in passed]
+    writer, checker = authors
+    for one in wanted:
+        done.by_item[one.item.id], done.refused[one.item.id] = [], []
+    left = list(wanted)
+    for _ in range(rounds):
+        left = [one for one in left if len(done.by_item[one.item.id]) < one.count]
+        if not left:
+            break
+        said = ask(writer, [(one.item, _writing(one, done)) for one in left])
+        proposed = [(one, _proposed(one, reply, done, guard)) for one, reply in zip(left, said, strict=True)]
+        some = [(one, texts) for one, texts in proposed if texts]
+        verdicts = ask(checker, [(one.item, _checking(one, texts, done)) for one, texts in some])
+        for (one, texts), reply in zip(some, verdicts, strict=True):
+            kept = done.by_item[one.item.id]
+            passed = _passed(one, texts, reply, done, checker)[: one.count + one.spare - len(kept)]
+            kept += [(text, OptionProvenance(author=writer, checked_by=(checker,))) for text in passed]
     return done
 
 
@@ -70,55 +139,79 @@ def read_list(reply: str) -> list[str] | None:
     return [text.strip() for text in texts] if texts and all(isinstance(text, str) for text in texts) else None
 
 
-def read_verdicts(reply: str, count: int) -> list[str] | None:
+class CheckerWord(NamedTuple):
+    """What a checker says of one proposal, and why."""
+
+    word: str
+    why: str = ""
+
+
+def read_verdicts(reply: str, count: int) -> list[CheckerWord] | None:
     """A word for each of so many numbers, in order; None unless every number has a line, and there is no other."""
     matches = [_VERDICT.fullmatch(line) for line in reply.strip().splitlines() if line.strip()]
-    said = {int(match[1]): match[2].upper() for match in matches if match}
+    said = {int(match[1]): CheckerWord(match[2].upper(), match[3] or "") for match in matches if match}
     if len(matches) != count or set(said) != set(range(1, count + 1)):
         return None
     return [said[number] for number in range(1, count + 1)]
 
 
-def _proposed(item: Item, reply: Response | None, done: WrittenDistractors) -> list[str]:
+def _proposed(one: Wanted, reply: Response | None, done: WrittenDistractors, guard: Guarding) -> list[str]:
     texts = read_list(reply.text or "") if reply is not None else None
     if texts is None:
-        done.turned_down["the writer's reply is no list"] += 1
+        done.unread["the writer's reply is no list"] += 1
         return []
     kept: list[str] = []
+    before = [text for text, _ in done.by_item[one.item.id]]
     for text in texts:
-        if not differs(text, [*item.references, *kept]) or len(text) > _LONGEST:
-            done.turned_down[_REASONS["SAME"] if len(text) <= _LONGEST else "too long"] += 1
+        mended, reason = guard(one, text, [*before, *kept])
+        if reason:
+            done.refused[one.item.id].append(TurnedDown(text=text[: 2 * _LONGEST], reason=reason, by="rule"))
         else:
-            kept.append(text)
+            kept.append(mended)
     return kept
 
 
-def _passed(texts: Sequence[str], reply: Response | None, done: WrittenDistractors) -> Iterator[str]:
+def _passed(
+    one: Wanted, texts: Sequence[str], reply: Response | None, done: WrittenDistractors, checker: str
+) -> list[str]:
     verdicts = read_verdicts(reply.text or "", len(texts)) if reply is not None else None
     if verdicts is None:
-        done.turned_down["the checker's reply is no list of verdicts"] += 1
-        return
-    for text, verdict in zip(texts, verdicts, strict=True):
-        if verdict == "WRONG":
-            yield text
+        done.unread["the checker's reply is no list of verdicts"] += 1
+        return []
+    passed = []
+    for text, said in zip(texts, verdicts, strict=True):
+        if said.word == "WRONG":
+            passed.append(text)
         else:
-            done.turned_down[_REASONS[verdict]] += 1
+            refused = TurnedDown(text=text, reason=_REASONS[said.word], by=checker, why=said.why)
+            done.refused[one.item.id].append(refused)
+    return passed
 
 
-def _writing(item: Item, count: int) -> Prompt:
-    return _filled(item, _words().write, count=str(count))
+def _writing(one: Wanted, done: WrittenDistractors) -> Prompt:
+    kept = [text for text, _ in done.by_item[one.item.id]]
+    refused = {told.text: told.reason for told in done.refused[one.item.id]}
+    told = "\n".join(f"- {short(text, 120)}: {why}" for text, why in list(refused.items())[-_MOST_TOLD:])
+    count = one.count - len(kept) + SPARE
+    return _filled(one, _words().write, kept, count=str(count), refused=told)
 
 
-def _checking(item: Item, texts: Sequence[str]) -> Prompt:
+def _checking(one: Wanted, texts: Sequence[str], done: WrittenDistractors) -> Prompt:
     proposed = "\n".join(f"{number}: {text}" for number, text in enumerate(texts, 1))
-    return _filled(item, _words().check, proposed=proposed)
+    return _filled(one, _words().check, [text for text, _ in done.by_item[one.item.id]], proposed=proposed)
 
 
-def _filled(item: Item, words: str, **more: str) -> Prompt:
+def _filled(one: Wanted, words: str, kept: Sequence[str], **more: str) -> Prompt:
     """A prompt with the item's pictures first. Placeholders are filled in one go: a question may have braces too."""
-    known = {"question": item.question, "answer": item.references[0], **more}
-    text = re.sub(r"\{(\w+)\}", lambda match: known.get(match[1], match[0]), words)
-    return Prompt((Message("user", (*map(Picture, item.images), Words(text.strip()))),))
+    options = "\n".join(f"- {text}" for text in (*one.present, *kept))
+    blocks = {
+        "present": _words().present if options else "",
+        "turned_down": _words().turned_down if more.get("refused") else "",
+    }
+    whole = re.sub(r"\{(present|turned_down)\}", lambda match: blocks[match[1]], words)
+    known = {"question": one.item.question, "answer": one.gold, "options": options, **more}
+    text = re.sub(r"\{(\w+)\}", lambda match: known.get(match[1], match[0]), whole)
+    return Prompt((Message("user", (*map(Picture, one.item.images), Words(text.strip()))),))
 
 
 @cache

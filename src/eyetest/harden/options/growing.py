@@ -1,0 +1,330 @@
+"""More options for the items of a benchmark: proposed, guarded, dealt out for the whole batch, and put in order.
+
+No gold and no option that is there is changed. What is proposed comes from a model that another one checks, from
+rules, or from both; which of it an item is given is decided so that golds cannot be told by their looks.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from scipy import stats
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.errors import InputError, heading
+from eyetest.harden.options.dealing import Table, deal
+from eyetest.harden.options.guards import Guard
+from eyetest.harden.options.meanings import meaning, plainest, same_meaning
+from eyetest.harden.options.placing import Decks
+from eyetest.harden.options.record import (
+    OPTIONS_STEP,
+    GrownItem,
+    LeftAlone,
+    OptionSettings,
+    OptionsRecord,
+    PoolRisk,
+)
+from eyetest.harden.options.sorting import sort_item
+from eyetest.harden.options.writers import WRITERS, Batch, Case
+from eyetest.harden.options.writers.answers import measure_risk
+from eyetest.harden.options.writers.numbers import read_written
+from eyetest.probes.option_order import closing_options
+from eyetest.records import AskModel, Choice, Item, Lineage, OptionProvenance, Verdict
+from eyetest.reform.distractors.written import TurnedDown, Wanted, WrittenDistractors, write_distractors
+from eyetest.version import __version__
+from eyetest.world.flaws import TRUTH, Truth, read_truth
+
+_SPARE = 3
+"""Passed proposals beyond what is needed that are kept to choose from."""
+_CERTAIN = 1.6
+"""Standard deviations that are taken off how often an answer is right before it counts as frequent."""
+_LEAST_OPEN = 3
+"""An open question with fewer distractors than this is harder as it is."""
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """A text that may become an option, and where it comes from."""
+
+    text: str
+    provenance: OptionProvenance
+
+
+class GrownOptions(msgspec.Struct, frozen=True):
+    """A benchmark with more options, what was done to each item, and what people are to look at."""
+
+    benchmark: Benchmark
+    record: OptionsRecord
+    verdicts: tuple[Verdict, ...]
+
+
+class Authors(msgspec.Struct, frozen=True):
+    """Who is asked for proposals, and who for their faults."""
+
+    ask: AskModel
+    writer: str
+    checker: str
+
+
+class _Batch:
+    """Everything that is known while options grow."""
+
+    def __init__(self, items: Sequence[Item], settings: OptionSettings, truth: Mapping[str, Truth]) -> None:
+        self.settings = settings
+        self.left_alone: dict[str, LeftAlone] = {}
+        cases = []
+        for item in items:
+            sorted_ = sort_item(item, settings)
+            if isinstance(sorted_, Case):
+                cases.append(sorted_)
+            else:
+                self.left_alone[item.id] = sorted_
+        self.known = Batch(cases, dict(truth))
+        self.refused: dict[str, list[TurnedDown]] = {case.item.id: [] for case in cases}
+        self.written = WrittenDistractors()
+
+    def chance(self, *key: object) -> random.Random:
+        """Chance of its own for a purpose, the same at every run with this seed."""
+        return random.Random("\x1f".join(map(str, (OPTIONS_STEP, self.settings.seed, *key))))  # noqa: S311 (no secret)
+
+
+def grow_options(
+    benchmark: Benchmark,
+    to: Path,
+    settings: OptionSettings,
+    *,
+    authors: Authors | None = None,
+    overwrite: bool = False,
+) -> GrownOptions:
+    """Write a copy of a benchmark whose items have as many options as can be found for them."""
+    items = list(benchmark)
+    batch = _Batch(items, settings, _truth_beside(benchmark))
+    if authors is not None:
+        _have_written(batch, authors)
+    dealt = _dealt(batch)
+    cases = {case.item.id: case for case in batch.known.cases}
+    decks = Decks(batch.chance("order"))
+    made: list[tuple[Item, GrownItem]] = []
+    for item in items:
+        case = cases.get(item.id)
+        if case is None:
+            made.append((item, _untouched(item, batch.left_alone[item.id])))
+        else:
+            made.append(_grown(case, dealt[item.id], batch, decks))
+    grown = _write(benchmark, to, made, settings, overwrite=overwrite)
+    record = OptionsRecord(
+        eyetest=__version__,
+        benchmark=benchmark.manifest.name,
+        fingerprint=benchmark.manifest.fingerprint,
+        grown=grown.manifest.fingerprint,
+        settings=settings,
+        writer=authors.writer if authors else "",
+        checker=authors.checker if authors else "",
+        items=tuple(told for _, told in made),
+        unread=dict(batch.written.unread),
+        pool_risk=_risk(batch),
+    )
+    return GrownOptions(grown, record, tuple(_verdicts(record)))
+
+
+def _truth_beside(benchmark: Benchmark) -> dict[str, Truth]:
+    """What is true of a drawn world's items; nothing for any other benchmark."""
+    world = benchmark.path.parent
+    if not (world / TRUTH).is_file():
+        return {}
+    truths = {truth.item: truth for truth in read_truth(world)}
+    return truths if all(item.id in truths for item in benchmark) else {}
+
+
+def _have_written(batch: _Batch, authors: Authors) -> None:
+    if authors.writer == authors.checker:
+        raise InputError(f"{heading('checker')}: {authors.checker} cannot check what it wrote itself; name another")
+    guards = {case.item.id: Guard(case) for case in batch.known.cases}
+
+    def guard(wanted: Wanted, text: str, others: Sequence[str]) -> tuple[str, str]:
+        own = guards[wanted.item.id]
+        mended = own.mended(text)
+        if any(same_meaning(mended, other) for other in others):
+            return mended, "says the same as another option"
+        return mended, own.refusal(mended) or ""
+
+    wanted = [
+        Wanted(
+            item=case.item, gold=case.gold, right=case.item.references, present=case.present,
+            count=case.need, spare=_SPARE,
+        )
+        for case in batch.known.cases
+    ]  # fmt: skip
+    batch.written = write_distractors(
+        wanted, authors.ask, (authors.writer, authors.checker), rounds=batch.settings.rounds, guard=guard
+    )
+    for name, refused in batch.written.refused.items():
+        batch.refused[name] += refused
+
+
+def _proposals(batch: _Batch) -> Iterator[list[Proposal]]:
+    """What each item could be given: what models wrote; for numbers, and where that is too little, what rules make."""
+    writers = sorted(WRITERS.values(), key=lambda writer: writer.place)
+    started = [(writer.name, writer.start(batch.known)) for writer in writers]
+    for case in batch.known.cases:
+        guard, kept = Guard(case), dict[str, Proposal]()
+        for text, provenance in batch.written.by_item.get(case.item.id, ()):
+            kept[text] = Proposal(text, provenance)
+        if len(kept) < case.need or read_written(case.gold) is not None:
+            for name, propose in started:
+                new = list(propose(case, batch.chance(name, case.item.id)))
+                for text in new:
+                    _take(case, guard, kept, guard.mended(text), name, batch)
+                if new:
+                    break
+        yield list(kept.values())
+
+
+def _take(case: Case, guard: Guard, kept: dict[str, Proposal], text: str, author: str, batch: _Batch) -> None:
+    if any(same_meaning(text, other) for other in kept):
+        return
+    if reason := guard.refusal(text):
+        batch.refused[case.item.id].append(TurnedDown(text=text, reason=reason, by="rule"))
+    else:
+        checked = ("scene graph",) if author == "scene rule" else ()
+        kept[text] = Proposal(text, OptionProvenance(author=author, checked_by=checked))
+
+
+def _dealt(batch: _Batch) -> dict[str, list[Proposal]]:
+    cases, proposals = batch.known.cases, list(_proposals(batch))
+    groups = [_group(case, batch) for case in cases]
+    most = _most_options(cases, groups)
+    tables = [
+        Table(
+            gold=case.gold,
+            present=case.present,
+            candidates=tuple(one.text for one in offered),
+            need=max(min(case.need, len(offered), most.get(group, case.need) - len(case.options)), 0),
+            group=group,
+            question=case.item.question,
+        )
+        for case, offered, group in zip(cases, proposals, groups, strict=True)
+    ]
+    dealt = deal(tables, lambda one, other: bool(same_meaning(one, other)), batch.chance("deal"))
+    return {
+        case.item.id: [offered[index] for index in indices]
+        for case, offered, indices in zip(cases, proposals, dealt, strict=True)
+    }
+
+
+def _group(case: Case, batch: _Batch) -> str:
+    """Among which golds an item's gold is hidden: those of one kind, in one writing."""
+    if truth := batch.known.truth.get(case.item.id):
+        return truth.kind
+    number = read_written(case.gold)
+    return str((number.before, number.after, number.decimals > 0)) if number else case.kind.name
+
+
+def _most_options(cases: Sequence[Case], groups: Sequence[str]) -> dict[str, int]:
+    """How many options the golds of a kind of words can hide among.
+
+    Where one item in three says "both the same", it is a third of a guess whatever stands beside it: more than three
+    options would only look harder.
+    """
+    golds: dict[str, Counter[str]] = {}
+    for case, group in zip(cases, groups, strict=True):
+        if read_written(case.gold) is None:
+            golds.setdefault(group, Counter())[plainest(case.gold)] += 1
+    most = {}
+    for group, counts in golds.items():
+        often = max(counts.values())
+        share = (often - _CERTAIN * often**0.5) / counts.total()
+        if share > 0:
+            most[group] = max(int(1 / share), 2)
+    return most
+
+
+def _untouched(item: Item, reason: LeftAlone) -> GrownItem:
+    position = item.gold[0] if len(item.gold) == 1 else None
+    count = len(item.choices)
+    return GrownItem(
+        item=item.id, outcome="left alone", before=count, after=count, reason=reason, position=position
+    )
+
+
+def _grown(case: Case, dealt: Sequence[Proposal], batch: _Batch, decks: Decks) -> tuple[Item, GrownItem]:
+    """An item with the options that it was dealt, and what is to be told of it."""
+    item, short = case.item, len(dealt) < case.need
+    if not dealt:
+        return item, _untouched(item, "nothing to offer")
+    if not item.is_choice and len(dealt) < min(_LEAST_OPEN, case.need):
+        return item, _untouched(item, "an open question with too few distractors")
+    closing = [item.choices[index] for index in closing_options(item)]
+    gold = item.choices[item.gold[0]] if item.is_choice else Choice(case.gold, correct=True)
+    old = [choice for choice in item.choices if choice not in closing and not choice.correct]
+    new = [Choice(one.text, provenance=one.provenance) for one in dealt]
+    choices = decks.placed(gold, [*old, *new], closing)
+    made = Lineage(
+        step=OPTIONS_STEP, item=item.id, note=f"{len(item.choices)} → {len(choices)} options", seed=batch.settings.seed
+    )
+    grown = msgspec.structs.replace(
+        item, choices=choices, references=(), spellings={}, lineage=(*item.lineage, made)
+    )
+    return grown, GrownItem(
+        item=item.id,
+        outcome="short" if short else "grown",
+        before=len(item.choices),
+        after=len(choices),
+        authors=dict(Counter(one.provenance.author for one in dealt)),
+        turned_down=tuple(batch.refused[item.id]),
+        rank=gold_rank(grown),
+        position=grown.gold[0],
+    )
+
+
+def gold_rank(item: Item) -> int | None:
+    """How many options are smaller than the gold; None where they are not all different numbers."""
+    values = [meant.value * meant.factor if (meant := meaning(one.text)).value is not None else None for one in item.choices]
+    if None in values or len(set(values)) < len(values):
+        return None
+    return sorted(value for value in values if value is not None).index(values[item.gold[0]] or 0.0)
+
+
+def _write(
+    benchmark: Benchmark,
+    to: Path,
+    made: Sequence[tuple[Item, GrownItem]],
+    settings: OptionSettings,
+    *,
+    overwrite: bool,
+) -> Benchmark:
+    old = benchmark.manifest
+    grown = sum(told.outcome != "left alone" for _, told in made)
+    note = f"{grown} of {len(made)} items grown to {settings.options} options"
+    step = Lineage(step=OPTIONS_STEP, source=f"{old.name} {old.version}", note=note, seed=settings.seed)
+    name = f"{old.name}-{settings.options}-options"
+    manifest = msgspec.structs.replace(old, name=name, lineage=(*old.lineage, step), counts=type(old.counts)())
+    with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
+        for item, _ in made:
+            writer.adopt(item, benchmark)
+    return Benchmark(to)
+
+
+def _risk(batch: _Batch) -> PoolRisk | None:
+    hits, drawn = measure_risk(batch.known, batch.chance("risk"))
+    if not drawn:
+        return None
+    bounds = stats.binomtest(hits, drawn).proportion_ci(0.95, "exact")
+    return PoolRisk(hits=hits, drawn=drawn, low=float(bounds.low), high=float(bounds.high))
+
+
+def _verdicts(record: OptionsRecord) -> Iterator[Verdict]:
+    """Everything that was given options goes to people; what is short says so."""
+    told = partial(Verdict, stage=OPTIONS_STEP, verdict="review", seed=record.settings.seed)
+    for one in record.items:
+        if one.outcome == "left alone":
+            continue
+        new = ", ".join(f"{count} by {author}" for author, count in one.authors.items())
+        reason = f"{one.before} → {one.after} options: {new}"
+        if one.outcome == "short":
+            reason += f"; {record.settings.options - one.after} short of {record.settings.options}"
+        down = Counter(refused.reason for refused in one.turned_down)
+        evidence = "; ".join(f"{count} turned down: {why}" for why, count in down.most_common())
+        yield told(item=one.item, reason=reason, evidence=evidence)

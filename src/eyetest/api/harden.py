@@ -2,7 +2,11 @@
 
 from eyetest.api.run import NOTEBOOK
 from eyetest.benchmarks import Benchmark
+from eyetest.harden.options import OptionSettings
+from eyetest.jobs import harden_options as options_job
 from eyetest.jobs import harden_screenshot as screenshots
+from eyetest.jobs.distractors import authors_of
+from eyetest.jobs.harden_options import HardenedOptions
 from eyetest.jobs.opening import AnyPath, Bench
 
 
@@ -35,3 +39,32 @@ def harden_screenshot(
     for line in screenshots.told(done):
         NOTEBOOK.note(line)
     return done.benchmark
+
+
+def harden_options(
+    bench: Bench,
+    *,
+    to: AnyPath,
+    options: int = 10,
+    open: bool = False,  # noqa: A002 (as the command calls it)
+    seed: int = 0,
+    writer: str | None = None,
+    checker: str | None = None,
+    rounds: int = 2,
+    models: AnyPath | None = None,
+    probe: bool = True,
+) -> HardenedOptions:
+    """A benchmark whose items have more options: written by a model and checked by another, or made by rule.
+
+    ``.benchmark`` is the result, ``.record`` what was written by whom and turned down why, with what can be guessed
+    before and after; ``.waiting`` is for people (``to/review/queue.csv``).
+
+    >>> et.harden_options("mmmu", to="mmmu-10", options=10).benchmark  # doctest: +SKIP
+    <Benchmark 'mmmu-10-options': 900 items in mmmu-10/benchmark>
+    """
+    settings = OptionSettings(options=options, rounds=rounds, open=open, seed=seed)
+    authors = authors_of(writer, checker, models, "writer")
+    done = options_job.harden_options(bench, to, settings, authors=authors, probe=probe, observer=NOTEBOOK)
+    for line in options_job.told(done):
+        NOTEBOOK.note(line)
+    return done

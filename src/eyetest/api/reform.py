@@ -6,6 +6,7 @@ from typing import Any
 from eyetest.api.run import NOTEBOOK
 from eyetest.benchmarks import Benchmark
 from eyetest.jobs import reform as job
+from eyetest.jobs.distractors import authors_of
 from eyetest.jobs.opening import AnyPath
 from eyetest.reform.catalog import Dataset
 
@@ -41,7 +42,7 @@ def reform(
         limit=limit,
         seed=seed,
         html=html,
-        authors=job.authors_of(model, checker, models),
+        authors=authors_of(model, checker, models),
         overwrite=overwrite,
         observer=NOTEBOOK,
     )

@@ -43,6 +43,7 @@ _COMMANDS = {
     "import-answers": "exchange:import_answers_",
     "export-answers": "exchange:export_answers_",
     "demo": "demo:demo",
+    "harden options": "harden_options:options",
     "harden screenshot": "harden:screenshot",
     "harden page": "harden:page",
     "harden renew": "editions:renew",

@@ -13,6 +13,7 @@ from eyetest.cli.options import Words, argument, option
 from eyetest.cli.terminal import note, out, program, safe, show_table
 from eyetest.errors import InputError, nearest
 from eyetest.jobs import reform as job
+from eyetest.jobs.distractors import authors_of
 from eyetest.reform.building import Reformed
 from eyetest.reform.catalog import DIMENSIONS, dataset_names, load_dataset
 from eyetest.reform.readers import READERS, Reader
@@ -81,7 +82,7 @@ def reform(
                 limit=limit,
                 seed=seed,
                 html=html,
-                authors=job.authors_of(model, checker, models),
+                authors=authors_of(model, checker, models),
                 overwrite=overwrite,
                 observer=TERMINAL,
             )

@@ -7,13 +7,13 @@ import msgspec
 
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.errors import InputError, heading, param
-from eyetest.jobs.opening import Observer
+from eyetest.jobs.opening import AnyPath, Observer
 from eyetest.models.specs import parse_models
 from eyetest.recipes.sources import StoppedEarly
-from eyetest.records import Item, Prompt, Response
+from eyetest.records import AskModel, Item, ModelEntry, Prompt, Response
 from eyetest.reform.building import Reforming
 from eyetest.reform.building import reform as build
-from eyetest.reform.distractors.written import Wanted, WrittenDistractors, write_distractors
+from eyetest.reform.distractors.written import WantedOptions, WrittenDistractors, write_distractors
 from eyetest.reform.readers import read_annotations
 from eyetest.reform.reformers import Kit
 from eyetest.reform.reformers.open_answers import REFORMER, OpenAnswerSettings, open_questions
@@ -30,24 +30,33 @@ class Authors(msgspec.Struct, frozen=True, kw_only=True):
     checker: str
     models: Path | None = None
 
+    @property
+    def entries(self) -> tuple[tuple[str, str], dict[str, ModelEntry]]:
+        """The names of both, and how they are asked. Nobody checks what he wrote himself."""
+        (writer, writing), (checker, checking) = (
+            next(iter(parse_models([spec], self.models).items())) for spec in (self.model, self.checker)
+        )
+        if writing.spec == checking.spec or writer == checker:
+            raise InputError(f"{heading('checker')}: {self.checker} cannot check what it wrote itself; name another")
+        return (writer, checker), {writer: writing, checker: checking}
 
-def have_written(plan: Reforming, authors: Authors, kit: Kit, observer: Observer) -> None:
-    """Put what models write into the kit. Answers lie in a run beside the benchmark, so nothing is asked twice."""
-    reading, settings = _settings(plan)
-    refuse_to_replace(plan.to, overwrite=plan.overwrite)
-    (writer, writing), (checker, checking) = (
-        next(iter(parse_models([spec], authors.models).items())) for spec in (authors.model, authors.checker)
-    )
-    if writing.spec == checking.spec or writer == checker:
-        raise InputError(f"{heading('checker')}: {authors.checker} cannot check what it wrote itself; name another")
-    annotations = read_annotations(plan.dataset.reader, plan.annotations, reading)
-    if next(open_questions(annotations, settings, kit), None) is None:
-        observer.note("every question has distractors by rule: no model was asked")
-        return
-    folder = plan.to.with_name(f"{plan.to.name}-run")
-    asked = msgspec.structs.replace(plan, to=folder / _QUESTIONS, overwrite=True)
-    benchmark = build(asked, drafting=open_questions).benchmark
-    questions = Questions(folder / _RUN, benchmark, {writer: writing, checker: checking})
+
+def authors_of(
+    model: str | None, checker: str | None, models: AnyPath | None, writer: str = "model"
+) -> Authors | None:
+    """Who writes and who checks distractors, where somebody does; one without the other is a mistake.
+
+    ``writer`` is what the parameter for the first is called.
+    """
+    if model is None and checker is None:
+        return None
+    if model is None or checker is None:
+        raise InputError(f"{param(writer)} writes distractors and {param('checker')} checks them: name both")
+    return Authors(model=model, checker=checker, models=Path(models) if models is not None else None)
+
+
+def asking(questions: Questions, observer: Observer) -> AskModel:
+    """A way to ask that goes through a run's journal, and stops where it is told to."""
 
     def ask(name: str, prompts: Sequence[tuple[Item, Prompt]]) -> Iterable[Response | None]:
         said, progress = questions.ask(name, lambda: prompts, "distractors", observer.watch)
@@ -55,8 +64,24 @@ def have_written(plan: Reforming, authors: Authors, kit: Kit, observer: Observer
             raise StoppedEarly(progress)
         return said
 
+    return ask
+
+
+def have_written(plan: Reforming, authors: Authors, kit: Kit, observer: Observer) -> None:
+    """Put what models write into the kit. Answers lie in a run beside the benchmark, so nothing is asked twice."""
+    reading, settings = _settings(plan)
+    refuse_to_replace(plan.to, overwrite=plan.overwrite)
+    (writer, checker), entries = authors.entries
+    annotations = read_annotations(plan.dataset.reader, plan.annotations, reading)
+    if next(open_questions(annotations, settings, kit), None) is None:
+        observer.note("every question has distractors by rule: no model was asked")
+        return
+    folder = plan.to.with_name(f"{plan.to.name}-run")
+    asked = msgspec.structs.replace(plan, to=folder / _QUESTIONS, overwrite=True)
+    benchmark = build(asked, drafting=open_questions).benchmark
+    ask = asking(Questions(folder / _RUN, benchmark, entries), observer)
     wanted = [
-        Wanted(item=item, gold=item.references[0], right=item.references[1:], count=settings.options - 1)
+        WantedOptions(item=item, gold=item.references[0], right=item.references[1:], count=settings.options - 1)
         for item in benchmark
     ]
     done = write_distractors(wanted, ask, (writer, checker))

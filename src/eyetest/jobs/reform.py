@@ -66,15 +66,6 @@ def write_page(benches: Sequence[Bench], to: AnyPath, *, seed: int = 0, overwrit
     write_reform_page([open_bench(bench) for bench in benches], Path(to), seed=seed, overwrite=overwrite)
 
 
-def authors_of(model: str | None, checker: str | None, models: AnyPath | None) -> Authors | None:
-    """Who writes and who checks distractors, where somebody does; one without the other is a mistake."""
-    if model is None and checker is None:
-        return None
-    if model is None or checker is None:
-        raise InputError(f"{param('model')} writes distractors and {param('checker')} checks them: name both")
-    return Authors(model=model, checker=checker, models=Path(models) if models is not None else None)
-
-
 def told(done: Reformed) -> list[str]:
     """What the user should know of it."""
     lines = [f"passed over: {reason} ({count:,})" for reason, count in done.passed_over.items()]

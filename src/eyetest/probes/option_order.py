@@ -34,7 +34,6 @@ _SPEAKS_OF_ALL = re.compile(
     r"|\W*(?:all|none|any|both|neither)\s+of\s+(?:these|them|those|the (?:others?|options|choices|answers))\W*",
     re.IGNORECASE | re.DOTALL,
 )
-_ALL = re.compile(r"\W*(?:all|any|both|either|each|some|two|one)\b", re.IGNORECASE)
 _LETTER = re.compile(r"[\s\"'`*([{]*([A-Za-z])[\s\"'`*)\]}.:]*")
 _TIED_TO_ORDER = re.compile(
     r"\b(?:all|none|both|neither|either|any|each) (?:of (?:the |these|them|those|above)|are|is)\b"
@@ -148,11 +147,6 @@ def closing_options(item: Item) -> list[int]:
     while last and _SPEAKS_OF_ALL.fullmatch(item.choices[last - 1].text.strip()):
         last -= 1
     return list(range(last, len(item.choices)))
-
-
-def includes_others(text: str) -> bool:
-    """Whether an option says that others are right too, as "all of the above" does and "none of these" does not."""
-    return _SPEAKS_OF_ALL.fullmatch(text.strip()) is not None and _ALL.match(text) is not None
 
 
 def is_tied(text: str) -> bool:

@@ -9,7 +9,7 @@ import math
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -20,9 +20,7 @@ from eyetest.probes.features import MEASURES, number_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Conflicts = Callable[[str, str], bool]
-"""Whether two options must not stand beside each other."""
-_SETS = 48
+_SETS = 40
 """Sets of candidates that are drawn for each item, one of which it is given."""
 _DEALS = 3
 """How often sets are drawn; each time but the first around those that were given last."""
@@ -37,14 +35,16 @@ _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 _NUMBER_TRAITS = 8
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True):
+class Candidates(msgspec.Struct, frozen=True, kw_only=True):
     """An item that is to be dealt distractors."""
 
     gold: str
     present: tuple[str, ...] = ()
     """The wrong options that it has and keeps."""
     candidates: tuple[str, ...]
+    """No two of them, or of the present ones, say the same."""
     need: int
+    """How many of the candidates it is given, which are at least as many."""
     group: str = ""
     """Items whose golds are compared with each other: of one kind, in one writing."""
     question: str = ""
@@ -64,7 +64,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 class _Hand(msgspec.Struct):
     """The sets that an item could be given, with all that they would change in the batch."""
 
-    look: "_Look"
+    dealer: "_Dealer"
     sets: list[list[int]]
     ranks: NDArray[np.float32]
     """Sets × traits and ranks: where the gold would stand."""
@@ -75,22 +75,22 @@ class _Hand(msgspec.Struct):
     @property
     def keys(self) -> tuple[tuple[int, str], ...]:
         """Among whom its gold is ranked: all items with as many options, and those of its group."""
-        size = len(self.look.fixed) + len(self.sets[0])
-        return (size, ""), (size, f"of {self.look.table.group}")
+        size = len(self.dealer.fixed) + len(self.sets[0])
+        return (size, ""), (size, f"of {self.dealer.table.group}")
 
 
-def deal(tables: Sequence[Table], conflicts: Conflicts, chance: random.Random) -> list[list[int]]:
-    """For each item, the positions of the candidates that it is given; all it has where there are not enough."""
+def deal(tables: Sequence[Candidates], chance: random.Random) -> list[list[int]]:
+    """For each item, the positions of the candidates that it is given."""
     offers, ranks = _Offers(tables), _Ranks()
     luck = np.random.default_rng(chance.getrandbits(64))
-    looks = [_Look(table, conflicts, offers) for table in tables]
-    hands = [look.hand(look.drawn(chance)) for look in looks]
+    dealers = [_Dealer(table, offers) for table in tables]
+    hands = [dealer.hand(dealer.drawn(luck)) for dealer in dealers]
     for hand in hands:
         ranks.add(hand, 1)
         offers.add(hand, 1)
     for attempt in range(_DEALS):
         if attempt:
-            hands = [hand.look.hand(hand.look.varied(hand.sets[hand.taken], chance)) for hand in hands]
+            hands = [hand.dealer.hand(hand.dealer.varied(hand.sets[hand.taken], luck)) for hand in hands]
         for _ in range(_ROUNDS):
             for hand in chance.sample(hands, len(hands)):
                 if len(hand.sets) < 2:
@@ -132,7 +132,7 @@ class _Ranks:
 class _Offers:
     """How often each text is offered, and how often it should be: as often as it is right, times the options."""
 
-    def __init__(self, tables: Sequence[Table]) -> None:
+    def __init__(self, tables: Sequence[Candidates]) -> None:
         self._numbers: dict[tuple[str, str], int] = {}
         right, before, wanted = Counter[int](), Counter[int](), defaultdict[int, float](float)
         for table in tables:
@@ -153,7 +153,7 @@ class _Offers:
             self._targets[number] = known * right[number] + (1 - known) * wanted[number]
             self._offered[number] = seen
 
-    def numbers(self, table: Table, text: str) -> list[int]:
+    def numbers(self, table: Candidates, text: str) -> list[int]:
         """The numbers of a text: among those of its group, and among those of questions that begin alike."""
         said = plainest(text)
         groups = (table.group, f"{table.group}/{table.asks}")
@@ -169,15 +169,14 @@ class _Offers:
         return np.asarray(((1 + 2 * (offered - targets)) / (targets + 1)).sum(axis=1) / _OFFERS)
 
 
-class _Look:
+class _Dealer:
     """An item's candidates, and all that is to be known of them before sets are drawn."""
 
-    def __init__(self, table: Table, conflicts: Conflicts, offers: _Offers) -> None:
+    def __init__(self, table: Candidates, offers: _Offers) -> None:
         self.table = table
         self.fixed = range(1 + len(table.present))
         texts = [table.gold, *table.present, *table.candidates]
         self._names = [offers.numbers(table, text) for text in table.candidates]
-        self._barred = _barred(table.candidates, conflicts)
         values = [number_of(text) for text in texts]
         self._values = None if None in values else np.array(values, np.float64)
         own, others = values[0], values[len(self.fixed) :]
@@ -185,83 +184,69 @@ class _Look:
         for number, value in enumerate(others):
             self._sides[own is not None and value is not None and value > own].append(number)
         asked = set(_WORD.findall(table.question.lower()))
-        measures = (*MEASURES.values(), lambda text: float(not asked.isdisjoint(_WORD.findall(text.lower()))))
-        self._measured = [np.round([measure(text) for text in texts], 9) for measure in measures]
+        self._measured = [np.array([round(measure(text), 9) for text in texts]) for measure in MEASURES.values()]
+        self._measured.append(np.array([float(not asked.isdisjoint(_WORD.findall(text.lower()))) for text in texts]))
         self._common = list(_in_common(texts))
         self._shapes = [np.unique(names, return_inverse=True)[1] for names in _shapes(texts)]
 
-    def drawn(self, chance: random.Random) -> list[list[int]]:
-        """Sets of candidates that may stand beside each other, with as many below the gold as chance has it."""
+    def drawn(self, luck: np.random.Generator) -> list[list[int]]:
+        """Sets of candidates, with as many below the gold as chance has it."""
         need, (lower, upper) = self.table.need, self._sides
-        sets: dict[tuple[int, ...], list[int]] = {}
-        for _ in range(_SETS):
-            below = chance.randint(0, need) if upper else need
-            taken = self._filled([], chance.sample(lower, len(lower)), below)
-            taken = self._filled(taken, chance.sample(upper, len(upper)), need)
-            taken = self._filled(taken, chance.sample(lower, len(lower)), need)
+        counts = luck.integers(0, need, _SETS, endpoint=True).tolist()
+        sets = {}
+        for below, down, up in zip(counts, _orders(luck, lower), _orders(luck, upper), strict=True):
+            taken = down[:below] + up[: need - min(below, len(down))]
+            taken += down[below : below + need - len(taken)]
             sets[tuple(sorted(taken))] = taken
-        return _largest(sets.values())
+        return list(sets.values())
 
-    def varied(self, kept: Sequence[int], chance: random.Random) -> list[list[int]]:
+    def varied(self, kept: Sequence[int], luck: np.random.Generator) -> list[list[int]]:
         """A set, and others that differ from it by a few candidates."""
-        everything = range(len(self.table.candidates))
+        rest = sorted(set(range(len(self.table.candidates))).difference(kept))
+        changes = luck.integers(1, 3, _SETS, endpoint=True).tolist()
         sets = {tuple(sorted(kept)): list(kept)}
-        for _ in range(_SETS):
-            stay = chance.sample(kept, max(len(kept) - chance.randint(1, 3), 0))
-            taken = self._filled(stay, chance.sample(everything, len(everything)), self.table.need)
+        for change, stay, come in zip(changes, _orders(luck, kept), _orders(luck, rest), strict=True):
+            new = come[: min(change, len(kept))]
+            taken = stay[: len(kept) - len(new)] + new
             sets.setdefault(tuple(sorted(taken)), taken)
-        return _largest(sets.values())
-
-    def _filled(self, taken: Sequence[int], order: Sequence[int], most: int) -> list[int]:
-        filled = list(taken)
-        for number in order:
-            if len(filled) >= most:
-                break
-            if number not in filled and self._barred[number].isdisjoint(filled):
-                filled.append(number)
-        return filled
+        return list(sets.values())
 
     def hand(self, sets: list[list[int]]) -> _Hand:
         """Sets with where they would put the gold; the first is the one that is given until another is better."""
         first = len(self.fixed)
         rows = np.array([[*self.fixed, *(first + one for one in taken)] for taken in sets], np.int64)
         names = np.array([[number for one in taken for number in self._names[one]] for taken in sets], np.int64)
-        ranks = np.concatenate([_gold_ranks(columns) for columns in self._traits(rows)], axis=1)
+        size = rows.shape[1]
+        level = np.full((len(sets), size), 1 / size, np.float32)
+        placed = [level if columns is None else _gold_ranks(columns) for columns in self._traits(rows)]
+        ranks = np.concatenate(placed, axis=1)
         return _Hand(self, sets, ranks, names.reshape(len(sets), -1))
 
-    def _traits(self, rows: Ints) -> Iterator[Floats]:
-        """What options differ in, each as sets × options: the same traits for every item."""
+    def _traits(self, rows: Ints) -> Iterator[Floats | None]:
+        """What options differ in, each as sets × options: the same for every item, None where all are alike."""
         for measured in self._measured:
+            if (measured == measured[0]).all():
+                yield from (None, None)
+                continue
             offered = measured[rows]
             yield offered
             yield (offered[:, :, None] == offered[:, None, :]).sum(axis=2).astype(np.float64)
-        for shared in self._shapes:
-            offered = shared[rows]
-            yield (offered[:, :, None] == offered[:, None, :]).sum(axis=2).astype(np.float64)
+        for shapes in self._shapes:
+            shown = shapes[rows]
+            yield (shown[:, :, None] == shown[:, None, :]).sum(axis=2).astype(np.float64)
         for shared in self._common:
             own = shared[rows[:, :, None], rows[:, None, :]]
             yield from (np.round(own.sum(axis=2), 9), own.max(axis=2))
         if self._values is None:
-            yield from (np.zeros(rows.shape) for _ in range(_NUMBER_TRAITS))
+            yield from [None] * _NUMBER_TRAITS
         else:
             yield from _number_traits(self._values[rows])
 
 
-def _largest(sets: Iterable[list[int]]) -> list[list[int]]:
-    """The sets with the most candidates."""
-    known = list(sets)
-    most = max(map(len, known))
-    return [taken for taken in known if len(taken) == most]
-
-
-def _barred(candidates: Sequence[str], conflicts: Conflicts) -> list[set[int]]:
-    barred: list[set[int]] = [set() for _ in candidates]
-    for one, text in enumerate(candidates):
-        for other in range(one):
-            if conflicts(text, candidates[other]):
-                barred[one].add(other)
-                barred[other].add(one)
-    return barred
+def _orders(luck: np.random.Generator, numbers: Sequence[int]) -> list[list[int]]:
+    """Some numbers in as many orders as sets are drawn."""
+    rows: list[list[int]] = luck.permuted(np.tile(np.array(numbers, np.int64), (_SETS, 1)), axis=1).tolist()
+    return rows
 
 
 def _gold_ranks(columns: Floats) -> NDArray[np.float32]:
@@ -279,7 +264,8 @@ def _number_traits(offered: Floats) -> Iterator[Floats]:
     powers = np.log10(np.maximum(np.abs(offered), 1e-12))
     powers = np.abs(powers[:, :, None] - powers[:, None, :])
     yield from (offered, offered)
-    yield np.round(np.abs(offered - np.median(offered, axis=1, keepdims=True)), 9)
+    middle = np.sort(offered, axis=1)[:, [offered.shape[1] // 2]]
+    yield np.asarray(np.round(np.abs(offered - middle), 9), np.float64)
     yield np.round(apart.min(axis=2), 9)
     for power in (1.0, math.log10(2)):
         yield (np.abs(powers - power) < 1e-6).sum(axis=2).astype(np.float64)
@@ -298,9 +284,14 @@ def _in_common(texts: Sequence[str]) -> Iterator[Floats]:
     """Which share of words, and of runs of three letters, each two texts have in common."""
     lowered = [text.lower() for text in texts]
     for bags in (
-        [frozenset(_WORD.findall(text)) for text in lowered],
-        [frozenset(text[at : at + 3] for at in range(max(len(text) - 2, 1))) for text in lowered],
+        [set(_WORD.findall(text)) for text in lowered],
+        [{text[at : at + 3] for at in range(max(len(text) - 2, 1))} for text in lowered],
     ):
-        shared = np.array([[len(one & other) / max(len(one | other), 1) for other in bags] for one in bags])
+        columns = {part: number for number, part in enumerate(sorted(set().union(*bags)))}
+        has = np.zeros((len(texts), len(columns) or 1))
+        for row, bag in zip(has, bags, strict=True):
+            row[[columns[part] for part in bag]] = 1
+        both, sizes = has @ has.T, has.sum(axis=1)
+        shared = np.round(both / np.maximum(sizes[:, None] + sizes - both, 1), 9)
         np.fill_diagonal(shared, 0)
-        yield np.round(shared, 9)
+        yield shared

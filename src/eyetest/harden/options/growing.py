@@ -5,9 +5,10 @@ rules, or from both; which of it an item is given is decided so that golds canno
 """
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,7 @@ from scipy import stats
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, heading
-from eyetest.harden.options.dealing import Table, deal
+from eyetest.harden.options.dealing import Candidates, deal
 from eyetest.harden.options.guards import Guard
 from eyetest.harden.options.meanings import meaning, plainest, same_meaning
 from eyetest.harden.options.placing import Decks
@@ -28,19 +29,24 @@ from eyetest.harden.options.record import (
     PoolRisk,
 )
 from eyetest.harden.options.sorting import sort_item
-from eyetest.harden.options.writers import WRITERS, Batch, Case
+from eyetest.harden.options.writers import WRITERS, Case, Cases
+from eyetest.harden.options.writers.answers import WRITER as SAME_TYPE
 from eyetest.harden.options.writers.answers import measure_risk
 from eyetest.harden.options.writers.numbers import read_written
+from eyetest.harden.options.writers.scene import WRITER as SCENE
 from eyetest.probes.option_order import closing_options
 from eyetest.records import AskModel, Choice, Item, Lineage, OptionProvenance, Verdict
-from eyetest.reform.distractors.written import TurnedDown, Wanted, WrittenDistractors, write_distractors
+from eyetest.reform.distractors.written import TurnedDown, WantedOptions, WrittenDistractors, write_distractors
 from eyetest.version import __version__
 from eyetest.world.flaws import TRUTH, Truth, read_truth
 
+_DIGITS = re.compile(r"\d+")
 _SPARE = 3
 """Passed proposals beyond what is needed that are kept to choose from."""
 _CERTAIN = 1.6
 """Standard deviations that are taken off how often an answer is right before it counts as frequent."""
+_OF_ALL = 0.72
+"""The share of a scale's numbers that an item may offer."""
 _LEAST_OPEN = 3
 """An open question with fewer distractors than this is harder as it is."""
 
@@ -60,7 +66,7 @@ class GrownOptions(msgspec.Struct, frozen=True):
     verdicts: tuple[Verdict, ...]
 
 
-class Authors(msgspec.Struct, frozen=True):
+class OptionAuthors(msgspec.Struct, frozen=True):
     """Who is asked for proposals, and who for their faults."""
 
     ask: AskModel
@@ -81,13 +87,13 @@ class _Batch:
                 cases.append(sorted_)
             else:
                 self.left_alone[item.id] = sorted_
-        self.known = Batch(cases, dict(truth))
+        self.known = Cases(cases, dict(truth))
         self.refused: dict[str, list[TurnedDown]] = {case.item.id: [] for case in cases}
         self.written = WrittenDistractors()
 
     def chance(self, *key: object) -> random.Random:
         """Chance of its own for a purpose, the same at every run with this seed."""
-        return random.Random("\x1f".join(map(str, (OPTIONS_STEP, self.settings.seed, *key))))  # noqa: S311 (no secret)
+        return random.Random("\x1f".join(map(str, (OPTIONS_STEP, self.settings.seed, *key))))
 
 
 def grow_options(
@@ -95,7 +101,7 @@ def grow_options(
     to: Path,
     settings: OptionSettings,
     *,
-    authors: Authors | None = None,
+    authors: OptionAuthors | None = None,
     overwrite: bool = False,
 ) -> GrownOptions:
     """Write a copy of a benchmark whose items have as many options as can be found for them."""
@@ -124,7 +130,7 @@ def grow_options(
         checker=authors.checker if authors else "",
         items=tuple(told for _, told in made),
         unread=dict(batch.written.unread),
-        pool_risk=_risk(batch),
+        pool_risk=_risk(batch) if any(SAME_TYPE.name in told.authors for _, told in made) else None,
     )
     return GrownOptions(grown, record, tuple(_verdicts(record)))
 
@@ -138,12 +144,12 @@ def _truth_beside(benchmark: Benchmark) -> dict[str, Truth]:
     return truths if all(item.id in truths for item in benchmark) else {}
 
 
-def _have_written(batch: _Batch, authors: Authors) -> None:
+def _have_written(batch: _Batch, authors: OptionAuthors) -> None:
     if authors.writer == authors.checker:
         raise InputError(f"{heading('checker')}: {authors.checker} cannot check what it wrote itself; name another")
     guards = {case.item.id: Guard(case) for case in batch.known.cases}
 
-    def guard(wanted: Wanted, text: str, others: Sequence[str]) -> tuple[str, str]:
+    def guard(wanted: WantedOptions, text: str, others: Sequence[str]) -> tuple[str, str]:
         own = guards[wanted.item.id]
         mended = own.mended(text)
         if any(same_meaning(mended, other) for other in others):
@@ -151,7 +157,7 @@ def _have_written(batch: _Batch, authors: Authors) -> None:
         return mended, own.refusal(mended) or ""
 
     wanted = [
-        Wanted(
+        WantedOptions(
             item=case.item, gold=case.gold, right=case.item.references, present=case.present,
             count=case.need, spare=_SPARE,
         )
@@ -165,7 +171,7 @@ def _have_written(batch: _Batch, authors: Authors) -> None:
 
 
 def _proposals(batch: _Batch) -> Iterator[list[Proposal]]:
-    """What each item could be given: what models wrote; for numbers, and where that is too little, what rules make."""
+    """What each item could be given: what models wrote; for numbers, and where that is too little, what rules do."""
     writers = sorted(WRITERS.values(), key=lambda writer: writer.place)
     started = [(writer.name, writer.start(batch.known)) for writer in writers]
     for case in batch.known.cases:
@@ -183,35 +189,56 @@ def _proposals(batch: _Batch) -> Iterator[list[Proposal]]:
 
 
 def _take(case: Case, guard: Guard, kept: dict[str, Proposal], text: str, author: str, batch: _Batch) -> None:
-    if any(same_meaning(text, other) for other in kept):
+    if text in kept or any(same_meaning(text, other) for other in kept if not _share_writing(text, other)):
         return
     if reason := guard.refusal(text):
         batch.refused[case.item.id].append(TurnedDown(text=text, reason=reason, by="rule"))
     else:
-        checked = ("scene graph",) if author == "scene rule" else ()
+        checked = (SCENE.checker,) if author == SCENE.name else ()
         kept[text] = Proposal(text, OptionProvenance(author=author, checked_by=checked))
+
+
+def _share_writing(one: str, other: str) -> bool:
+    """Whether two texts differ in their digits alone, so that they are different numbers if they differ."""
+    return _shape(one) == _shape(other) != one
+
+
+@lru_cache(maxsize=10_000)
+def _shape(text: str) -> str:
+    return _DIGITS.sub("0", text)
 
 
 def _dealt(batch: _Batch) -> dict[str, list[Proposal]]:
     cases, proposals = batch.known.cases, list(_proposals(batch))
+    sure = [_sure(case, offered) for case, offered in zip(cases, proposals, strict=True)]
     groups = [_group(case, batch) for case in cases]
-    most = _most_options(cases, groups)
+    most = _most_options(batch, groups)
     tables = [
-        Table(
+        Candidates(
             gold=case.gold,
-            present=case.present,
-            candidates=tuple(one.text for one in offered),
-            need=max(min(case.need, len(offered), most.get(group, case.need) - len(case.options)), 0),
+            present=(*case.present, *(one.text for one in offered[:first])),
+            candidates=tuple(one.text for one in offered[first:]),
+            need=max(
+                min(case.need, len(offered), most.get(group, batch.settings.options) - len(case.options)) - first, 0
+            ),
             group=group,
             question=case.item.question,
         )
-        for case, offered, group in zip(cases, proposals, groups, strict=True)
+        for case, offered, group, first in zip(cases, proposals, groups, sure, strict=True)
     ]
-    dealt = deal(tables, lambda one, other: bool(same_meaning(one, other)), batch.chance("deal"))
+    dealt = deal(tables, batch.chance("deal"))
     return {
-        case.item.id: [offered[index] for index in indices]
-        for case, offered, indices in zip(cases, proposals, dealt, strict=True)
+        case.item.id: [*offered[:first], *(offered[first + index] for index in indices)]
+        for case, offered, indices, first in zip(cases, proposals, dealt, sure, strict=True)
     }
+
+
+def _sure(case: Case, offered: Sequence[Proposal]) -> int:
+    """How many of the first proposals are taken in any case: what models wrote, where it is too little."""
+    if read_written(case.gold) is not None:
+        return 0
+    written = sum(bool(one.provenance.checked_by) and one.provenance.author != SCENE.name for one in offered)
+    return written if written < case.need else 0
 
 
 def _group(case: Case, batch: _Batch) -> str:
@@ -222,17 +249,22 @@ def _group(case: Case, batch: _Batch) -> str:
     return str((number.before, number.after, number.decimals > 0)) if number else case.kind.name
 
 
-def _most_options(cases: Sequence[Case], groups: Sequence[str]) -> dict[str, int]:
-    """How many options the golds of a kind of words can hide among.
+def _most_options(batch: _Batch, groups: Sequence[str]) -> dict[str, int]:
+    """How many options the golds of a kind can hide among.
 
     Where one item in three says "both the same", it is a third of a guess whatever stands beside it: more than three
-    options would only look harder.
+    options would only look harder. And where a scale ends at fifty, golds are seldom at its ends: offered whole, it
+    would tell that.
     """
+    cases = batch.known.cases
     golds: dict[str, Counter[str]] = {}
+    numbers: dict[str, set[str]] = {}
     for case, group in zip(cases, groups, strict=True):
         if read_written(case.gold) is None:
             golds.setdefault(group, Counter())[plainest(case.gold)] += 1
-    most = {}
+        elif case.item.id in batch.known.truth:
+            numbers.setdefault(group, set()).update(map(plainest, case.options))
+    most = {group: int(_OF_ALL * len(values)) for group, values in numbers.items()}
     for group, counts in golds.items():
         often = max(counts.values())
         share = (often - _CERTAIN * often**0.5) / counts.total()
@@ -244,9 +276,7 @@ def _most_options(cases: Sequence[Case], groups: Sequence[str]) -> dict[str, int
 def _untouched(item: Item, reason: LeftAlone) -> GrownItem:
     position = item.gold[0] if len(item.gold) == 1 else None
     count = len(item.choices)
-    return GrownItem(
-        item=item.id, outcome="left alone", before=count, after=count, reason=reason, position=position
-    )
+    return GrownItem(item=item.id, outcome="left alone", before=count, after=count, reason=reason, position=position)
 
 
 def _grown(case: Case, dealt: Sequence[Proposal], batch: _Batch, decks: Decks) -> tuple[Item, GrownItem]:
@@ -261,12 +291,9 @@ def _grown(case: Case, dealt: Sequence[Proposal], batch: _Batch, decks: Decks) -
     old = [choice for choice in item.choices if choice not in closing and not choice.correct]
     new = [Choice(one.text, provenance=one.provenance) for one in dealt]
     choices = decks.placed(gold, [*old, *new], closing)
-    made = Lineage(
-        step=OPTIONS_STEP, item=item.id, note=f"{len(item.choices)} → {len(choices)} options", seed=batch.settings.seed
-    )
-    grown = msgspec.structs.replace(
-        item, choices=choices, references=(), spellings={}, lineage=(*item.lineage, made)
-    )
+    note = f"{len(item.choices)} → {len(choices)} options"
+    made = Lineage(step=OPTIONS_STEP, item=item.id, note=note, seed=batch.settings.seed)
+    grown = msgspec.structs.replace(item, choices=choices, references=(), spellings={}, lineage=(*item.lineage, made))
     return grown, GrownItem(
         item=item.id,
         outcome="short" if short else "grown",
@@ -281,10 +308,11 @@ def _grown(case: Case, dealt: Sequence[Proposal], batch: _Batch, decks: Decks) -
 
 def gold_rank(item: Item) -> int | None:
     """How many options are smaller than the gold; None where they are not all different numbers."""
-    values = [meant.value * meant.factor if (meant := meaning(one.text)).value is not None else None for one in item.choices]
-    if None in values or len(set(values)) < len(values):
+    meant = [meaning(choice.text) for choice in item.choices]
+    values = [one.value * one.factor for one in meant if one.value is not None]
+    if len(set(values)) < len(item.choices):
         return None
-    return sorted(value for value in values if value is not None).index(values[item.gold[0]] or 0.0)
+    return sum(value < values[item.gold[0]] for value in values)
 
 
 def _write(

@@ -38,7 +38,7 @@ Refused = Literal[
 REFUSED: tuple[Refused, ...] = get_args(Refused)
 _LONGEST = 300
 _LONGER, _SHORTER, _SPAN = 1.8, 0.5, 6
-"""How much longer than the longest, or shorter than the shortest option a proposal may be, and how many letters more."""
+"""How much longer than the longest, or shorter than the shortest option a proposal may be, and letters beyond."""
 _COUNTED = 30
 """Whole numbers up to here differ if they differ by one."""
 _FORMULA = re.compile(r"^(\$+|\\\()(.*?)(\$+|\\\))$", re.DOTALL)

@@ -26,7 +26,7 @@ _TEMPERATURE = re.compile(r"^(?:°|degrees?)?\s?(c|celsius|f|fahrenheit|k|kelvin
 _PART = re.compile(r"([/·]?)([^/·\d-]+)(-?\d?)")
 _PREFIXES = {"milli": 1e-3, "kilo": 1e3, "mega": 1e6, "giga": 1e9}
 _ARTICLES = re.compile(r"^(?:an?|the) ")
-_DRESS = re.compile(r"(?:(?<!\d)[.,:;!]|[.,:;](?!\d)|[^\w\s%$€£+.,:;!/^=<>≤≥√π°-])+")
+_DRESS = re.compile(r"(?:(?<!\d)[.,:;!]|[.,:;](?!\d)|[^\w\s%$€£+.,:;!/^=<>≤≥√π°*-])+")
 """Punctuation that says nothing: a point between digits does, and a sign."""
 _UNITS: dict[str, tuple[str, float]] = {
     "mm": ("m", 1e-3), "cm": ("m", 1e-2), "m": ("m", 1.0), "km": ("m", 1e3), "inch": ("m", 0.0254),

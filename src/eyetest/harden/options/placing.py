@@ -15,11 +15,9 @@ class Decks:
         self._decks: dict[int, list[int]] = defaultdict(list)
 
     def placed(self, gold: Choice, wrong: Sequence[Choice], closing: Sequence[Choice]) -> tuple[Choice, ...]:
-        """Options in their order. A gold that is a closing option stays where it is."""
-        order = self._chance.sample(wrong, len(wrong))
-        if gold not in closing:
-            count = len(order) + 1
-            if not self._decks[count]:
-                self._decks[count] = self._chance.sample(range(count), count)
-            order.insert(self._decks[count].pop(), gold)
+        """Options in their order, the closing ones last."""
+        order, count = self._chance.sample(wrong, len(wrong)), len(wrong) + 1
+        if not self._decks[count]:
+            self._decks[count] = self._chance.sample(range(count), count)
+        order.insert(self._decks[count].pop(), gold)
         return (*order, *closing)

@@ -25,7 +25,8 @@ _MOST_TOLD = 20
 """How many that were turned down a writer is told of."""
 _FENCED = re.compile(r"\s*(?:```(?:json)?\s*)?(\[.*\])\s*(?:```)?\s*", re.DOTALL)
 _VERDICT = re.compile(
-    r"\s*(\d{1,2})\s*[:.)-]\s*\**(RIGHT|SAME|ODD|UNLIKE|WRONG)\**\.?\s*(?:[-–—:,(]\s*(.{0,300}?)\)?)?\s*", re.IGNORECASE
+    r"\s*(\d{1,2})\s*[:.)-]\s*\**(RIGHT|SAME|ODD|UNLIKE|WRONG)\**\.?\s*(?:[-–—:,(]\s*(.{0,300}?)\)?)?\s*",
+    re.IGNORECASE,
 )
 _REASONS = {
     "RIGHT": "right as well",
@@ -44,7 +45,7 @@ class WritingWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     check: str
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class WantedOptions(msgspec.Struct, frozen=True, kw_only=True):
     """An item for which distractors are to be written."""
 
     item: Item
@@ -76,6 +77,8 @@ class WrittenDistractors:
         self.refused: dict[str, list[TurnedDown]] = {}
         self.unread: Counter[str] = Counter()
         """Replies that were not what was asked for."""
+        self.no_list: set[str] = set()
+        """Items for which the writer's last reply was none."""
 
     @property
     def kept(self) -> int:
@@ -88,11 +91,11 @@ class WrittenDistractors:
         return Counter(one.reason for refused in self.refused.values() for one in refused) + self.unread
 
 
-Guarding = Callable[[Wanted, str, Sequence[str]], tuple[str, str]]
+Guarding = Callable[[WantedOptions, str, Sequence[str]], tuple[str, str]]
 """A proposal, mended if need be, and why it is turned down, if it is; the texts are what has been proposed before."""
 
 
-def differs_from_all(wanted: Wanted, text: str, others: Sequence[str]) -> tuple[str, str]:
+def differs_from_all(wanted: WantedOptions, text: str, others: Sequence[str]) -> tuple[str, str]:
     """The least that is asked of a proposal: to say something else than all others, and not too much."""
     if len(text) > _LONGEST:
         return text, "too long"
@@ -101,7 +104,7 @@ def differs_from_all(wanted: Wanted, text: str, others: Sequence[str]) -> tuple[
 
 
 def write_distractors(
-    wanted: Sequence[Wanted],
+    wanted: Sequence[WantedOptions],
     ask: AskModel,
     authors: tuple[str, str],
     *,
@@ -155,11 +158,13 @@ def read_verdicts(reply: str, count: int) -> list[CheckerWord] | None:
     return [said[number] for number in range(1, count + 1)]
 
 
-def _proposed(one: Wanted, reply: Response | None, done: WrittenDistractors, guard: Guarding) -> list[str]:
+def _proposed(one: WantedOptions, reply: Response | None, done: WrittenDistractors, guard: Guarding) -> list[str]:
     texts = read_list(reply.text or "") if reply is not None else None
     if texts is None:
         done.unread["the writer's reply is no list"] += 1
+        done.no_list.add(one.item.id)
         return []
+    done.no_list.discard(one.item.id)
     kept: list[str] = []
     before = [text for text, _ in done.by_item[one.item.id]]
     for text in texts:
@@ -172,7 +177,7 @@ def _proposed(one: Wanted, reply: Response | None, done: WrittenDistractors, gua
 
 
 def _passed(
-    one: Wanted, texts: Sequence[str], reply: Response | None, done: WrittenDistractors, checker: str
+    one: WantedOptions, texts: Sequence[str], reply: Response | None, done: WrittenDistractors, checker: str
 ) -> list[str]:
     verdicts = read_verdicts(reply.text or "", len(texts)) if reply is not None else None
     if verdicts is None:
@@ -188,20 +193,22 @@ def _passed(
     return passed
 
 
-def _writing(one: Wanted, done: WrittenDistractors) -> Prompt:
+def _writing(one: WantedOptions, done: WrittenDistractors) -> Prompt:
     kept = [text for text, _ in done.by_item[one.item.id]]
     refused = {told.text: told.reason for told in done.refused[one.item.id]}
     told = "\n".join(f"- {short(text, 120)}: {why}" for text, why in list(refused.items())[-_MOST_TOLD:])
+    if one.item.id in done.no_list:
+        told = f"{told}\n- your whole last reply: it was no JSON list".strip()
     count = one.count - len(kept) + SPARE
     return _filled(one, _words().write, kept, count=str(count), refused=told)
 
 
-def _checking(one: Wanted, texts: Sequence[str], done: WrittenDistractors) -> Prompt:
+def _checking(one: WantedOptions, texts: Sequence[str], done: WrittenDistractors) -> Prompt:
     proposed = "\n".join(f"{number}: {text}" for number, text in enumerate(texts, 1))
     return _filled(one, _words().check, [text for text, _ in done.by_item[one.item.id]], proposed=proposed)
 
 
-def _filled(one: Wanted, words: str, kept: Sequence[str], **more: str) -> Prompt:
+def _filled(one: WantedOptions, words: str, kept: Sequence[str], **more: str) -> Prompt:
     """A prompt with the item's pictures first. Placeholders are filled in one go: a question may have braces too."""
     options = "\n".join(f"- {text}" for text in (*one.present, *kept))
     blocks = {

@@ -1,7 +1,7 @@
 """What other items of the benchmark offer: answers of the same kind, to questions that ask alike.
 
-Golds and wrong options alike are taken over, as often as each other: whoever remembers which texts are right elsewhere
-learns nothing.
+Golds and wrong options alike are taken over, as often as each other: whoever remembers which texts are right in other
+items learns nothing.
 """
 
 import random
@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from eyetest.harden.options.meanings import plainest, same_meaning
-from eyetest.harden.options.writers.base import Batch, Case, Propose
+from eyetest.harden.options.writers.base import Case, Cases, Propose
 from eyetest.harden.options.writers.numbers import read_written
 from eyetest.records import tag_word
 from eyetest.reform.distractors.answer_kinds import LISTS, in_case_of
@@ -30,7 +30,7 @@ class SameType:
     summary = "answers of the same kind that other items of the benchmark offer"
     place = 3
 
-    def start(self, batch: Batch) -> Propose:
+    def start(self, batch: Cases) -> Propose:
         """Sorts all options by what they answer."""
         pools = _pools(batch)
 
@@ -44,7 +44,7 @@ class SameType:
         return propose
 
 
-def _pools(batch: Batch) -> dict[Hashable, dict[str, str]]:
+def _pools(batch: Cases) -> dict[Hashable, dict[str, str]]:
     pools: dict[Hashable, dict[str, str]] = defaultdict(dict)
     for case in batch.cases:
         if read_written(case.gold) is None:
@@ -72,9 +72,9 @@ def _keys(case: Case, text: str) -> Iterator[Hashable]:
 def _pool_of(case: Case, pools: dict[Hashable, dict[str, str]]) -> list[str]:
     own = {plainest(text) for text in case.options}
     for key in _keys(case, case.gold):
-        texts = [text for said, text in pools.get(key, {}).items() if said not in own]
-        if len(texts) >= _LEAST:
-            return texts
+        pool = pools.get(key, {})
+        if len(pool) >= _LEAST:
+            return [text for said, text in pool.items() if said not in own]
     return []
 
 
@@ -84,7 +84,7 @@ def _list_of(case: Case) -> Sequence[str]:
     return LISTS[kind.name][int(str(kind.form[0]))] if kind.name in LISTS and kind.form else ()
 
 
-def measure_risk(batch: Batch, chance: random.Random) -> tuple[int, int]:
+def measure_risk(batch: Cases, chance: random.Random) -> tuple[int, int]:
     """How many of how many texts from the pool would have been right, had the gold not been known.
 
     For each item options are drawn as if it had no gold, and those that say what the gold says are counted.

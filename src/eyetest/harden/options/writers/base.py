@@ -1,4 +1,4 @@
-"""What a writer is: something that proposes wrong options for an item, out of what it knows of the whole benchmark."""
+"""What a writer is: it proposes wrong options for an item, out of what it knows of the whole benchmark."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +32,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         return self.gold, *self.present
 
 
-class Batch(msgspec.Struct, frozen=True):
+class Cases(msgspec.Struct, frozen=True):
     """All items that need options, and for a drawn world what its pictures show."""
 
     cases: Sequence[Case]
@@ -47,5 +47,5 @@ class OptionWriter(Protocol):
     place: ClassVar[int]
     """Writers are asked in this order; the first that has anything to say about an item writes for it."""
 
-    def start(self, batch: Batch) -> Propose:
+    def start(self, batch: Cases) -> Propose:
         """Looks through the batch once, and gives what proposes texts for each case, the best first."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import permutations
 
-from eyetest.harden.options.writers.base import Batch, Case, Propose
+from eyetest.harden.options.writers.base import Case, Cases, Propose
 from eyetest.reform.distractors.moments import other_dates, other_times
 from eyetest.reform.distractors.quantities import WrittenNumber
 from eyetest.scoring.metrics.support.numbers import find_quantities, plain_text
@@ -40,7 +40,7 @@ class Numbers:
     summary = "numbers near the gold or from the question, in its writing; times, dates, formulas"
     place = 2
 
-    def start(self, batch: Batch) -> Propose:
+    def start(self, batch: Cases) -> Propose:
         """Collects the numbers of all items by their writing."""
         pool: dict[tuple[object, ...], list[Decimal]] = defaultdict(list)
         for case in batch.cases:
@@ -91,7 +91,11 @@ def _in_writing(case: Case, gold: WrittenNumber, pool: Sequence[Decimal], chance
     options = [number for text in case.options if (number := read_written(text)) is not None]
     least, most = _bounds(case, gold, options)
     made: dict[Decimal, None] = {}
-    for value in (*_slips(case, gold, options, chance), *_near(gold, options, chance), *_from_pool(gold, pool, chance)):
+    for value in (
+        *_slips(case, gold, options, chance),
+        *_near(gold, options, chance),
+        *_from_pool(gold, pool, chance),
+    ):
         rounded = value.quantize(Decimal(1).scaleb(-gold.decimals))
         if least <= rounded <= most and rounded != gold.value:
             made[rounded] = None
@@ -118,7 +122,7 @@ def _near(gold: WrittenNumber, options: Sequence[WrittenNumber], chance: random.
     widest = max(float(_FURTHEST), *((float(abs(one.value)) + shift) / (size + shift) for one in options))
     for side in (-1, 1):
         for _ in range(_A_SIDE):
-            unit = fine.scaleb(chance.choice(options).noughts)
+            unit = fine.scaleb(max(chance.choice(options).noughts - chance.choice((0, 0, 1)), 0))
             value = (size + shift) * widest ** (side * chance.random()) - shift
             yield sign * abs(round(Decimal(value) / unit) * unit)
 

@@ -12,17 +12,18 @@ from collections.abc import Iterable
 import msgspec
 
 from eyetest.harden.options.scene_answers import right_answers
-from eyetest.harden.options.writers.base import Batch, Case, Propose
+from eyetest.harden.options.writers.base import Case, Cases, Propose
 
 
 class SceneWriter:
     """Proposes for the items of a drawn world, of which everything is known."""
 
     name = "scene rule"
+    checker = "scene graph"
     summary = "values of the same kind that a drawn scene does not show"
     place = 1
 
-    def start(self, batch: Batch) -> Propose:
+    def start(self, batch: Cases) -> Propose:
         """Collects the values of each kind of question."""
         values: dict[str, dict[str, None]] = defaultdict(dict)
         for case in batch.cases:

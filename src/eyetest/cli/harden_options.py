@@ -1,0 +1,93 @@
+"""``eyetest harden options``: four options become ten."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from rich.text import Text
+
+from eyetest.cli.live import TERMINAL
+from eyetest.cli.options import BenchArgument, FileOptions, JsonOption, option
+from eyetest.cli.terminal import note, out, print_json, safe, show_table
+from eyetest.errors import InputError
+from eyetest.harden.options import OptionSettings
+from eyetest.jobs import harden_options as job
+from eyetest.jobs.distractors import authors_of
+from eyetest.jobs.opening import open_bench
+from eyetest.records import MAX_CHOICES
+from eyetest.review import DECISIONS, QUEUE
+from eyetest.wording import counted
+
+models_panel = partial(option, panel="Who writes options and who checks them (without: rules alone)")
+
+
+def options(
+    bench: BenchArgument,
+    to: Annotated[
+        str, option("--to", "The folder of the result, or how many options (then BENCH-10-options).", "DIR|N")
+    ],
+    count: Annotated[
+        int, option("--options", "How many options an item shall have.", min=2, max=MAX_CHOICES)
+    ] = OptionSettings().options,
+    open_: Annotated[
+        bool, option("--open", "Give options to questions that have none, where their answer is a number or listed.")
+    ] = False,
+    seed: Annotated[int, option("--seed", "Of what is offered and where the gold stands.", min=0)] = 0,
+    writer: Annotated[
+        str | None, models_panel("--writer", "A model that proposes options (see eyetest run).", "SPEC")
+    ] = None,
+    checker: Annotated[
+        str | None, models_panel("--checker", "Another model, which turns down bad ones.", "SPEC")
+    ] = None,
+    rounds: Annotated[
+        int, models_panel("--rounds", "How often the writer is asked for what is still missing.", min=1, max=9)
+    ] = OptionSettings().rounds,
+    models: Annotated[Path | None, models_panel("--models", "A models.yaml to take both from.", "FILE")] = None,
+    skip_probes: Annotated[
+        bool, option("--skip-probes", "Do not measure what can be guessed before and after.")
+    ] = False,
+    as_json: JsonOption = False,
+    *,
+    file: FileOptions,
+) -> None:
+    """Give items more options (four become ten), so that guessing pays less.
+
+    Golds and the options that are there stay. New ones are written by a model and checked by another, or made by
+    rule: numbers in the gold's writing, answers of the same kind from other items, and for a drawn world what its
+    scene does not show. None may say the same as another, and no gold may be known by its looks.
+
+    DIR/benchmark is the result, DIR/options.json says what was written by whom and turned down why, and
+    DIR/review/queue.csv is for people: put their decisions.csv beside it and run the same command again.
+    """
+    folder, count = _folder(to, bench, count)
+    settings = OptionSettings(options=count, rounds=rounds, open=open_, seed=seed)
+    done = job.harden_options(
+        open_bench(bench, file.read(gold_required=False), TERMINAL),
+        folder,
+        settings,
+        authors=authors_of(writer, checker, models, "writer"),
+        probe=not skip_probes,
+        observer=TERMINAL,
+    )
+    record = done.record
+    if as_json:
+        print_json({"outcomes": record.outcomes, "authors": record.authors, "turned_down": record.turned_down})
+        return
+    show_table(["what became of items"], ["items"], [(why, f"{n:,}") for why, n in record.outcomes.items()])
+    for line in job.told(done):
+        note(line)
+    if done.waiting:
+        where = f"{folder / job.REVIEW / QUEUE}; decisions go to {DECISIONS} beside it"
+        note(f"{counted(len(done.waiting), 'item')} for people: {where}, then the same command again")
+    out.print(
+        Text(f"{counted(len(done.benchmark), 'item')} → {safe(str(done.benchmark.path))}", "bold"), soft_wrap=True
+    )
+
+
+def _folder(to: str, bench: Path, count: int) -> tuple[Path, int]:
+    """Where results go, and how many options are wanted: a bare number after --to is the latter."""
+    if not to.isdigit():
+        return Path(to), count
+    if not 2 <= int(to) <= MAX_CHOICES:
+        raise InputError(f"--to: found {to} options, expected 2 to {MAX_CHOICES}")
+    return bench.with_name(f"{bench.stem}-{int(to)}-options"), int(to)

@@ -1,0 +1,189 @@
+"""More options for a benchmark's items, and what people make of them, in one folder."""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
+from eyetest.benchmarks.folder import refuse_to_replace
+from eyetest.errors import InputError, damaged, heading, param
+from eyetest.harden.options import GrownOptions, OptionAuthors, OptionSettings, OptionsRecord, grow_options
+from eyetest.harden.options.probing import probe_options
+from eyetest.jobs.distractors import Authors, asking
+from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench
+from eyetest.records import Decision, Item, Recipe, Review, Stage, Verdict
+from eyetest.review import DECISIONS, QUEUE, Rounds, edited, read_decisions, write_queue
+from eyetest.running.questions import Questions
+from eyetest.store import replacing_file
+
+BENCHMARK, GROWN, RECORD, REVIEW, RUN = "benchmark", "grown", "options.json", "review", "run"
+_FORM = "keep if all options but the gold are wrong, plausible and different; fix with edits by letter; or drop"
+ROUNDS = Recipe(
+    stages=(
+        Stage(name="options: round 1", review=Review(reviewers=1, form=_FORM)),
+        Stage(name="options: round 2", review=Review(reviewers=2, form=f"{_FORM}; two others than in round 1")),
+    )
+)
+"""One reviewer, then two others, as MMMU-Pro did it."""
+
+
+class HardenedOptions(msgspec.Struct, frozen=True):
+    """What came of it: the benchmark as people left it, the record, and who waits for people."""
+
+    benchmark: Benchmark
+    record: OptionsRecord
+    dropped: int
+    mended: int
+    waiting: tuple[Verdict, ...]
+    notes: tuple[str, ...] = ()
+
+
+def harden_options(
+    bench: Bench,
+    to: AnyPath,
+    settings: OptionSettings,
+    *,
+    authors: Authors | None = None,
+    probe: bool = True,
+    observer: Observer = SILENT,
+) -> HardenedOptions:
+    """Grow options into a folder; called again, it goes on where it stopped and heeds what people decided."""
+    folder = Path(to)
+    _refuse_foreign(folder)
+    benchmark = open_bench(bench, observer=observer)
+    if benchmark.path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"{heading('to')}: {folder} holds the benchmark itself; name another place")
+    before = _read_record(folder)
+    decisions = read_decisions(folder / REVIEW / DECISIONS, {item.id for item in benchmark})
+    seated = _seated(authors, benchmark, folder, observer)
+    observer.busy("dealing out options")
+    grown = grow_options(benchmark, folder / GROWN, settings, authors=seated, overwrite=True)
+    record = grown.record
+    if decisions and before is not None and before.grown != record.grown:
+        raise InputError(
+            f"{folder / REVIEW / DECISIONS} is about other options than this command makes; "
+            f"take the same {param('seed')}, settings and models, or another folder"
+        )
+    if probe:
+        record = _probed(record, before, benchmark, grown.benchmark, observer)
+    _write_record(folder, record)
+    return _reviewed(folder, grown, record, decisions)
+
+
+def _seated(authors: Authors | None, benchmark: Benchmark, folder: Path, observer: Observer) -> OptionAuthors | None:
+    if authors is None:
+        return None
+    (writer, checker), entries = authors.entries
+    return OptionAuthors(asking(Questions(folder / RUN, benchmark, entries), observer), writer, checker)
+
+
+def _probed(
+    record: OptionsRecord, before: OptionsRecord | None, given: Benchmark, grown: Benchmark, observer: Observer
+) -> OptionsRecord:
+    """The record with what learners get before and after; taken over from an earlier run where nothing changed."""
+    if before is not None and (before.grown, before.fingerprint) == (record.grown, record.fingerprint):
+        figures = {"probes_before": before.probes_before, "probes_after": before.probes_after}
+        return msgspec.structs.replace(record, **figures)
+    seed = record.settings.seed
+    with observer.steps("probing the options that were there") as step:
+        earlier = probe_options(given, seed, step)
+    with observer.steps("probing the options that there are now") as step:
+        return msgspec.structs.replace(record, probes_before=earlier, probes_after=probe_options(grown, seed, step))
+
+
+def _reviewed(
+    folder: Path, grown: GrownOptions, record: OptionsRecord, decisions: Mapping[str, Sequence[Decision]]
+) -> HardenedOptions:
+    """The benchmark as people left it, and the queue of those who are still to look at it."""
+    rounds = Rounds(ROUNDS, decisions)
+    reviewed = {verdict.item: verdict for verdict in grown.verdicts}
+    items, waiting = list(grown.benchmark), list[Verdict]()
+    kept: list[Item] = []
+    mended = 0
+    for item in items:
+        now = item
+        for stage in ROUNDS.stages if item.id in reviewed else ():
+            said = rounds.decided(stage, item.id)
+            if said.verdict == "review":
+                told = reviewed[item.id]
+                reason = f"{told.reason}; {said.reason}" if said.n else told.reason
+                waiting.append(msgspec.structs.replace(told, stage=stage.title, reason=reason))
+                break
+            if said.verdict == "drop":
+                now = None  # type: ignore[assignment]
+                break
+            now = edited(now, said.edits) if said.verdict == "fix" else now
+        if now is not None:
+            mended += now != item
+            kept.append(now)
+    _write_benchmark(folder / BENCHMARK, kept, grown.benchmark)
+    shown = {item.id: item for item in (*items, *kept)}
+    notes = []
+    benchmark = Benchmark(folder / BENCHMARK)
+    if changed := write_queue(folder / REVIEW, waiting, shown, benchmark, rounds.asked):
+        notes.append(f"{QUEUE} had been changed by hand: kept as {changed}; decisions are read from {DECISIONS}")
+    shutil.rmtree(folder / GROWN)
+    return HardenedOptions(benchmark, record, len(items) - len(kept), mended, tuple(waiting), tuple(notes))
+
+
+def _write_benchmark(to: Path, items: Sequence[Item], grown: Benchmark) -> None:
+    with BenchmarkWriter(to, grown.manifest, overwrite=True, gold_required=False) as writer:
+        for item in items:
+            writer.adopt(item, grown)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Do not write into a folder that holds something else."""
+    ours = {BENCHMARK, GROWN, RECORD, REVIEW, RUN}
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; options are grown into a folder")
+    names = [entry.name for entry in folder.iterdir()] if folder.exists() else []
+    if foreign := [name for name in names if name not in ours and not name.startswith(".")]:
+        raise InputError(f'{folder} holds "{foreign[0]}", which is no part of grown options; choose another place')
+    for name in (BENCHMARK, GROWN):
+        if is_benchmark(folder / name):
+            refuse_to_replace(folder / name, overwrite=True)
+
+
+def _read_record(folder: Path) -> OptionsRecord | None:
+    path = folder / RECORD
+    if not path.is_file():
+        return None
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=OptionsRecord)
+    except msgspec.DecodeError as error:
+        raise damaged(path, error) from None
+
+
+def _write_record(folder: Path, record: OptionsRecord) -> None:
+    with replacing_file(folder / RECORD) as file:
+        file.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+
+
+def told(done: HardenedOptions) -> Iterator[str]:
+    """What the user should know, a line each."""
+    record = done.record
+    down = ", ".join(f"{why} {count:,}" for why, count in record.turned_down.items())
+    if record.authors:
+        yield "new options: " + ", ".join(f"{count:,} by {author}" for author, count in record.authors.items())
+    if down:
+        yield f"turned down: {down}"
+    for what, count in record.unread.items():
+        yield f"{what}: {count:,}"
+    if risk := record.pool_risk:
+        share, low, high = (f"{100 * value:.2g}" for value in (risk.hits / risk.drawn, risk.low, risk.high))
+        yield (
+            f"of texts from other items {share} % would have been right, had the gold not been known "
+            f"({risk.hits:,} of {risk.drawn:,}; 95 % interval {low} to {high} %)"
+        )
+    for when, figures in (("before", record.probes_before), ("after", record.probes_after)):
+        for one in figures:
+            yield (
+                f"{when}: from {one.view} alone {one.learner} gets {100 * one.accuracy:.1f} %, "
+                f"luck {100 * one.null_mean:.1f} ± {100 * one.null_sd:.1f} %"
+            )
+    if done.dropped or done.mended:
+        yield f"by people: {done.dropped:,} dropped, {done.mended:,} mended"
+    yield from done.notes

@@ -1,0 +1,38 @@
+"""Items and benchmarks for tests of growing options."""
+
+import random
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.records import Choice, Item, Manifest
+
+
+def choice_item(
+    name: str, options: Sequence[str], gold: int = 0, question: str = "Which is it?", **more: object
+) -> Item:
+    choices = tuple(Choice(text, index == gold) for index, text in enumerate(options))
+    return Item(id=name, question=question, choices=choices)
+
+
+def bench(folder: Path, items: Iterable[Item]) -> Benchmark:
+    with BenchmarkWriter(folder, Manifest(name="quiz"), gold_required=False) as writer:
+        for item in items:
+            writer.add(item)
+    return Benchmark(folder)
+
+
+def numeric_items(count: int, options: int, seed: int) -> list[Item]:
+    """Items without any flaw: numbers drawn alike, and any of them may be right."""
+    rng = random.Random(seed)
+    items = []
+    for number in range(count):
+        scale = 10 ** rng.uniform(1, 3.5)
+        values: list[int] = []
+        while len(values) < options:
+            value = round(scale * rng.uniform(0.5, 2.5))
+            if all(abs(value - other) > 0.06 * max(value, other) for other in values):
+                values.append(value)
+        texts = [str(value) for value in values]
+        items.append(choice_item(f"n{number}", texts, rng.randrange(options), "How much is it?"))
+    return items

@@ -1,0 +1,110 @@
+"""The command: models asked once, people heard in two rounds, mistakes told in one line."""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.records import Item, Message, Prompt, Words
+from tests.endpoint import Attempt, Endpoint
+from tests.endpoint import endpoint as endpoint
+from tests.harden.options.items import bench, choice_item
+from tests.harden.options.writing import Authors, creature_items
+from tests.running.processes import Nursery, until
+from tests.running.processes import _nursery as _nursery
+from tests.running.processes import nursery as nursery
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
+
+ITEMS = creature_items(8, 4)
+
+
+@pytest.fixture
+def models(endpoint: Endpoint) -> Endpoint:
+    """An endpoint that writes and checks as the scripted authors do."""
+
+    def answer(attempt: Attempt) -> str:
+        number = re.findall(r"creature is number (\d+)", attempt.question)[0]
+        item = next(item for item in ITEMS if item.id == f"c{number}")
+        prompt = Prompt((Message("user", (Words(attempt.question),)),))
+        authors = Authors(ITEMS, int(attempt.key, 16))
+        (response,) = authors("checker" if "Proposed:" in attempt.question else "writer", [(item, prompt)])
+        assert response is not None
+        return response.text or ""
+
+    endpoint.answer = answer
+    return endpoint
+
+
+def words(folder: Path, endpoint: Endpoint, *more: object) -> tuple[object, ...]:
+    specs = [f"openai:{name}@{endpoint.url}" for name in ("scribe", "critic")]
+    command = ("harden", "options", folder / "given", "--to", folder / "out", "--skip-probes", "--options", 8)
+    return (*command, "--writer", specs[0], "--checker", specs[1], *more)
+
+
+def test_models_are_asked_once_and_people_twice(eyetest: Eyetest, models: Endpoint, tmp_path: Path) -> None:
+    bench(tmp_path / "given", ITEMS)
+    said = eyetest(*words(tmp_path, models)).fine()
+    assert "by scribe" in said
+    assert "8 items for people" in said
+    asked = len(models.attempts)
+    before = {item.id: item for item in Benchmark(tmp_path / "out/benchmark")}
+    decide(tmp_path, [("c0", 1, "keep", ""), ("c1", 1, "drop", ""), ("c2", 1, "fix", '{"A": "Mended"}')])
+    assert "1 dropped, 1 mended" in eyetest(*words(tmp_path, models)).fine()
+    assert len(models.attempts) == asked
+    after = {item.id: item for item in Benchmark(tmp_path / "out/benchmark")}
+    assert set(before) - set(after) == {"c1"}
+    assert after["c0"] == before["c0"]
+    assert after["c2"].choices[0].text == "Mended"
+    with (tmp_path / "out/review/queue.csv").open(newline="") as file:
+        rounds = {row["item"]: row["round"] for row in csv.DictReader(file)}
+    assert rounds == {"c0": "2", "c2": "2"} | {f"c{n}": "1" for n in range(3, 8)}
+    told = eyetest(*words(tmp_path, models, "--seed", 5)).refused()
+    assert "about other options" in told
+    assert {item.id for item in Benchmark(tmp_path / "out/benchmark")} == set(after)
+
+
+def decide(folder: Path, rows: list[tuple[str, int, str, str]]) -> None:
+    with (folder / "out/review/decisions.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item", "round", "reviewer", "decision", "edits"])
+        writer.writerows((item, number, "ann", decision, edits) for item, number, decision, edits in rows)
+
+
+def test_killed_and_started_again_it_asks_nothing_twice(models: Endpoint, nursery: Nursery, tmp_path: Path) -> None:
+    bench(tmp_path / "given", ITEMS)
+    models.latency = 0.05
+    process = nursery.start(*words(tmp_path, models))
+    until(lambda: models.answered.total() >= 10, "answers")
+    process.kill()
+    until(lambda: models.in_flight == 0, "the server to notice")
+    in_flight = models.sent - models.answered
+    assert not (tmp_path / "out/benchmark").exists()
+    assert nursery.run(*words(tmp_path, models)).code == 0
+    twice = {key for key, count in models.answered.items() if count > 1}
+    assert len(twice) <= 8, "only what was answered while the process died"
+    assert models.sent.total() <= len(models.sent) + len(in_flight) + len(twice)
+    assert len(Benchmark(tmp_path / "out/benchmark")) == len(ITEMS)
+
+
+def test_a_bare_number_is_how_many_options(eyetest: Eyetest, tmp_path: Path) -> None:
+    bench(tmp_path / "given", [choice_item(f"n{n}", [f"{n}40", f"{n}90", f"{n}15"]) for n in range(1, 6)])
+    eyetest("harden", "options", tmp_path / "given", "--to", 6, "--skip-probes").fine()
+    assert {len(item.choices) for item in Benchmark(tmp_path / "given-6-options/benchmark")} == {6}
+
+
+def test_mistakes_are_told_in_one_line(eyetest: Eyetest, endpoint: Endpoint, tmp_path: Path) -> None:
+    given = bench(tmp_path / "given", [Item(id="open", question="How many?", references=("7",))])
+    command = words(tmp_path, endpoint)
+    assert "name both" in eyetest(*command[:-2]).refused()
+    assert "cannot check what it wrote" in eyetest(*command[:-1], command[-3]).refused()
+    assert "2 to 26" in eyetest("harden", "options", given.path, "--to", 40).refused()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/thesis.txt").write_text("mine")
+    assert "thesis.txt" in eyetest(*command).refused()
+    (tmp_path / "out/thesis.txt").unlink()
+    inside = bench(tmp_path / "out/benchmark", [choice_item("one", ["140", "190"])])
+    assert "holds the benchmark" in eyetest("harden", "options", inside.path, "--to", tmp_path / "out").refused()
+    assert not endpoint.attempts

@@ -1,0 +1,74 @@
+"""What is turned down without asking anybody, and what is mended."""
+
+import pytest
+
+from eyetest.harden.options.guards import Guard
+from eyetest.harden.options.writers import Case
+from eyetest.records import Item
+
+
+def guard(gold: str, *present: str, question: str = "Which is it?") -> Guard:
+    return Guard(Case(Item(id="i", question=question), gold, present, 6))
+
+
+WORDS = ("Heart", "Lung", "Liver", "Kidney")
+NUMBERS = ("12.5 cm", "14.0 cm", "20.5 cm", "8.5 cm")
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "reason"),
+    [
+        (WORDS, "  ", "no text"),
+        (WORDS, "nan", "no text"),
+        (WORDS, "x" * 400, "too long"),
+        (WORDS, "<image 2>", "shows a picture"),
+        (WORDS, "All of the above", "speaks of other options"),
+        (WORDS, "Both A and B", "speaks of other options"),
+        (WORDS, "the heart", "says the same as the gold"),
+        (WORDS, "LIVER", "says the same as another option"),
+        (WORDS, "Heart valve", "contains the gold or is part of it"),
+        (WORDS, "The organ that makes bile out of what the blood brings", "looks unlike the other options"),
+        (WORDS, "17", "looks unlike the other options"),
+        (NUMBERS, "25/2 cm", "is an equal number"),
+        (NUMBERS, "0.125 m", "is the same in another unit"),
+        (NUMBERS, "125 mm", "is the same in another unit"),
+        (NUMBERS, "140 mm", "says the same as another option"),
+        (NUMBERS, "12.6 cm", "is too near the gold"),
+        (NUMBERS, "17.5 kg", "looks unlike the other options"),
+        (NUMBERS, "about a foot", "looks unlike the other options"),
+        (("red", "blue"), "maroon", "says the same as the gold"),
+    ],
+)
+def test_a_bad_proposal_is_turned_down_and_why(options: tuple[str, ...], text: str, reason: str) -> None:
+    own = guard(*options)
+    assert own.refusal(own.mended(text)) == reason
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "mended"),
+    [
+        (WORDS, "spleen", "Spleen"),
+        (WORDS, "B) Spleen.", "Spleen"),
+        (WORDS, '"Spleen"', "Spleen"),
+        (NUMBERS, "17 cm", "17.0 cm"),
+        (NUMBERS, "17.5", "17.5 cm"),
+        (("$5$", "$7$"), "9", "$9$"),
+        (("a red house.", "a blue house."), "A green house", "a green house."),
+        (("1,200", "3,400"), "5600", "5,600"),
+    ],
+)
+def test_a_proposal_that_only_looks_different_is_mended(options: tuple[str, ...], text: str, mended: str) -> None:
+    own = guard(*options)
+    assert own.mended(text) == mended
+    assert own.refusal(mended) is None
+
+
+def test_neighbours_of_counts_and_years_are_other_answers() -> None:
+    assert guard("2014", question="In which year?").refusal("2015") is None
+    assert guard("41", question="How many people are there?").refusal("42") == "is too near the gold"
+    assert guard("12", question="How many people are there?").refusal("13") is None
+    assert guard("250", "252", "254").refusal("251") is None
+
+
+def test_options_that_contain_each_other_already_may_go_on_so() -> None:
+    assert guard("I and II", "I", "II", "III").refusal("II and III") is None

@@ -1,0 +1,69 @@
+"""Models write and check; what they get wrong hardly ever becomes an option."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.harden.options import OptionAuthors, OptionSettings, grow_options
+from tests.harden.options.items import bench, choice_item
+from tests.harden.options.writing import Authors, creature_items, is_bad, length_items
+
+
+def test_three_bad_proposals_in_ten_leave_fewer_than_one_in_a_hundred(tmp_path: Path) -> None:
+    items = [*creature_items(110, 1), *length_items(60, 2)]
+    models = Authors(items, 3)
+    given = bench(tmp_path / "given", items)
+    seated = OptionAuthors(models, "writer", "checker")
+    grown = grow_options(given, tmp_path / "grown", OptionSettings(rounds=3), authors=seated)
+    assert 0.25 < models.bad / models.proposed < 0.35
+    new = [
+        (item, choice.text, choice.provenance)
+        for item in grown.benchmark
+        for choice in item.choices
+        if choice.provenance is not msgspec.UNSET
+    ]
+    assert len(new) > 0.95 * 6 * len(items)
+    bad = [(item.id, text) for item, text, _ in new if is_bad(item, text)]
+    assert len(bad) < 0.01 * len(new), bad
+    words = {(made.author, made.checked_by) for item, _, made in new if item.id.startswith("c")}
+    assert words == {("writer", ("checker",)), ("other items", ())}
+    by_rule = grown.record.authors["other items"]
+    assert by_rule < 0.05 * len(new)
+    assert {"implausible", "says the same as the gold"} <= set(grown.record.turned_down)
+    (positions,) = grown.record.places("position").values()
+    assert max(positions) - min(positions) <= 1
+
+
+def test_what_is_short_is_asked_again_with_what_was_turned_down(tmp_path: Path) -> None:
+    items = creature_items(12, 5)
+    models = Authors(items, 6)
+    given = bench(tmp_path / "given", items)
+    grow_options(
+        given, tmp_path / "grown", OptionSettings(rounds=2), authors=OptionAuthors(models, "writer", "checker")
+    )
+    written = [text for name, _, text in models.asked if name == "writer"]
+    again = [text for text in written if "turned down" in text]
+    assert len(written) > len(items)
+    assert len(again) == len(written) - len(items)
+    assert all("Wrong options that it has already:\n- " in text for text in written)
+
+
+def test_replies_that_are_not_what_was_asked_for_give_nothing_and_are_counted(tmp_path: Path) -> None:
+    given = bench(tmp_path / "given", [choice_item("one", ["Ada", "Bob"])])
+
+    def ask(name: str, prompts: object) -> list[None]:
+        return [None] if name == "writer" else []
+
+    seated = OptionAuthors(ask, "writer", "checker")
+    grown = grow_options(given, tmp_path / "grown", OptionSettings(rounds=2), authors=seated)
+    assert grown.record.unread == {"the writer's reply is no list": 2}
+    assert list(grown.benchmark) == list(given)
+
+
+def test_nobody_checks_what_he_wrote_himself(tmp_path: Path) -> None:
+    given = bench(tmp_path / "given", [choice_item("one", ["Ada", "Bob"])])
+    seated = OptionAuthors(lambda name, prompts: [], "one", "one")
+    with pytest.raises(InputError, match="cannot check what it wrote"):
+        grow_options(given, tmp_path / "grown", OptionSettings(), authors=seated)

@@ -31,8 +31,10 @@ SENTENCE_KINDS = ("descriptive", "analytical", "other")
 REPLY_TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "request", "text"), pl.String),
     **dict.fromkeys(SENTENCE_KINDS, pl.Int64),
+    "copied": pl.Float64,
 }
-"""The columns of the table of replies; how many sentences of each kind a judge found, null where none was asked."""
+"""The columns of the table of replies; how many sentences of each kind a judge found, and how like a transcript is to
+its screenshot's text: null where none was asked for."""
 AXES = (*Condition.__struct_fields__, "trial")
 Own = Mapping[str, tuple[Any, str]]
 """A measure's own settings: their defaults and what they mean."""

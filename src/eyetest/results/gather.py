@@ -19,6 +19,7 @@ from eyetest.records import GIVEN, Asked, Item, ModelEntry, Score, columns, lett
 from eyetest.results.provenance import ScoreProvenance
 from eyetest.results.scores import benchmark_of, refuse_gaps, scores_of
 from eyetest.results.sentences import labelled
+from eyetest.results.transcripts import transcribed
 from eyetest.runs import Run
 from eyetest.runs.stored import answers_frame, one_line_if_damaged, responses_frame
 from eyetest.scoring import Scorer
@@ -42,12 +43,13 @@ def results_of(
     ``tell`` hears of work that takes a while.
     """
     names = _names(runs)
-    tables, items, notes = [], {}, list[str]()
+    tables, items, notes, replies = [], {}, list[str](), []
     for run, name in zip(runs, names, strict=True):
         about = _benchmark(run, bench, rescore=scorer.rescore_given)
         frame, said = _scores(run, about, scorer, tell)
         tables.append(frame.with_columns(pl.lit(name).alias("benchmark")))
         notes += said
+        replies.append(_replies(run, name, about))
         if about is not None and name not in items:
             items[name] = items_table(name, about, cluster)
     if not items and cluster not in _NEED_NO_ITEMS:
@@ -60,17 +62,16 @@ def results_of(
     table = pl.concat(items.values(), how="diagonal") if items else pl.DataFrame(schema=ITEM_TYPES)
     return Results(
         *(scores.select("benchmark", *columns(Score)), table, known | dict(models or {}), tuple(notes)),
-        replies=pl.concat([_replies(*about) for about in zip(runs, names, strict=True)]).unique(
-            ("benchmark", "request")
-        ),
+        replies=pl.concat(replies).unique(("benchmark", "request")),
     )
 
 
-def _replies(run: Run, name: str) -> pl.LazyFrame:
+def _replies(run: Run, name: str, about: Benchmark | None) -> pl.LazyFrame:
     said = responses_frame(run.path).select(
         pl.lit(name).alias("benchmark"), pl.col("request").cast(pl.String), "text"
     )
-    return said.join(labelled(run), on="request", how="left").select(*REPLY_TYPES)
+    judged = said.join(labelled(run), on="request", how="left")
+    return judged.join(transcribed(run, about), on="request", how="left").select(*REPLY_TYPES)
 
 
 def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.DataFrame:

@@ -15,8 +15,9 @@ from tests.harden.screenshot.pages import own_benchmark
 @pytest.fixture(scope="session")
 def typesetter() -> Iterator[Typesetter]:
     """The renderer, its fonts looked up once."""
-    with Typesetter() as typesetter:
-        yield typesetter
+    typesetter = Typesetter()
+    yield typesetter
+    typesetter.close()
 
 
 @pytest.fixture(scope="session")

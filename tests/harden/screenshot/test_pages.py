@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from eyetest.harden.screenshot.composed import Box
-from eyetest.harden.screenshot.composing import SetPage, compose
+from eyetest.harden.screenshot.composing import SetPage, SetsPages, compose
 from eyetest.harden.screenshot.factors import FACTORS, LOOK, PLAINEST
 from eyetest.harden.screenshot.painting import as_png, scaled
 from eyetest.harden.screenshot.typesetting import CannotShow, Typesetter
@@ -20,11 +20,11 @@ from eyetest.records import Choice, ImageRef, Item, Turn
 from tests.harden.screenshot.pages import item
 
 
-def page_of(shown: Item, typesetter: Typesetter, factors: Mapping[str, str] = PLAINEST) -> SetPage:
+def page_of(shown: Item, renderer: SetsPages, factors: Mapping[str, str] = PLAINEST) -> SetPage:
     def grey(image: ImageRef) -> Image.Image:
         return Image.new("RGB", (image.width, image.height), (1, 2, 3))
 
-    return compose(shown, factors, random.Random(5), typesetter, grey)
+    return compose(shown, factors, random.Random(5), renderer, grey)
 
 
 def inside(page: SetPage) -> None:
@@ -58,7 +58,7 @@ def test_every_frame_holds_the_whole_item(typesetter: Typesetter, look: str, lay
         inside(page)
         parts = [(box.part, box.number) for box in page.composed.boxes]
         assert {part for part in parts if part[0] == "option"} == {("option", n) for n in (1, 2, 3, 4)}
-        assert {("question", 1), ("hint", 1), ("turn", 1), ("picture", 1)} <= set(parts)
+        assert {("question", 1), ("hint", 1), ("turn", 1), ("picture", 1), ("picture", 2)} <= set(parts)
         question, first = _box(page, "question"), _box(page, "option")
         assert question.bottom <= first.top + 0.5
 

@@ -4,6 +4,7 @@ Everything that is drawn by lot is drawn from the seed and the item's id, so it 
 an item nor after which other.
 """
 
+import atexit
 import hashlib
 import random
 from collections.abc import Mapping
@@ -16,9 +17,11 @@ from PIL import Image
 
 from eyetest.benchmarks.images import ImageStore
 from eyetest.errors import ImageError
+from eyetest.harden.screenshot.chromium import Chromium
 from eyetest.harden.screenshot.composed import Box, Composed
 from eyetest.harden.screenshot.composing import SetPage, SetsPages, compose
 from eyetest.harden.screenshot.factors import LOOK, PLAINEST, Look
+from eyetest.harden.screenshot.fonts import FAMILIES
 from eyetest.harden.screenshot.legibility import PartLegibility, lowest, read_back
 from eyetest.harden.screenshot.painting import as_png
 from eyetest.harden.screenshot.photo import PLAINEST_PHOTO, encoded, photographed
@@ -28,7 +31,7 @@ from eyetest.ocr import choose_engine
 from eyetest.records import ImageRef, Item
 from eyetest.records.item import Seed
 
-RendererName = Literal["typst"]
+RendererName = Literal["typst", "chromium"]
 MAX_ITEM_PIXELS = 150_000_000
 """Of all pictures of one item together, as they are decoded."""
 
@@ -146,5 +149,13 @@ def _taken(page: Composed, factors: Mapping[str, str], chance: np.random.Generat
     return composed, as_png(composed.picture)
 
 
+def fonts_of(renderer: RendererName) -> list[str]:
+    """The typefaces that a renderer has: those inside typst are typst's alone."""
+    return [family.name for family in FAMILIES if renderer == "typst" or family.package != "typst"]
+
+
 def _renderer(name: RendererName) -> SetsPages:
-    return {"typst": Typesetter}[name]()
+    renderer: type[Typesetter] | type[Chromium] = Chromium if name == "chromium" else Typesetter
+    made = renderer()
+    atexit.register(made.close)
+    return made

@@ -66,14 +66,19 @@ _DECK = 1_440
 """Rows that are balanced together, as is every beginning of them; more items take them again."""
 
 
-def design(ids: Sequence[str], look: Look | Literal["all"], seed: int) -> list[dict[str, str]]:
-    """Levels for each item, in the order of their ids; ``all`` makes the look a factor of its own."""
+def design(
+    ids: Sequence[str], look: Look | Literal["all"], seed: int, fonts: Sequence[str] | None = None
+) -> list[dict[str, str]]:
+    """Levels for each item, in the order of their ids; ``all`` makes the look a factor of its own.
+
+    ``fonts`` are the typefaces to choose from, where not all can be had.
+    """
     order = sorted(range(len(ids)), key=lambda at: hashlib.sha256(f"{seed}\0{ids[at]}".encode()).digest())
     looks: Sequence[Look] = LOOKS if look == "all" else (look,)
     rows: list[dict[str, str]] = [{} for _ in ids]
     for index, one in enumerate(looks):
         own = order[index :: len(looks)]
-        factors = FACTORS[one]
+        factors = FACTORS[one] | ({"look_font": tuple(fonts)} if fonts else {})
         chance = np.random.default_rng([seed % 2**63, index])
         for at, levels in zip(
             own, balanced([len(levels) for levels in factors.values()], len(own), chance), strict=True

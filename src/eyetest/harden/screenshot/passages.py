@@ -14,6 +14,8 @@ from eyetest.records import PLACEHOLDER, Item, Part, Picture, Words
 
 Block = dict[str, Any]
 """One thing below another, of a ``kind``: paragraph, formula, table, code or picture."""
+_MOST_COLUMNS = 12
+"""A table of more would not fit on any page; it is shown as it is written."""
 LONGEST_WORD = 24
 """In letters; a longer run without a space may be broken after so many, for else it would leave the page."""
 _FORMULA = re.compile(
@@ -72,6 +74,10 @@ def language(text: str) -> str:
     return "zh" if any("\u2e80" <= one <= "\u9fff" for one in text) else ""
 
 
+def _begins_table(line: str, below: str) -> bool:
+    return 0 < line.count("|") <= _MOST_COLUMNS + 1 and "|" in below and _RULE.match(below) is not None
+
+
 class Passages:
     """The parts of one item, each a list of blocks. ``unread`` counts formulas shown as their source."""
 
@@ -79,8 +85,8 @@ class Passages:
         self.unread = 0
         self._words: list[str] = []
         earlier = [text for turn in item.history for text in (turn.question, turn.answer)]
-        self._placer = Placer((*earlier, *item.texts), [Picture(image) for image in item.images])
-        self._number = {image.sha256: number for number, image in reversed([*enumerate(item.images, 1)])}
+        self._parts: list[Part] = [Picture(image) for image in item.images]
+        self._placer = Placer((*earlier, *item.texts), self._parts)
         self.direction = direction("\n".join(visible(one) for one in (*earlier, item.hint, item.question)))
         self.pictures = [self._picture(part) for part in self._placer.unnamed]
         self.turns = [{"question": self._part(t.question), "answer": self._part(t.answer)} for t in item.history]
@@ -122,8 +128,8 @@ class Passages:
 
     def _picture(self, part: Part) -> Block:
         assert isinstance(part, Picture)
-        image = part.image
-        return {"kind": "picture", "number": self._number[image.sha256], "width": image.width, "height": image.height}
+        number = next(number for number, one in enumerate(self._parts, 1) if one is part)
+        return {"kind": "picture", "number": number, "width": part.image.width, "height": part.image.height}
 
     def _blocks(self, text: str, *, whole: bool) -> Iterator[Block]:
         """Code between fences, tables between lines of pipes, the rest as paragraphs."""
@@ -139,7 +145,7 @@ class Passages:
         lines: list[str] = []
         waiting = text.split("\n")
         while waiting:
-            if len(waiting) > 1 and "|" in waiting[0] and _RULE.match(waiting[1]) and "|" in waiting[1]:
+            if len(waiting) > 1 and _begins_table(waiting[0], waiting[1]):
                 yield from self._paragraphs("\n".join(lines), whole=False)
                 lines = []
                 rows = [waiting[0]]
@@ -152,7 +158,7 @@ class Passages:
         yield from self._paragraphs("\n".join(lines), whole=whole)
 
     def _table(self, rows: list[str]) -> Block:
-        cells = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in rows]
+        cells = [[cell.strip() for cell in row.strip().strip("|").split("|", _MOST_COLUMNS - 1)] for row in rows]
         width = max(map(len, cells))
         return {
             "kind": "table",

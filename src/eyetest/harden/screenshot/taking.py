@@ -13,7 +13,7 @@ import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import EyetestError, InputError
-from eyetest.harden.screenshot.drawing import Drawn, PartBox, ScreenshotSettings, Studio
+from eyetest.harden.screenshot.drawing import Drawn, PartBox, ScreenshotSettings, Studio, fonts_of
 from eyetest.harden.screenshot.factors import design, told
 from eyetest.harden.screenshot.legibility import PartLegibility
 from eyetest.prompts import SCREENSHOT_STEP
@@ -114,7 +114,7 @@ def take_screenshots(
 
 def _drawn(benchmark: Benchmark, settings: ScreenshotSettings, workers: int | None) -> Iterator[tuple[Item, Drawn]]:
     """Each item with its picture, in the benchmark's order."""
-    rows = design([item.id for item in benchmark], settings.look, settings.seed)
+    rows = design([item.id for item in benchmark], settings.look, settings.seed, fonts_of(settings.renderer))
     planned = zip(benchmark, rows, strict=True)
     processes = min(workers or min(os.cpu_count() or 1, _MOST_PROCESSES), -(-len(rows) // _CHUNK))
     if processes == 1 or (workers is None and len(rows) <= _FEW):

@@ -51,10 +51,8 @@ class Typesetter:
             str(template), root=str(self._root), font_paths=fonts, ignore_system_fonts=True, sys_inputs={"page": "{}"}
         )
 
-    def __enter__(self) -> "Typesetter":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Remove the template's folder."""
         shutil.rmtree(self._root, ignore_errors=True)
 
     def set_page(self, data: dict[str, Any], resolution: float) -> tuple[Image.Image, tuple[Box, ...]]:
@@ -74,8 +72,8 @@ class Typesetter:
             raise CannotShow("the page runs over several")
         if shares and min(shares) < _LEAST_SHARE:
             raise CannotShow("a formula is too wide for the page")
-        picture = _decoded(made)
-        return picture, _boxes(corners, resolution / _POINTS, picture.size)
+        picture = decoded(made)
+        return picture, boxes_within(_boxes(corners, resolution / _POINTS), picture.size)
 
 
 @cache
@@ -87,7 +85,8 @@ def _typst() -> Any:
     return typst
 
 
-def _decoded(data: bytes) -> Image.Image:
+def decoded(data: bytes) -> Image.Image:
+    """A page's pixels, within the limit."""
     try:
         with Image.open(io.BytesIO(data), formats=["PNG"]) as page:
             if page.width * page.height > MAX_PAGE_PIXELS:
@@ -97,22 +96,24 @@ def _decoded(data: bytes) -> Image.Image:
         raise CannotShow("too long for one page") from None
 
 
-def _boxes(corners: list[Any], scale: float, size: tuple[int, int]) -> tuple[Box, ...]:
-    """Boxes out of their corners; one that leaves the page would be cut off, and is refused."""
+def _boxes(corners: list[Any], scale: float) -> list[Box]:
+    """Boxes out of their corners."""
     starts: dict[tuple[str, int], tuple[float, float]] = {}
     boxes = []
     for (part, number, end), position in corners:
         if position["page"] != 1:
             raise CannotShow("the page runs over several")
         x, y = (float(position[axis].removesuffix("pt")) * scale for axis in ("x", "y"))
-        if part == "page":
-            continue
         if not end:
             starts[part, number] = x, y
-            continue
-        left, top = starts[part, number]
-        box = Box(part, number, left, top, x, y)
-        if left < -0.5 or top < -0.5 or x > size[0] + 0.5 or y > size[1] + 0.5:
-            raise CannotShow(f"{part} {number} does not fit on the page")
-        boxes.append(box)
+        else:
+            boxes.append(Box(part, number, *starts[part, number], x, y))
+    return boxes
+
+
+def boxes_within(boxes: list[Box], size: tuple[int, int]) -> tuple[Box, ...]:
+    """The boxes, none of which leaves the page: what does would be cut off, and is refused."""
+    for box in boxes:
+        if min(box.left, box.top) < -0.5 or box.right > size[0] + 0.5 or box.bottom > size[1] + 0.5:
+            raise CannotShow(f"{box.part} {box.number} does not fit on the page")
     return tuple(boxes)

@@ -32,6 +32,12 @@ from eyetest.records import ImageRef, Item
 from eyetest.records.item import Seed
 
 RendererName = Literal["typst", "chromium"]
+_PLAINER: Mapping[str, Mapping[str, str]] = {
+    "phone": {"look_width": "wide", "look_size": "medium", "look_resolution": "2"},
+    "photo": {"look_resolution": "2", **PLAINEST_PHOTO},
+    "print": {"look_resolution": "2", **PLAINEST_PRINT},
+}
+"""What is plainest in a look, beyond the page itself."""
 MAX_ITEM_PIXELS = 150_000_000
 """Of all pictures of one item together, as they are decoded."""
 
@@ -134,10 +140,7 @@ def _row(item: str, box: Box) -> PartBox:
 
 def plainer(factors: Mapping[str, str]) -> dict[str, str]:
     """The levels that are easiest to read, in the same look."""
-    look = factors[LOOK]
-    more = PLAINEST_PHOTO if look == "photo" else PLAINEST_PRINT if look == "print" else {}
-    resolution = {"look_resolution": "2" if look in ("photo", "print") else PLAINEST["look_resolution"]}
-    return {**PLAINEST, LOOK: look, **resolution, **more}
+    return {**PLAINEST, LOOK: factors[LOOK], **_PLAINER.get(factors[LOOK], {})}
 
 
 def _taken(page: Composed, factors: Mapping[str, str], chance: np.random.Generator) -> tuple[Composed, bytes]:

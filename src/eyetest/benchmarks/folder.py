@@ -31,10 +31,12 @@ MANIFEST = "benchmark.json"
 ITEMS = "items.parquet"
 _IMAGES = "images"
 SKIPPED = "skipped.jsonl"
+LAYOUT, LEGIBILITY = "layout.parquet", "legibility.parquet"
+"""Tables beside the items of screenshots: where parts lie, and how well they can be read."""
 INPUTS = "inputs.json"
 README, CROISSANT, SAID = "README.md", "croissant.json", "card.yaml"
 """The card, and what people said for it, which outlives the items."""
-_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, SAID, "layout.parquet", "legibility.parquet")
+_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, SAID, LAYOUT, LEGIBILITY)
 _FINGERPRINT = b"fingerprint"
 """Under which the items' file notes whose items it holds."""
 _ROW_GROUP = 2_000

@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks.folder import LAYOUT
 from eyetest.errors import InputError
 from eyetest.harden.screenshot.drawing import PartBox, ScreenshotSettings
 from eyetest.harden.screenshot.factors import FACTORS, design
-from eyetest.harden.screenshot.taking import LAYOUT, Screenshots, take_screenshots
+from eyetest.harden.screenshot.taking import Screenshots, take_screenshots
 from eyetest.jobs.harden_screenshot import checked, told
 from eyetest.prompts import build
 from eyetest.records import Choice, Condition, Item, Manifest, Picture, sorting_tags
@@ -72,7 +73,7 @@ def test_other_looks_and_what_is_left_out(three: Benchmark, tmp_path: Path, look
     assert [(verdict.item, verdict.reason) for verdict in done.verdicts] == [("long", "too long for one page")]
     assert told(done) == ["left out: long: too long for one page"]
     (good, _) = done.benchmark
-    assert good.images[0].format == ("jpeg" if look == "photo" else "png")
+    assert good.images[0].format == ("png" if look == "phone" else "jpeg")
     assert set(good.tags) == {"look", *FACTORS[look]}  # type: ignore[index]
     assert good.tags["look"] == look
     again = take_screenshots(three, tmp_path / "again", checked(look, 0, "typst", None))

@@ -145,11 +145,10 @@ def plainer(factors: Mapping[str, str]) -> dict[str, str]:
 
 def _taken(page: Composed, factors: Mapping[str, str], chance: np.random.Generator) -> tuple[Composed, bytes]:
     """The page as its look shows it, and its file."""
-    if factors[LOOK] == "photo":
-        photo = photographed(page, factors, chance)
-        return photo, encoded(photo.picture, factors)
-    composed = printed(page, factors, chance) if factors[LOOK] == "print" else page
-    return composed, as_png(composed.picture)
+    if factors[LOOK] not in ("photo", "print"):
+        return page, as_png(page.picture)
+    taken = (photographed if factors[LOOK] == "photo" else printed)(page, factors, chance)
+    return taken, encoded(taken.picture, factors)
 
 
 def fonts_of(renderer: RendererName) -> list[str]:

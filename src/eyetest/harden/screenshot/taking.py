@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks.folder import LAYOUT, LEGIBILITY
 from eyetest.errors import EyetestError, InputError
 from eyetest.harden.screenshot.drawing import Drawn, PartBox, ScreenshotSettings, Studio, fonts_of
 from eyetest.harden.screenshot.factors import design, told
@@ -20,8 +21,6 @@ from eyetest.prompts import SCREENSHOT_STEP
 from eyetest.records import Item, Lineage, Verdict
 from eyetest.tabular.record_files import write_records
 
-LAYOUT, LEGIBILITY = "layout.parquet", "legibility.parquet"
-"""Tables beside the items: where parts lie, and how well they can be read."""
 _FEW = 12
 """So few items are drawn sooner by one process than others are started."""
 _MOST_PROCESSES = 8

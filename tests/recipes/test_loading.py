@@ -103,7 +103,7 @@ def test_a_misspelt_key_anywhere(tmp_path: Path, old: str, new: str, message: st
         (
             "{review: {reviewers: 2}}",
             "{name: nothing}",
-            "a stage is one of screen, grade, review, select; found none",
+            "a stage is one of screen, grade, review, select, harden; found none",
         ),
         ("grade: difficulty", "screen: difficulty", "write grade: difficulty"),
         ("screen: zero-pass", "grade: zero-pass", "write screen: zero-pass"),

@@ -7,6 +7,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.recipes import load_recipe, recipe_names, recipe_text
+from eyetest.recipes.hardening import settings_of
 from eyetest.records import Choice, Cut, Item, Manifest, Panel, Recipe, Stage
 from eyetest.screens import SCREENS
 from tests.conftest import png
@@ -62,6 +63,16 @@ def test_mmmu_pro() -> None:
     select = named(recipe, "select").select
     assert select
     assert (select.per, select.count) == ("subject", 60)
+    assert [stage.title for stage in recipe.stages[2:]] == [
+        "ten-options",
+        "first-review",
+        "second-review",
+        "screenshot",
+    ]
+    grow, *reviews, shot = recipe.stages[2:]
+    assert settings_of(grow).options == 10
+    assert settings_of(shot).look == "all"
+    assert [stage.review.reviewers for stage in reviews if stage.review] == [1, 2]
 
 
 @pytest.mark.parametrize(("name", "easy", "middle"), [("lime", (6, 9), (3, 5)), ("lime-code", (5, 9), (3, 4))])

@@ -104,6 +104,28 @@ def test_the_page_tells_the_settings_and_shows_what_was_lost(runs: list[Run], tm
     assert page.pictures, "items have their pictures"
 
 
+def test_what_hardening_left_is_shown(runs: list[Run], tmp_path: Path) -> None:
+    """Options and who turned them down, and how well screenshots are read: from what lies beside the items."""
+    vision = Path(runs[2].manifest.benchmark.path)  # type: ignore[union-attr]
+    ten = Path(runs[1].manifest.benchmark.path)  # type: ignore[union-attr]
+    table = {"item": [f"i{n % ITEMS}" for n in range(24)], "similarity": [0.5 + n / 50 for n in range(24)]}
+    pl.DataFrame(table).write_parquet(vision / "legibility.parquet")
+    refused = [{"text": "x", "reason": "also right"}]
+    record = {"items": [{"item": "i0", "authors": {"scribe": 6}, "turned_down": refused}]}
+    (ten / "options.json").write_bytes(msgspec.json.encode(record))
+    try:
+        write_linked(runs, tmp_path / "page.html", PageWishes(shown=0), figures=tmp_path / "figures")
+    finally:
+        (vision / "legibility.parquet").unlink()
+        (ten / "options.json").unlink()
+    read = pl.read_csv(tmp_path / "figures/legibility.csv")
+    assert read["similarity"].to_list() == pytest.approx([0.5 + n / 50 for n in range(ITEMS)]), (
+        "the worst part counts"
+    )
+    rows = pl.read_csv(tmp_path / "figures/proposals.csv").rows()
+    assert rows == [("written", "scribe", 6), ("turned down", "also right", 1)]
+
+
 def test_a_stand_in_that_reads_by_ocr_is_named(runs: list[Run]) -> None:
     models = {"owl": ModelEntry(spec="reader:owl-m"), "wren": ModelEntry(spec="scripted:right=1")}
     results = replace(gather(runs), models=models)

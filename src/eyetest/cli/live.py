@@ -85,7 +85,7 @@ def estimate_table(estimate: Estimate) -> Table:
         if count:
             rows.append((name, f"{count:,}{about}"))
     rows += [("cannot be asked", f"{count:,}: {why}") for why, count in estimate.not_applicable.most_common()]
-    if estimate.calls:
+    if estimate.calls and estimate.tokens_in:
         rows.append(("tokens", f"about {estimate.tokens_in:,} in, at most {estimate.most_tokens_out:,} out"))
     if estimate.priced:
         most = f"at most {estimate.most_money:,.2f} in all"

@@ -16,6 +16,7 @@ from eyetest.reports.report import refuse_to_lose_files, tell, write_figures
 from eyetest.reports.report_page import report_settings, run_steps
 from eyetest.reports.settings_figures import FIGURES
 from eyetest.reports.settings_page import SettingsDetails, title_of, write_settings_page
+from eyetest.reports.settings_pictures import HARDENING_FIGURES, hardening_figures
 from eyetest.reports.settings_replies import settings_of
 from eyetest.results.scores import benchmark_of
 from eyetest.runs import Run
@@ -52,7 +53,8 @@ def write_linked(
         raise InputError(f"{heading('gallery')}: found {wanted.shown}, expected 0 or more")
     refuse_to_lose(to, overwrite=overwrite, ours=None)
     if figures is not None:
-        refuse_to_lose_files(figures, overwrite=overwrite, names=[figure.name for figure in FIGURES])
+        drawn = [figure.name for figure in FIGURES]
+        refuse_to_lose_files(figures, overwrite=overwrite, names=(*drawn, *HARDENING_FIGURES))
     runs = find_sources([one if isinstance(one, Run) else Path(one) for one in things], None, observer).runs
     own = {role: f"benchmark={name}" for role, name in wanted.roles.items()}
     with observer.steps("reading answers") as step:
@@ -63,10 +65,11 @@ def write_linked(
         except NotMeasurable as reason:
             raise InputError(str(reason)) from None
         step("measuring", 0.3)
-        report = tell(material, FIGURES)
-        step("drawing", 0.6)
         names = {role: str(where.get("benchmark", "")) for role, where in linked.where.items()}
         benchmarks = _benchmarks(runs, names)
+        made = [benchmarks[role] for role in ("vision", "ten") if role in benchmarks]
+        report = tell(material, (*FIGURES, *hardening_figures(made)))
+        step("drawing", 0.6)
         method = report_settings(material, (scoring.scorer, scoring.cluster), list(benchmarks.values()), "")
         about = SettingsDetails(wanted.title or title_of(benchmarks), benchmarks, run_steps(runs), method)
         about = replace(about, command=wanted.command, shown=wanted.shown)

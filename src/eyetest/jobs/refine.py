@@ -1,5 +1,6 @@
 """A benchmark through a recipe, into a better one."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from eyetest.jobs.measure import Scoring, gather
 from eyetest.jobs.opening import SILENT, AnyPath, AnyRun, Models, Observer, model_entries, open_runs
 from eyetest.jobs.run import refuse_unpriced
 from eyetest.recipes import Refined, Refining, check_recipe, load_recipe
+from eyetest.recipes.hardening import settings_of
 from eyetest.recipes.panels import seat, seated_on_answers
 from eyetest.recipes.refining import RUN, FunnelRow, refuse_foreign
 from eyetest.recipes.sources import Live, Recorded
@@ -31,7 +33,7 @@ def find_recipe(recipe: AnyPath | Recipe, to: Path) -> Recipe:
     """A recipe by name, file or value, once it is clear that its results may go there."""
     chosen = recipe if isinstance(recipe, Recipe) else load_recipe(str(recipe))
     check_recipe(chosen, "recipe")
-    refuse_foreign(to)
+    refuse_foreign(to, chosen)
     return chosen
 
 
@@ -80,3 +82,10 @@ def estimates(refining: Refining) -> Iterator[tuple[str, Estimate]]:
             seated = refining.panels[stage.panel]
             session = source.session(seated, [one.model for one in seated.everybody], items, stage, None)
             yield stage.title, session.estimate(source.to)
+        seats = [refining.panels[name].seats for name in (stage.writer, stage.checker) if name]
+        if len(seats) == 2 and all(seats):
+            calls = (
+                len(items) * settings_of(stage).rounds
+            )  # how long prompts are shows when there is something to check
+            by_model = Counter({one.model: calls for seat_ in seats for one in seat_})
+            yield stage.title, Estimate(rows=2 * calls, requests=2 * calls, by_model=by_model)

@@ -7,6 +7,7 @@ from typing import Any
 
 from eyetest.errors import InputError, nearest
 from eyetest.probes import PROBES
+from eyetest.recipes.hardening import check_hardening, refuse_late_panels
 from eyetest.recipes.selecting import FEWEST_MODELS
 from eyetest.records import Condition, Panel, Recipe, Stage
 from eyetest.records.recipe import OWN_AXES
@@ -54,6 +55,7 @@ def check_recipe(recipe: Recipe, where: str) -> None:
             _check_axes(axes, f"{where}, panels {name}, {model}")
     for stage in recipe.stages:
         try:
+            refuse_late_panels(stage, recipe)
             _check_stage(stage, recipe)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
@@ -68,7 +70,7 @@ def _check_axes(axes: dict[str, Any], where: str) -> None:
 
 
 def _check_stage(stage: Stage, recipe: Recipe) -> None:
-    for name in (stage.panel, stage.judge):
+    for name in (stage.panel, stage.judge, stage.writer, stage.checker):
         if name is not None and name not in recipe.panels:
             raise InputError(f'the stage {stage.title}: no panel "{name}"; {nearest(name, recipe.panels)}')
     if stage.probe is not None:
@@ -78,6 +80,8 @@ def _check_stage(stage: Stage, recipe: Recipe) -> None:
         _check_select(stage, panel)
     elif stage.review is not None:
         refuse_unused(stage, "review", ())
+    elif stage.harden is not None:
+        check_hardening(stage, recipe)
     else:
         _check_screen(stage, panel)
 

@@ -55,8 +55,12 @@ def seat(
     check_names(recipe, named)
     seated = {}
     absent = dict.fromkeys(held_out)
+    optional = authors(recipe)
     for name, panel in recipe.panels.items():
-        members = list(named.get(name) or panel.models or models)
+        members = list(named.get(name) or panel.models or ([] if name in optional else models))
+        if not members and name in optional:
+            seated[name] = Seated(name, panel, ())
+            continue
         if unknown := [model for model in members if model not in models]:
             raise InputError(f"panel {name}: no model {listed(unknown)}; there are {listed(models, 8)}")
         if twice := [model for model in members if members.count(model) > 1]:
@@ -78,6 +82,12 @@ def seat(
     return seated
 
 
+def authors(recipe: Recipe) -> set[str]:
+    """The panels that only write or check options; they may be empty."""
+    writing = {name for stage in recipe.stages for name in (stage.writer, stage.checker) if name}
+    return writing - {name for stage in recipe.stages for name in (stage.panel, stage.judge) if name}
+
+
 def seated_on_answers(
     recipe: Recipe, results: Results, named: Mapping[str, Sequence[str]], held_out: Sequence[str]
 ) -> dict[str, Seated]:
@@ -86,6 +96,7 @@ def seated_on_answers(
     known = dict(results.models)
     wanted = dict(named)
     judged = {stage.judge for stage in recipe.stages if stage.judge} - {stage.panel for stage in recipe.stages}
+    judged |= authors(recipe)
     heard = {name: panel for name, panel in recipe.panels.items() if name not in judged}
     if judge := next((name for name in named if name in judged), None):
         why = "recorded answers judge nothing; what a judge would look at goes to people"

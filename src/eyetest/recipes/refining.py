@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -17,6 +17,7 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.curate.selection import CannotMeet
 from eyetest.errors import InputError
+from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, Scribes, refuse_missing
 from eyetest.recipes.panels import Seated, asked_of_all, residual, told_of
 from eyetest.recipes.selecting import refuse_hopeless, selected
 from eyetest.recipes.sources import AnswerSource, Live
@@ -93,10 +94,13 @@ class Refining:
         self._items = {item.id: item for item in self.benchmark}
         self._seen = dict(self._items)
         decisions = read_decisions(self.to / REVIEW / DECISIONS, self._items.keys())
-        for name, rows in decisions.items():
-            for row in rows:
-                edited(self._items[name], row.edits)  # what makes no sense is told before anybody is asked
         self._rounds = Rounds(self.recipe, decisions)
+        self._hardening = Hardening(self.benchmark, self.to, self.recipe.seed)
+        if not any(stage.harden for stage in self.recipe.stages):  # otherwise letters are of options still to be made
+            for name, rows in decisions.items():
+                for row in rows:
+                    edited(self._items[name], row.edits)  # what makes no sense is told before anybody is asked
+        refuse_missing(self.recipe, self.benchmark)
         refuse_hopeless(self.recipe, list(self._items.values()))
         refined = Refined(notes=list(self.source.notes))
         alive = list(self._items.values())
@@ -115,9 +119,10 @@ class Refining:
             if stage.review is not None and waiting:
                 refined.paused = stage.title
                 break
-        refined.kept = [] if refined.paused else alive
+        left = [self._seen[item.id] for item in alive]
+        refined.kept = [] if refined.paused else left
         self.source.mend(self._mended())
-        refined.residuals = self._residuals(heard, alive)
+        refined.residuals = self._residuals(heard, left)
         refined.notes += _stopped_notes(refined.residuals)
         self._write(refined)
         return refined
@@ -132,6 +137,8 @@ class Refining:
     ) -> list[Verdict]:
         if stage.review is not None:
             return [self._reviewed(stage, item) for item in alive]
+        if stage.harden is not None:
+            return self._hardened(stage, alive, notes)
         evidence = self._hear(stage, alive, notes, heard)
         if stage.select is not None:
             return selected(stage, alive, evidence, self.recipe.seed, notes)
@@ -150,6 +157,42 @@ class Refining:
         )
         verdicts = list(SCREENS[stage.screen or stage.grade or ""].judge(case))
         return [self._decided(stage, verdict) for verdict in verdicts]
+
+    def _hardened(self, stage: Stage, alive: Sequence[Item], notes: list[str]) -> list[Verdict]:
+        """More options, or everything in one picture; what people should look at waits for them."""
+        scribes = self._scribes(stage, notes)
+        verdicts, told = self._hardening.harden(stage, alive, scribes, self._fixes(stage, alive))
+        notes += told
+        decided = [self._decided(stage, verdict) for verdict in verdicts]
+        return [self._possible(verdict) for verdict in decided]
+
+    def _scribes(self, stage: Stage, notes: list[str]) -> Scribes:
+        """Who writes and checks options; nobody where no model can be asked."""
+        seats = [self.panels[name].seats if name else () for name in (stage.writer, stage.checker)]
+        if stage.writer and not (isinstance(self.source, Live) and all(seats)):
+            notes.append(f"{stage.title}: nobody was named to write and check options; they are made by rule alone")
+        if not isinstance(self.source, Live) or not all(seats):
+            return Scribes()
+        writer, checker = (seat[0].model for seat in seats)
+        if self.source.entries[writer].spec == self.source.entries[checker].spec:
+            raise InputError(f"the stage {stage.title}: {checker} cannot check what it wrote itself; name another")
+        return Scribes(self.source.ask, writer, checker)
+
+    def _fixes(self, stage: Stage, alive: Sequence[Item]) -> dict[str, Mapping[str, Any]]:
+        """What people have mended of the items at this stage or later."""
+        later = self.recipe.stages[self.recipe.stages.index(stage) :]
+        decided = ((item.id, self._rounds.decided(one, item.id)) for item in alive for one in later)
+        return {name: said.edits for name, said in decided if said.verdict == "fix" and said.edits}
+
+    def _possible(self, verdict: Verdict) -> Verdict:
+        """A verdict that can be carried out: without its picture an item cannot stay, whoever would keep it."""
+        if verdict.verdict == "review" and self.skip_review:
+            verdict = msgspec.structs.replace(verdict, verdict="keep", evidence=verdict.reason, reason=NOT_REVIEWED)
+        if verdict.verdict in ("keep", "fix") and verdict.item not in self._hardening.settings[-1].items:
+            return msgspec.structs.replace(
+                verdict, verdict="drop", reason=f"{verdict.reason}; it could not be hardened"
+            )
+        return verdict
 
     def _hear(self, stage: Stage, alive: Sequence[Item], notes: list[str], heard: list[_StageHeard]) -> Evidence:
         """What the stage's panel said; the held-out ones are listened to but not handed on."""
@@ -185,9 +228,13 @@ class Refining:
         for item, verdict in zip(alive, verdicts, strict=True):
             band = msgspec.json.decode(verdict.evidence).get(BAND) if stage.grade and verdict.evidence else None
             now = msgspec.structs.replace(item, tags={**item.tags, stage.title: band}) if band else item
-            if verdict.verdict == "fix":
-                now = edited(now, self._rounds.decided(stage, item.id).edits)
-            self._seen[item.id] = now
+            edits = self._rounds.decided(stage, item.id).edits if verdict.verdict == "fix" else {}
+            if self._hardening.settings:
+                if edits:
+                    self._hardening.mend(item.id, edits)
+                now = self._hardening.current(item)
+            else:
+                now = self._seen[item.id] = edited(now, edits)
             if verdict.verdict in ("keep", "fix"):
                 left.append(now)
         return left
@@ -225,16 +272,21 @@ class Refining:
     def _write(self, refined: Refined) -> None:
         self._write_verdicts(refined)
         review = self.to / REVIEW
-        if kept := write_queue(review, refined.waiting, self._items, self.benchmark, self._rounds.asked):
+        items, homes = self._hardening.shown(self._items)
+        if kept := write_queue(review, refined.waiting, items, homes, self._rounds.asked):
             told = f"{QUEUE} had been changed by hand: kept as {kept}; decisions are read from {DECISIONS}"
             refined.notes.append(told)
         with replacing_file(self.to / ABOUT) as file:
             file.write_bytes(msgspec.json.format(msgspec.json.encode(self._record(refined)), indent=2) + b"\n")
         if refined.kept:
             self._write_benchmark(refined)
-        elif is_benchmark(self.to / BENCHMARK):
-            shutil.rmtree(self.to / BENCHMARK)  # made by an earlier run out of other verdicts
+        else:
+            self._hardening.clear()
+            if is_benchmark(self.to / BENCHMARK):
+                shutil.rmtree(self.to / BENCHMARK)  # made by an earlier run out of other verdicts
         self._write_page(refined)
+        if not refined.waiting:
+            self._hardening.clear_drafts()
 
     def _write_verdicts(self, refined: Refined) -> None:
         self.to.mkdir(parents=True, exist_ok=True)
@@ -242,11 +294,12 @@ class Refining:
         write_funnel(self.to / FUNNEL, self.funnel(refined))
 
     def _write_page(self, refined: Refined) -> None:
-        record = self._record(refined)
-        write_refine_page(record, refined.stages, self._items, refined.kept, self.benchmark, self.to / REPORT)
+        items, _ = self._hardening.shown(self._items)
+        benchmarks = [self.benchmark, *(setting.benchmark for setting in self._hardening.settings)]
+        write_refine_page(self._record(refined), refined.stages, items, refined.kept, benchmarks, self.to / REPORT)
 
     def _write_benchmark(self, refined: Refined) -> None:
-        """The items that are left, and their card."""
+        """The items that are left, in every setting, with their cards."""
         old = self.benchmark.manifest
         stages = ", ".join(name for name, _ in refined.stages)
         made = Lineage(step="refine", source=f"{old.name} {old.version}", note=stages, seed=self.recipe.seed)
@@ -256,9 +309,10 @@ class Refining:
         with BenchmarkWriter(self.to / BENCHMARK, manifest, overwrite=True, gold_required=False) as writer:
             for item in refined.kept:
                 writer.adopt(item, self.benchmark)
-        benchmark = Benchmark(self.to / BENCHMARK)
-        known = card_of(benchmark, read_said(self.to / SAID), Records(self.to / ABOUT, self.to / VERDICTS))
-        write_card(known, benchmark, benchmark.path)
+        settings = self._hardening.write([item.id for item in refined.kept])
+        for benchmark in (Benchmark(self.to / BENCHMARK), *settings):
+            known = card_of(benchmark, read_said(self.to / SAID), Records(self.to / ABOUT, self.to / VERDICTS))
+            write_card(known, benchmark, benchmark.path)
 
     def _record(self, refined: Refined) -> RefinementRecord:
         return RefinementRecord(
@@ -311,14 +365,16 @@ def write_funnel(path: Path, rows: Sequence[FunnelRow]) -> None:
         SheetWriter(file, FunnelRow._fields).write(rows)
 
 
-def refuse_foreign(to: Path) -> None:
+def refuse_foreign(to: Path, recipe: Recipe | None = None) -> None:
     """Do not write into a folder that holds something else, or over a card that a person has changed."""
-    ours = {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, REPORT, SAID}
+    settings = [stage.title for stage in recipe.stages if stage.harden is not None] if recipe else []
+    ours = {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, REPORT, SAID, DRAFTS, OPTIONS_RECORD, *settings}
     if to.exists() and not to.is_dir():
         raise InputError(f"{to} is a file; a refinement is a folder")
     names = [entry.name for entry in to.iterdir()] if to.exists() else []
     if foreign := [name for name in names if name not in ours and not name.startswith(".")]:
         raise InputError(f'{to} holds "{foreign[0]}", which is not part of a refinement; choose another place')
     read_said(to / SAID)
-    if is_benchmark(to / BENCHMARK):
-        refuse_to_replace(to / BENCHMARK, overwrite=True)
+    for name in (BENCHMARK, *settings):
+        if is_benchmark(to / name):
+            refuse_to_replace(to / name, overwrite=True)

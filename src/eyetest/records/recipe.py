@@ -9,7 +9,9 @@ from eyetest.records.tables import Ask, Condition, History, Marks, Method, Shots
 from eyetest.redaction import plain_settings
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
-KINDS = ("screen", "grade", "review", "select")
+KINDS = ("screen", "grade", "review", "select", "harden")
+HARDENINGS = ("options", "screenshot")
+"""What can be made harder, in the order in which it has to be done."""
 OWN_AXES = ("sight", "ask", "shots", "marks", "method", "history")
 """On which axes a model may be asked otherwise than its panel."""
 
@@ -89,13 +91,38 @@ class Select(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return (*((self.per,) if self.per else ()), *self.balance, *self.proportional)
 
 
+class Harden(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The items that are left become another benchmark that asks the same: exactly one way, with its settings."""
+
+    options: dict[str, Any] | None = None
+    """More options (``eyetest harden options``)."""
+    screenshot: dict[str, Any] | None = None
+    """Everything in one picture (``eyetest harden screenshot``)."""
+
+    def __post_init__(self) -> None:
+        if len([way for way in HARDENINGS if getattr(self, way) is not None]) != 1:
+            raise ValueError(f"harden: say one of {' and '.join(HARDENINGS)}; each is a stage of its own")
+
+    @property
+    def way(self) -> str:
+        """Which of them it is."""
+        return next(way for way in HARDENINGS if getattr(self, way) is not None)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is said of it."""
+        settings: dict[str, Any] = getattr(self, self.way)
+        return settings
+
+
 class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One step of a recipe: exactly one of ``screen``, ``grade``, ``review`` and ``select``."""
+    """One step of a recipe: exactly one of ``screen``, ``grade``, ``review``, ``select`` and ``harden``."""
 
     screen: str | None = None
     grade: str | None = None
     review: Review | None = None
     select: Select | None = None
+    harden: Harden | None = None
     name: str = ""
     panel: str | None = None
     right: dict[str, Cut] = {}
@@ -111,6 +138,10 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     probe: str | None = None
     judge: str | None = None
     """The panel that judges."""
+    writer: str | None = None
+    """The panel whose model writes options; where nobody sits on it they are made by rule alone."""
+    checker: str | None = None
+    """The panel whose model checks them: another one than wrote them."""
     then: VerdictKind | None = None
     """What becomes of an item that does not pass, where a screen leaves it open."""
     min_answers: Count | None = None
@@ -122,17 +153,17 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         kinds = [kind for kind in KINDS if getattr(self, kind) is not None]
         if len(kinds) != 1:
             given = " and ".join(kinds) or "none of them"
-            raise ValueError(f"a stage is one of screen, grade, review, select; found {given}")
+            raise ValueError(f"a stage is one of {', '.join(KINDS)}; found {given}")
 
     @property
     def kind(self) -> str:
-        """Which of the four it is."""
+        """Which of them it is."""
         return next(kind for kind in KINDS if getattr(self, kind) is not None)
 
     @property
     def title(self) -> str:
         """What verdicts call it."""
-        return self.name or self.screen or self.grade or self.kind
+        return self.name or self.screen or self.grade or (self.harden.way if self.harden else self.kind)
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -34,11 +34,14 @@ def write_refine_page(
     stages: Verdicts,
     items: Mapping[str, Item],
     kept: Sequence[Item],
-    benchmark: Benchmark,
+    benchmarks: Sequence[Benchmark],
     to: Path,
 ) -> None:
-    """Write the page; ``items`` are those that went in, ``kept`` those that are left."""
-    album = Album(benchmark)
+    """Write the page; ``items`` are those that went in, ``kept`` those that are left.
+
+    ``benchmarks`` hold the pictures: the one that went in, and those that were made of it.
+    """
+    album = Album(*benchmarks)
     blind = list(_blind(record.residual_blind))
     contents = {
         "record": record,

@@ -7,7 +7,7 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
-from eyetest.measures.results import TAG
+from eyetest.measures.results import PROTOCOL, TAG
 from eyetest.measures.three_settings import EVERYBODY, STEPS, WORDS
 from eyetest.pages import palette
 from eyetest.pages.plots import (
@@ -54,6 +54,8 @@ def _three(material: Material) -> pl.DataFrame:
 def _scores(material: Material) -> pl.DataFrame:
     """One row a series and setting; ``rank`` is among those that were asked alike and in every setting."""
     table, parts = _three(material), []
+    how = [axis for axis in PROTOCOL if axis in table.columns and axis not in ("sight", "ask")]
+    table = table.with_columns(pl.concat_str("model", *how, separator=" · ").alias("model"))
     ask = [name for name in ("ask",) if name in table.columns]
     for name in _SETTINGS:
         if name in table.columns:

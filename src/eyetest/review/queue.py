@@ -22,10 +22,12 @@ def write_queue(
     folder: Path,
     waiting: Iterable[Verdict],
     items: Mapping[str, Item],
-    benchmark: Benchmark,
+    benchmark: Benchmark | Mapping[str, Benchmark],
     asked: Mapping[str, tuple[int, str]],
 ) -> Path | None:
     """Write the queue; ``asked`` has the round of each stage, and its form.
+
+    Pictures lie in ``benchmark``, or in that of each item.
 
     A queue that people have filled in is kept under another name, which is given back.
     """
@@ -34,11 +36,12 @@ def write_queue(
     for verdict in waiting:
         item = items[verdict.item]
         number, form = asked[verdict.stage]
+        home = benchmark if isinstance(benchmark, Benchmark) else benchmark[item.id]
         row = (
             *(item.id, number, verdict.stage, verdict.reason, item.question),
             "\n".join(f"{letter(i)}. {choice.text}" for i, choice in enumerate(item.choices)),
             ", ".join(letter(i) for i in item.gold) or " | ".join(item.references),
-            "\n".join(str(benchmark.images.path(image).resolve()) for image in item.images),
+            "\n".join(str(home.images.path(image).resolve()) for image in item.images),
             *(verdict.evidence, form),
         )
         writer.write([row])

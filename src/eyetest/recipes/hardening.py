@@ -17,6 +17,7 @@ import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
+from eyetest.benchmarks.folder import LAYOUT, LEGIBILITY
 from eyetest.errors import InputError
 from eyetest.records import AskModel, Item, Lineage, Manifest, Recipe, Stage, Verdict
 from eyetest.records.recipe import HARDENINGS
@@ -68,7 +69,7 @@ def hardeners() -> Mapping[str, Hardener]:
     """The ways of hardening, loaded when a recipe wants one: most do not."""
     from eyetest.harden.options import OptionAuthors, OptionSettings, grow_options  # noqa: PLC0415
     from eyetest.harden.screenshot.drawing import ScreenshotSettings, Studio  # noqa: PLC0415
-    from eyetest.harden.screenshot.taking import LAYOUT, LEGIBILITY, take_screenshots  # noqa: PLC0415
+    from eyetest.harden.screenshot.taking import take_screenshots  # noqa: PLC0415
 
     def grown(benchmark: Benchmark, to: Path, settings: OptionSettings, scribes: Scribes) -> Outcome:
         authors = OptionAuthors(scribes.ask, scribes.writer, scribes.checker) if scribes.ask is not None else None

@@ -9,6 +9,7 @@ import polars as pl
 from altair.typing import ChartType
 
 from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks.folder import LEGIBILITY
 from eyetest.errors import EyetestError
 from eyetest.measures import NotMeasurable
 from eyetest.measures.three_settings import EVERYBODY
@@ -17,8 +18,8 @@ from eyetest.pages.plots import POINTS, across, bounded, dashed, intervals, laye
 from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 
-LEGIBILITY, OPTIONS_RECORD = "legibility.parquet", "options.json"
-"""What hardening leaves beside the items."""
+OPTIONS_RECORD = "options.json"
+"""Who wrote which options, and what was turned down: beside the items, or beside their folder."""
 HARDENING_FIGURES = ("proposals", "legibility", "looks")
 """What these figures are called."""
 _WIDTH = 400

@@ -1,12 +1,15 @@
 """A benchmark drawn again: the golds are found again from the scenes, by somebody who did not draw them."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import msgspec
 import polars as pl
 import pytest
 
+import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
 from eyetest.harden.editions import EditionSettings, load_generator, make_twins, renew, write_scenes
@@ -165,6 +168,22 @@ def test_a_file_that_is_no_generator_is_told_in_one_line(tmp_path: Path, text: s
         load_generator(tmp_path / "bad.py")
     with pytest.raises(InputError, match="--generator: no file"):
         load_generator(tmp_path / "none.py")
+
+
+def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/harden-renew.md").read_text()
+    for line in re.findall(r"^\$ eyetest (.*)$", page, re.MULTILINE):
+        offline = re.sub(r"embedded:(\w)\S+", r"\1=scripted:right=0.8", line.replace("1200", "36"))
+        done = eyetest(*shlex.split(offline))
+        assert done.code == 0, (line, done.err)
+    assert "leak" in done.out
+    with pytest.warns(UserWarning, match="not drawn again"):
+        again = et.harden_renew("world/benchmark", to="again", seed=1)
+    with pytest.warns(UserWarning, match="not drawn again"):
+        twice = et.harden_twins("world/benchmark", to="twice", seed=1, fresh=True)
+    assert list(again) == list(Benchmark(tmp_path / "edition"))
+    assert list(twice) == list(Benchmark(tmp_path / "twins"))
 
 
 def test_a_benchmark_that_no_generator_knows(dots: Benchmark, tmp_path: Path, eyetest: Eyetest) -> None:

@@ -56,8 +56,11 @@ def _read(puzzle: Puzzle, item: Item) -> Scene:
     answer: Part = int(text) if text.isascii() and text.isdigit() else text
     try:
         scene = puzzle.read(caption, item.question, answer)
+        agrees = puzzle.holds(scene)
     except (ValueError, SyntaxError, TypeError, KeyError, StopIteration, IndexError):
         raise NotRenewable(f"its caption is not that of a puzzle {short(puzzle.name)}") from None
+    if not agrees:
+        raise NotRenewable("its gold does not follow from its caption")
     return scene
 
 

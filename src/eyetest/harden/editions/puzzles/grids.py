@@ -13,6 +13,7 @@ from eyetest.harden.editions.puzzles.puzzle import (
     Part,
     Puzzle,
     Scene,
+    alike,
     any_of,
     colour,
     disc,
@@ -216,6 +217,19 @@ def _draw_arms(canvas: Canvas, scene: Scene) -> None:
                 disc(canvas, at, {"small": 3.8, "medium": 6.2, "large": 8.8}[part], "#fff2cc")
 
 
+_BY_PLACE = alike(lambda scene: [abs(row - 1) + abs(column - 1) for row, column in _CELLS])
+
+
+def _same_sums(scene: Scene) -> bool:
+    return len({sum(int(shown(scene, row, column)) for column in range(3)) for row in range(3)}) == 1
+
+
+def _one_size_a_line(scene: Scene) -> bool:
+    """Every row is of one size, or every column."""
+    sizes = [[str(shown(scene, row, column)).split()[0] for column in range(3)] for row in range(3)]
+    return any(all(len(set(line)) == 1 for line in lines) for lines in (sizes, zip(*sizes, strict=True)))
+
+
 PUZZLES = (
     Puzzle(
         "color_grid",
@@ -225,6 +239,7 @@ PUZZLES = (
         read_rows(3),
         _grid_of("colored circles"),
         _draw_colours,
+        holds=_BY_PLACE,
     ),
     Puzzle(
         "size_grid",
@@ -234,6 +249,7 @@ PUZZLES = (
         read_rows(3),
         _grid_of("circles of several sizes"),
         _draw_sizes,
+        holds=_BY_PLACE,
     ),
     Puzzle(
         "grid_number",
@@ -243,6 +259,7 @@ PUZZLES = (
         read_rows(3),
         _grid_of("numbers"),
         _draw_numbers,
+        holds=_same_sums,
     ),
     Puzzle(
         "grid_number_color",
@@ -252,6 +269,7 @@ PUZZLES = (
         _read_painted,
         _say_painted,
         _draw_painted,
+        holds=alike(lambda scene: [number for row in scene["numbers"] for number in row]),
     ),
     Puzzle(
         "shape_size_grid",
@@ -261,6 +279,7 @@ PUZZLES = (
         read_rows(3),
         _grid_of("shapes of several sizes"),
         _draw_sized,
+        holds=_one_size_a_line,
     ),
     Puzzle(
         "size_cycle",
@@ -272,5 +291,6 @@ PUZZLES = (
             *scene["values"]
         ),
         _draw_arms,
+        holds=alike(lambda scene: [0, 1, 2] * 3),
     ),
 )

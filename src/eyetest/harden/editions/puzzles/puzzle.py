@@ -48,6 +48,8 @@ class Puzzle:
     draw: Callable[[Canvas, Scene], None]
     fits: Callable[[Part], bool] = lambda option: True
     """Whether an option can be what is hidden."""
+    holds: Callable[[Scene], bool] = lambda scene: True
+    """Whether the parts that are seen say that the answer is what is hidden."""
 
 
 def asked(question: str, scene: Scene) -> str:
@@ -122,6 +124,30 @@ def shown(scene: Scene, row: int, column: int) -> Part:
     """What is really there, hidden or not."""
     part: Part = scene["values"][row][column]
     return scene["answer"] if part == HIDDEN else part
+
+
+def flat(scene: Scene) -> list[Any]:
+    """All parts, row after row."""
+    return [part for row in scene["values"] for part in row]
+
+
+def alike(marks: Callable[[Scene], Sequence[Any]]) -> Callable[[Scene], bool]:
+    """The rule that parts with the same mark are the same; marks are in the order of the parts."""
+
+    def holds(scene: Scene) -> bool:
+        parts, of = flat(scene), list(marks(scene))
+        own = of[parts.index(HIDDEN)]
+        return {part for part, mark in zip(parts, of, strict=True) if mark == own} == {scene["answer"], HIDDEN}
+
+    return holds
+
+
+def paired_up(scene: Scene) -> bool:
+    """The rule that every part is there twice."""
+    parts = flat(scene)
+    return all(parts.count(part) == (1 if part in (HIDDEN, scene["answer"]) else 2) for part in parts) and (
+        scene["answer"] in parts
+    )
 
 
 def regular(canvas: Canvas, centre: Point, radius: float, corners: int, fill: str, turn: float | None = None) -> None:

@@ -13,13 +13,16 @@ from eyetest.harden.editions.puzzles.puzzle import (
     Part,
     Puzzle,
     Scene,
+    alike,
     any_of,
     colour,
     disc,
+    flat,
     hidden_at,
     hide_one,
     lists,
     others,
+    paired_up,
     read_rows,
     regular,
     shown,
@@ -109,20 +112,20 @@ def _draw_sums(canvas: Canvas, scene: Scene) -> None:
     _wedges(canvas, [colour(name) for name in scene["colours"]], [str(part) for part in scene["values"][0]])
 
 
-def _heaped(flat: Sequence[Part]) -> list[list[Part]]:
-    return [list(flat[:1]), list(flat[1:3]), list(flat[3:])]
+def _heaped(parts: Sequence[Part]) -> list[list[Part]]:
+    return [list(parts[:1]), list(parts[1:3]), list(parts[3:])]
 
 
 def _pose_coloured(rng: Random, answer: Part, options: Sequence[Part]) -> Scene:
-    flat = _pairs(rng, list(COLOURS), answer)
-    return _with_sides(hide_one(rng, _heaped(flat), answer), rng)
+    heap = _heaped(_pairs(rng, list(COLOURS), answer))
+    return _with_sides(hide_one(rng, heap, answer), rng)
 
 
 def _with_sides(scene: Scene, rng: Random) -> Scene:
     """Polygons of the same colour have the same number of sides, those of others have not."""
-    flat = [shown(scene, r, c) for r, row in enumerate(scene["values"]) for c in range(len(row))]
-    sides = dict(zip(dict.fromkeys(flat), rng.sample(_SIDES, len(set(flat))), strict=True))
-    return scene | {"sides": [sides[part] for part in flat]}
+    parts = [scene["answer"] if part == HIDDEN else part for part in flat(scene)]
+    sides = dict(zip(dict.fromkeys(parts), rng.sample(_SIDES, len(set(parts))), strict=True))
+    return scene | {"sides": [sides[part] for part in parts]}
 
 
 def _read_coloured(caption: str, question: str, answer: Part) -> Scene:
@@ -131,22 +134,21 @@ def _read_coloured(caption: str, question: str, answer: Part) -> Scene:
 
 
 def _draw_coloured(canvas: Canvas, scene: Scene) -> None:
-    for part, sides, at in zip([part for row in scene["values"] for part in row], scene["sides"], _HEAP, strict=True):
+    for part, sides, at in zip(flat(scene), scene["sides"], _HEAP, strict=True):
         regular(canvas, at, 12, sides, colour(part))
         if part == HIDDEN:
             canvas.text(at, HIDDEN, 10)
 
 
 def _pose_polygons(rng: Random, answer: Part, options: Sequence[Part]) -> Scene:
-    flat = rng.sample([answer, *others(rng, _POLYGONS, answer, 5)], 6)
-    return hide_one(rng, _heaped(flat), answer)
+    heap = _heaped(rng.sample([answer, *others(rng, _POLYGONS, answer, 5)], 6))
+    return hide_one(rng, heap, answer)
 
 
 def _draw_polygons(canvas: Canvas, scene: Scene) -> None:
-    flat = [(r, c) for r, row in enumerate(scene["values"]) for c in range(len(row))]
-    for (row, column), at in zip(flat, _HEAP, strict=True):
-        regular(canvas, at, 12, int(shown(scene, row, column)), "#d9d2e9")
-        canvas.text(at, str(scene["values"][row][column]), 9)
+    for part, at in zip(flat(scene), _HEAP, strict=True):
+        regular(canvas, at, 12, int(scene["answer"] if part == HIDDEN else part), "#d9d2e9")
+        canvas.text(at, str(part), 9)
 
 
 def _in_heap(things: str) -> Callable[[Scene], str]:
@@ -225,6 +227,13 @@ def _draw_around(canvas: Canvas, scene: Scene) -> None:
     canvas.text((50, 50), HIDDEN, 14)
 
 
+def _same_sums(scene: Scene) -> bool:
+    sums: dict[str, int] = {}
+    for index, name in enumerate(scene["colours"]):
+        sums[name] = sums.get(name, 0) + int(shown(scene, 0, index))
+    return len(set(sums.values())) == 1
+
+
 PUZZLES = (
     Puzzle(
         "circle_size_number",
@@ -234,6 +243,7 @@ PUZZLES = (
         read_rows(1),
         lambda scene: f"Six circles in a ring, the larger the higher their numbers: {scene['values'][0]}, clockwise.",
         _draw_circles,
+        holds=paired_up,
     ),
     Puzzle(
         "color_hexagon",
@@ -243,6 +253,7 @@ PUZZLES = (
         read_rows(1),
         lambda scene: f"A hexagon in six parts, anti-clockwise {scene['values'][0]}.",
         _draw_hexagon,
+        holds=alike(lambda scene: [0, 1, 2] * 2),
     ),
     Puzzle(
         "color_number_hexagon",
@@ -254,6 +265,7 @@ PUZZLES = (
             f"A hexagon in six parts, anti-clockwise {scene['colours']}, with the numbers {scene['values'][0]}."
         ),
         _draw_sums,
+        holds=_same_sums,
     ),
     Puzzle(
         "polygon_sides_color",
@@ -263,6 +275,7 @@ PUZZLES = (
         _read_coloured,
         _in_heap("colored polygons"),
         _draw_coloured,
+        holds=paired_up,
     ),
     Puzzle(
         "polygon_sides_number",
@@ -272,6 +285,7 @@ PUZZLES = (
         read_rows(3),
         _in_heap("polygons with numbers"),
         _draw_polygons,
+        holds=lambda scene: scene["answer"] not in flat(scene),
     ),
     Puzzle(
         "rectangle_height_color",
@@ -281,6 +295,7 @@ PUZZLES = (
         _read_bars(lengths_first=True),
         lambda scene: f"Seven bars, their lengths {scene['lengths']} and their colors {scene['values'][0]}.",
         _draw_bars,
+        holds=alike(lambda scene: scene["lengths"]),
     ),
     Puzzle(
         "rectangle_height_number",
@@ -290,6 +305,7 @@ PUZZLES = (
         _read_bars(lengths_first=False),
         lambda scene: f"Seven bars with the numbers {scene['values'][0]}, their lengths {scene['lengths']}.",
         _draw_bars,
+        holds=alike(lambda scene: scene["lengths"]),
     ),
     Puzzle(
         "shape_size_hexagon",
@@ -299,5 +315,6 @@ PUZZLES = (
         _read_around,
         lambda scene: f"Around a hidden {scene['of']} stand {scene['shapes']} of sizes {scene['values'][0]}.",
         _draw_around,
+        holds=alike(lambda scene: [*scene["shapes"], scene["of"]]),
     ),
 )

@@ -17,6 +17,7 @@ from eyetest.harden.editions.puzzles.puzzle import (
     Part,
     Puzzle,
     Scene,
+    alike,
     any_of,
     colour,
     disc,
@@ -366,5 +367,6 @@ PUZZLES = (
         read_rows(2),
         lambda scene: "Shapes above a line, {}, and below it, {}.".format(*scene["values"]),
         _draw_mirrored,
+        holds=alike(lambda scene: [0, 1, 2] * 2),
     ),
 )

@@ -42,9 +42,11 @@ peers: .venv-peers/installed
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
-# For the tests of tools/zoo, which trains the models in the package; they are skipped without it.
+# For the tests of tools/zoo, which trains the models in the package, and of checkpoints; they are skipped without it.
 torch: $(VENV)/dev.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps torchvision==0.28.0 transformers==5.22.2 \
+	  tokenizers==0.23.3 safetensors==0.8.0 regex==2026.11.9
 
 # A browser for the tests that open pages; they are skipped where there is none. Needs root, Debian or Ubuntu.
 browser:

@@ -1,4 +1,8 @@
-"""Calls to a model that answers many at once are gathered; those that show the same picture go together."""
+"""Calls to a model that answers many at once are gathered, and handed over in whole groups.
+
+A group are the calls that begin alike, because they show the same picture or ask about the same item: under several
+templates, in several orders, with and without options. Who computes them together computes what they share once.
+"""
 
 import asyncio
 from typing import NamedTuple
@@ -32,8 +36,7 @@ class Batches:
         """Send the next batch; while one is under way, the next waits until it is worth sending."""
         if not self._queue or (self._under_way and len(self._queue) < self._model.batch // 2):
             return
-        queue = by_picture(self._queue)
-        batch, self._queue = queue[: self._model.batch], queue[self._model.batch :]
+        batch, self._queue = next_batch(self._queue, self._model.batch)
         task = asyncio.get_running_loop().create_task(self._send([one for one in batch if not one.answer.done()]))
         self._under_way.add(task)
         task.add_done_callback(self._end)
@@ -65,14 +68,22 @@ class Batches:
             return error
 
 
-def by_picture(queue: list[_Waiting]) -> list[_Waiting]:
-    """Calls about one picture side by side, where the first of them stood; otherwise in the order they came in."""
-    first: dict[object, int] = {}
-    order = [first.setdefault(_picture(one.call) or index, index) for index, one in enumerate(queue)]
-    return [queue[index] for index in sorted(range(len(queue)), key=order.__getitem__)]
+def next_batch(queue: list[_Waiting], most: int) -> tuple[list[_Waiting], list[_Waiting]]:
+    """The groups that came first, as many as a batch holds, and who has to wait. A larger group is cut."""
+    groups: dict[str, list[_Waiting]] = {}
+    for one in queue:
+        groups.setdefault(_beginning(one.call), []).append(one)
+    batch: list[_Waiting] = []
+    rest: list[_Waiting] = []
+    for group in groups.values():
+        if rest or (batch and len(batch) + len(group) > most):
+            rest += group
+        else:
+            batch += group
+    return batch[:most], batch[most:] + rest
 
 
-def _picture(call: Call) -> str:
-    """What its first picture is known by."""
+def _beginning(call: Call) -> str:
+    """What calls have in common that begin alike: the first picture, or the item where none is shown."""
     parts = (part for message in call.request.prompt.messages for part in message.parts)
-    return next((part.image.sha256 for part in parts if isinstance(part, Picture)), "")
+    return next((part.image.sha256 for part in parts if isinstance(part, Picture)), f"item {call.item.id}")

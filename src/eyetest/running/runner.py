@@ -27,6 +27,8 @@ from eyetest.running.progress import Progress
 _PUSHING_BACK = ("rate-limit", "overloaded")
 _NOT_THE_SERVERS = ("not-recorded", "recorded-failure", "picture", "internal")
 """Failures that say nothing about the endpoint."""
+_BATCHES_IN_FLIGHT = 3
+"""One is on the device, one is being prepared, one is being gathered."""
 _LONGEST_FAULT = 300
 _PAUSE_TOLD = 5.0
 """A pause that is longer than this is told, in seconds."""
@@ -41,8 +43,11 @@ class _Lane:
 
     def __init__(self, model: Model, limits: Limits) -> None:
         self.model = model
-        self.answer = Batches(model).answer if isinstance(model, BatchModel) else model.answer
-        self.throttle = Throttle(min(model.entry.concurrency or limits.concurrency, limits.concurrency))
+        self.answer, most = model.answer, min(model.entry.concurrency or limits.concurrency, limits.concurrency)
+        if isinstance(model, BatchModel):
+            self.answer = Batches(model).answer
+            most = model.entry.concurrency or max(most, _BATCHES_IN_FLIGHT * model.batch)
+        self.throttle = Throttle(most)
         self.health = Health(limits)
         self.abandoned = ""
 

@@ -1,0 +1,277 @@
+"""A checkpoint as eyetest asks it: many calls at once, pictures prepared while others are on the device."""
+
+import asyncio
+import gc
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, groupby
+from threading import Lock
+from typing import Any
+
+from eyetest.errors import EyetestError, InputError, short
+from eyetest.models.base import Call, CallError, Surroundings
+from eyetest.models.checkpoint.loading import Checkpoint, load
+from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer
+from eyetest.records import GreyPicture, Likelihood, Message, ModelEntry, Picture, Prompt, Response, Words
+
+_SETTINGS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "model")
+_OWN = ("dtype", "device", "batch_tokens", "compile")
+_DTYPES = ("float32", "bfloat16", "float16")
+_BATCH_TOKENS = {"cuda": 16_384, "cpu": 2_048}
+"""How many tokens one pass reads; halved where the memory does not hold so many."""
+_BATCHES = 2
+"""One batch is prepared while another is on the device."""
+_MOST_HANDS = 4
+"""How many pictures are prepared side by side, each by one thread of PyTorch."""
+_SWITCH = 0.0005
+"""How soon, in seconds, whoever feeds the device gets its turn among those who prepare pictures."""
+
+
+class CheckpointModel:
+    """A checkpoint in a local folder."""
+
+    likelihoods = True
+    knows_items = False
+    batch = 256
+
+    def __init__(self, name: str, entry: ModelEntry, checkpoint: Checkpoint, surroundings: Surroundings) -> None:
+        self.name, self.entry, self._checkpoint, self._pictures = name, entry, checkpoint, surroundings.pictures
+        _check(entry.sampling)
+        self._dtype = str(entry.sampling.get("dtype", checkpoint.dtype))
+        sent = {key: value for key, value in entry.sampling.items() if key not in _OWN}
+        self.settings: dict[str, Any] = {"model": checkpoint.folder.name, "weights": checkpoint.fingerprint, **sent}
+        self.settings["dtype"] = self._dtype
+        if entry.logprobs is not None:
+            self.settings["top_logprobs"] = entry.logprobs
+        self.way = ""
+        """How likelihoods are computed: known once it is open."""
+        self._switch: float | None = None
+        self._device_lock = Lock()
+        self._workers = ThreadPoolExecutor(_BATCHES, "checkpoint")
+        self._hands = ThreadPoolExecutor(min(_MOST_HANDS, os.cpu_count() or 1), "checkpoint-pictures")
+
+    async def open(self) -> None:
+        """Load the weights, and try out how likelihoods can be computed."""
+        await asyncio.get_running_loop().run_in_executor(self._workers, self._load)
+
+    def _load(self) -> None:
+        import torch  # noqa: PLC0415 (the core does without)
+
+        from eyetest.models.checkpoint.likelihood import fastest_way  # noqa: PLC0415
+
+        device = str(self.entry.sampling.get("device") or ("cuda" if torch.cuda.is_available() else "cpu"))
+        if device.startswith("cuda"):
+            torch.set_num_threads(1)
+            self._switch = sys.getswitchinterval()
+            sys.setswitchinterval(_SWITCH)
+        self._network, processor = load(self._checkpoint, device, self._dtype)
+        known = self._network.config
+        mark = getattr(known, "image_token_id", None) or getattr(known, "image_token_index", None)
+        self._renderer = Renderer(processor, self._pictures, picture_token=mark)
+        self._budget = int(
+            self.entry.sampling.get("batch_tokens") or _BATCH_TOKENS.get(device.partition(":")[0], 4_096)
+        )
+        may_compile = self.entry.sampling.get("compile", device.startswith("cuda"))
+        self.way, self._weigh = fastest_way(
+            self._network, torch.device(device), self._trial(), may_compile=may_compile
+        )
+
+    async def close(self) -> None:
+        """Give the weights back."""
+        await asyncio.get_running_loop().run_in_executor(self._workers, self._unload)
+        self._workers.shutdown(wait=False)
+        self._hands.shutdown(wait=False)
+
+    def _unload(self) -> None:
+        if hasattr(self, "_network"):
+            del self._network, self._weigh
+            gc.collect()
+        if self._switch is not None:
+            sys.setswitchinterval(self._switch)
+
+    async def answer(self, call: Call) -> Response:
+        """One attempt."""
+        (reply,) = await self.answer_many([call])
+        if isinstance(reply, CallError):
+            raise reply
+        return reply
+
+    async def answer_many(self, calls: Sequence[Call]) -> list[Response | CallError]:
+        """One attempt at each, off the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._workers, self._respond, calls)
+
+    def _respond(self, calls: Sequence[Call]) -> list[Response | CallError]:
+        from eyetest.models.checkpoint.likelihood import PromptGroup  # noqa: PLC0415 (the core does without torch)
+
+        results: dict[str, Response | CallError] = {}
+        weighed: list[tuple[list[Call], PromptGroup]] = []
+        written: list[tuple[Call, RenderedPrompt]] = []
+        for members, ready in self._prepared(calls):
+            if isinstance(ready, CallError):
+                results |= {call.id: ready for call in members}
+            elif isinstance(ready, PromptGroup):
+                weighed.append((members, ready))
+            else:
+                written += zip(members, ready, strict=True)
+        with self._device_lock:
+            results |= self._weighed(weighed)
+            results |= self._written(written)
+        return [results[call.id] for call in calls]
+
+    def _prepared(self, calls: Sequence[Call]) -> Iterator[tuple[list[Call], Any]]:
+        """The calls as tokens and tensors, those that begin alike together: made by several hands."""
+        alike: dict[object, list[Call]] = {}
+        for call in {call.id: call for call in calls}.values():
+            prompt = call.request.prompt
+            alike.setdefault((_shown(prompt) or call.item.id, bool(prompt.candidates)), []).append(call)
+        for parts in self._hands.map(self._prepare, alike.values()):
+            yield from parts
+
+    def _prepare(self, calls: list[Call]) -> list[tuple[list[Call], Any]]:
+        from eyetest.models.checkpoint.likelihood import PromptGroup  # noqa: PLC0415
+
+        try:
+            rendered = self._renderer.render([call.request.prompt for call in calls])
+        except CallError as error:
+            return [(calls, error)]
+        except EyetestError as error:
+            return [(calls, CallError("picture", str(error)))]
+        if not rendered[0].continuations:
+            return [(calls, rendered)]
+        groups: dict[tuple[int, ...], list[tuple[Call, RenderedPrompt]]] = {}
+        for call, one in zip(calls, rendered, strict=True):
+            groups.setdefault(tuple(one.tokens[: one.shown]), []).append((call, one))
+        return [([call for call, _ in group], PromptGroup([one for _, one in group])) for group in groups.values()]
+
+    def _weighed(self, ready: list[tuple[list[Call], Any]]) -> dict[str, Response | CallError]:
+        """Likelihoods. The device is handed a batch before the one before it is asked for."""
+        ready.sort(key=lambda pair: (pair[1].first.shapes, pair[1].size))
+        results: dict[str, Response | CallError] = {}
+        before: tuple[list[Any], Any] | None = None
+        for batch in self._batches(ready, lambda pair: pair[1].first.shapes, lambda pair: pair[1].size):
+            pending = self._fitting(batch, lambda part: self._weigh([group for _, group in part]))
+            if before is not None:
+                results |= _as_responses(*before)
+            before = batch, pending
+        return results | (_as_responses(*before) if before is not None else {})
+
+    def _written(self, rendered: Sequence[tuple[Call, RenderedPrompt]]) -> dict[str, Response | CallError]:
+        from eyetest.models.checkpoint.generation import Wish, write  # noqa: PLC0415
+
+        ready = [(call, one, _wish(call, Wish)) for call, one in rendered]
+        ready.sort(key=lambda entry: (entry[1].shapes, entry[2].most, len(entry[1].tokens)))
+        results: dict[str, Response | CallError] = {}
+        tokenizer = self._renderer.tokenizer
+        for batch in self._batches(
+            ready,
+            lambda entry: (entry[1].shapes, entry[2].most),
+            lambda entry: len(entry[1].tokens) + min(entry[2].most, 256),
+        ):
+            answers = self._fitting(
+                batch,
+                lambda part: write(
+                    self._network, tokenizer, [one for _, one, _ in part], [wish for *_, wish in part]
+                ),
+            )
+            for (call, one, _), written in zip(batch, chain.from_iterable(answers), strict=True):
+                results[call.id] = Response(
+                    request=call.id,
+                    outcome="answered" if written.ended else "truncated",
+                    text=tokenizer.decode(written.tokens, skip_special_tokens=True).strip(),
+                    finish="stop" if written.ended else "length",
+                    tokens_in=len(one.tokens),
+                    tokens_out=len(written.tokens),
+                    likelihoods=tuple(
+                        Likelihood(tokenizer.decode([token]), log, tuple((tokenizer.decode([t]), v) for t, v in best))
+                        for token, (log, best) in zip(written.tokens, written.logs, strict=False)
+                    ),
+                )
+        return results
+
+    def _batches(
+        self, ready: Sequence[Any], kind: Callable[[Any], Any], size: Callable[[Any], int]
+    ) -> Iterator[list[Any]]:
+        """Parts of a sorted list that fit together, and whose longest member times their number is within bounds."""
+        for _, alike in groupby(ready, key=kind):
+            batch: list[Any] = []
+            for entry in alike:
+                if batch and max(size(entry), *map(size, batch)) * (len(batch) + 1) > self._budget:
+                    yield batch
+                    batch = []
+                batch.append(entry)
+            yield batch
+
+    def _fitting(self, batch: list[Any], work: Callable[[list[Any]], Any]) -> list[Any]:
+        """What came of a batch, by its parts: halves, where the device's memory is too small for the whole."""
+        import torch  # noqa: PLC0415
+
+        try:
+            return [work(batch)]
+        except torch.cuda.OutOfMemoryError:
+            torch.cuda.empty_cache()
+            if len(batch) == 1:
+                raise CallError("too-large", "this prompt does not fit into the device's memory") from None
+            self._budget = max(1, self._budget // 2)
+        half = len(batch) // 2
+        return [*self._fitting(batch[:half], work), *self._fitting(batch[half:], work)]
+
+    def _trial(self) -> list[Any]:
+        """Two questions about a grey picture, with answers of several lengths, to try a way out on."""
+        from eyetest.models.checkpoint.likelihood import PromptGroup  # noqa: PLC0415
+
+        eyes = (GreyPicture(96, 64),) if self._renderer.sees else ()
+        prompts = [
+            Prompt((Message("user", (*eyes, Words(asked))),), candidates=("two", "two birds", "a bird, or none"))
+            for asked in ("What is to be seen? Say it in a word.", "What is to be seen? Be brief.")
+        ]
+        rendered = self._renderer.render(prompts)
+        return [PromptGroup(rendered), PromptGroup(rendered[:1])]  # two rows: one would be compiled for one alone
+
+
+def _as_responses(batch: list[tuple[list[Call], Any]], pending: list[Any]) -> dict[str, Response | CallError]:
+    """What was computed of a batch, as soon as the device has it, call by call."""
+    responses: dict[str, Response | CallError] = {}
+    weights = chain.from_iterable(part() for part in pending)
+    for (calls, group), of_group in zip(batch, weights, strict=True):
+        left = iter(of_group)
+        for call, one in zip(calls, group.prompts, strict=True):
+            logs = [next(left) for _ in one.continuations]
+            responses[call.id] = Response(
+                request=call.id,
+                outcome="answered",
+                finish="stop",
+                tokens_in=len(one.tokens),
+                tokens_out=0,
+                candidates=tuple(float(part.sum()) for part in logs),
+                candidate_tokens=tuple(map(len, logs)),
+            )
+    return responses
+
+
+def _wish(call: Call, kind: Any) -> Any:
+    settings = call.request.settings
+    most = settings.get("max_tokens", settings.get("max_completion_tokens", 512))
+    return kind(
+        int(call.id[:15], 16),
+        float(settings.get("temperature", 0)),
+        float(settings.get("top_p", 1)),
+        int(most),
+        settings.get("top_logprobs"),
+    )
+
+
+def _shown(prompt: Prompt) -> tuple[object, ...]:
+    """What the pictures of a prompt are known by."""
+    parts = [part for message in prompt.messages for part in message.parts if not isinstance(part, Words)]
+    return tuple(part.image.sha256 if isinstance(part, Picture) else (part.width, part.height) for part in parts)
+
+
+def _check(sampling: Mapping[str, Any]) -> None:
+    """Settings that are none are refused before anything is loaded."""
+    for key, value in sampling.items():
+        if key not in (*_SETTINGS, *_OWN):
+            raise InputError(f'transformers: "{key}" is no setting; it knows {", ".join((*_OWN, *_SETTINGS[:3]))}')
+        if key == "dtype" and value not in _DTYPES:
+            raise InputError(f"transformers: dtype is one of {', '.join(_DTYPES)}, not {short(value)}")

@@ -1,0 +1,155 @@
+"""Prompts as a checkpoint's own processor writes them: text by its chat template, tokens, and pictures as tensors."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from eyetest.models.base import CallError, Pictures
+from eyetest.models.checkpoint.packing import Continuation, shared_start
+from eyetest.records import GreyPicture, Message, Picture, Prompt, Words
+
+_LANGUAGE = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "position_ids")
+"""What a processor gives about tokens; whatever else it gives is about pictures."""
+_STAND_IN = "answer"
+"""Put in an answer's place to learn what a chat template writes before it."""
+
+
+class RenderedPrompt(msgspec.Struct, frozen=True):
+    """A prompt as tokens and tensors."""
+
+    tokens: list[int]
+    shown: int
+    """So many first tokens hold all pictures."""
+    kinds: dict[str, list[int]]
+    """What the processor says of each of these beside its number: whether it stands for part of a picture."""
+    vision: dict[str, Any]
+    """Tensors of the pictures, whose first axis counts pictures or their patches."""
+    continuations: list[Continuation]
+
+    @property
+    def shapes(self) -> tuple[Any, ...]:
+        """What tensors must share to be laid together along their first axis."""
+        return tuple((name, tuple(tensor.shape[1:])) for name, tensor in sorted(self.vision.items()))
+
+
+class Renderer:
+    """One checkpoint's way to write prompts."""
+
+    def __init__(self, processor: Any, pictures: Pictures, *, picture_token: int | None) -> None:
+        self._processor, self._pictures, self._picture_token = processor, pictures, picture_token
+        self.tokenizer = getattr(processor, "tokenizer", processor)
+        self.sees = self.tokenizer is not processor
+        self._talks = bool(processor.chat_template)
+
+    def render(self, prompts: Sequence[Prompt]) -> list[RenderedPrompt]:
+        """Prompts that show the same pictures, each up to where the model goes on, with its candidates behind it.
+
+        The processor, which is slow because of the pictures, reads the first. Others that differ only after the last
+        picture take over what they share with it.
+        """
+        if not self.sees and any(map(_pictures, prompts)):
+            raise CallError("bad-request", "this checkpoint has no eyes: it reads text alone")
+        first: _Base | None = None
+        rendered = []
+        for prompt in prompts:
+            text = self._written(prompt.messages, prompt.prefill)
+            alone = self._ids(text)
+            tokens = first.behind(alone) if first is not None else None
+            if first is None or tokens is None:
+                first = self._base(prompt, text, alone)
+                tokens = first.tokens
+            base = msgspec.structs.replace(first, tokens=tokens, alone=alone)
+            continuations = self._continuations(prompt, base) if prompt.candidates else []
+            rendered.append(RenderedPrompt(tokens, first.shown, first.kinds, first.vision, continuations))
+        return rendered
+
+    def _base(self, prompt: Prompt, text: str, alone: list[int]) -> "_Base":
+        shown = _pictures(prompt)
+        settings = {"return_tensors": "pt", "add_special_tokens": not self._talks}
+        if shown:
+            pictures = [self._pictures.open(part) for part in shown]
+            given = dict(self._processor(text=[text], images=[pictures], **settings))
+        else:
+            given = dict(self.tokenizer([text], **settings))
+        tokens = given["input_ids"][0].tolist()
+        kinds = {name: given[name][0].tolist() for name in _LANGUAGE[2:] if name in given}
+        vision = {name: tensor for name, tensor in given.items() if name not in _LANGUAGE}
+        last = max((at + 1 for at, token in enumerate(tokens) if token == self._picture_token), default=0)
+        return _Base(tokens, alone, last or (len(tokens) if vision else 0), kinds, vision, self._picture_token)
+
+    def _continuations(self, prompt: Prompt, base: "_Base") -> list[Continuation]:
+        """Each candidate behind the prompt; its tokens are those that hold any of its letters."""
+        begun = self._written(prompt.messages, prompt.prefill + _STAND_IN).rpartition(_STAND_IN)[0]
+        read = self.tokenizer(
+            [begun + candidate for candidate in prompt.candidates],
+            add_special_tokens=not self._talks,
+            return_offsets_mapping=True,
+        )
+        continuations = []
+        for ids, spans in zip(read["input_ids"], read["offset_mapping"], strict=True):
+            tokens = base.behind(ids)
+            if tokens is None:
+                raise CallError("bad-request", "its tokenizer reads the prompt otherwise once an answer follows")
+            first = next((at for at, (_, end) in enumerate(spans) if end > len(begun)), len(ids))
+            continuations.append(Continuation(tokens, len(tokens) - (len(ids) - first)))
+        return continuations
+
+    def _written(self, messages: Sequence[Message], begun: str) -> str:
+        """The text of a conversation up to the model's turn, or within it where that was begun."""
+        if not self._talks:
+            return self._plain(messages, begun)
+        said = [self._message(message.role, message.parts) for message in messages]
+        if not begun:
+            return str(self._processor.apply_chat_template(said, tokenize=False, add_generation_prompt=True))
+        said.append(self._message("assistant", (Words(begun),)))
+        return str(self._processor.apply_chat_template(said, tokenize=False, continue_final_message=True))
+
+    def _message(self, role: str, parts: Sequence[Any]) -> dict[str, Any]:
+        if not self.sees:
+            return {"role": role, "content": "".join(part.text for part in parts)}
+        content: list[Mapping[str, str]] = [
+            {"type": "text", "text": part.text} if isinstance(part, Words) else {"type": "image"} for part in parts
+        ]
+        return {"role": role, "content": content}
+
+    def _plain(self, messages: Sequence[Message], begun: str) -> str:
+        """For a checkpoint that was never taught to talk: one paragraph below the other."""
+        mark = getattr(self._processor, "image_token", "")
+        written = [
+            "".join(part.text if isinstance(part, Words) else f"{mark}\n" for part in message.parts)
+            for message in messages
+        ]
+        return "\n\n".join((*written, begun))
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self.tokenizer(text, add_special_tokens=not self._talks)["input_ids"]
+        return ids
+
+
+def _pictures(prompt: Prompt) -> list[Picture | GreyPicture]:
+    return [part for message in prompt.messages for part in message.parts if not isinstance(part, Words)]
+
+
+class _Base(msgspec.Struct, frozen=True):
+    """A text as it was read with its pictures, from which others that begin alike take over."""
+
+    tokens: list[int]
+    alone: list[int]
+    """The tokens of the text by itself, in which each picture is one mark."""
+    shown: int
+    kinds: dict[str, list[int]]
+    vision: dict[str, Any]
+    mark: int | None
+
+    def behind(self, ids: list[int]) -> list[int] | None:
+        """The tokens of another text, given by itself; None where it differs before the last picture.
+
+        A tokenizer may join the end of one text with what follows in another, so only what stayed as it was is
+        taken over, and not simply the whole.
+        """
+        alike = shared_start((self.alone, ids))
+        if self.vision and (self.mark is None or self.mark in self.alone[alike:] or self.mark in ids[alike:]):
+            return None
+        kept = len(self.tokens) - (len(self.alone) - alike)
+        return self.tokens[:kept] + ids[alike:]

@@ -53,6 +53,8 @@ def test_what_cannot_be_seen_is_left_out() -> None:
 def test_long_runs_can_be_broken() -> None:
     assert breakable("a" * 20) == "a" * 20
     assert breakable("a" * 60).split("\u200b") == ["a" * 24, "a" * 24, "a" * 12]
+    assert breakable("a longer word", 5).split("\u200b") == ["a longe", "r word"]
+    assert Passages(item("supercalifragilistic word"), 10).as_data()["widest"] == ["ragilistic", "supercalif", "word"]
 
 
 def test_direction_and_language() -> None:

@@ -10,7 +10,7 @@ from eyetest.harden.screenshot import fonts
 from eyetest.harden.screenshot.composed import Box, Composed
 from eyetest.harden.screenshot.painting import paint_background, put_picture
 from eyetest.harden.screenshot.passages import Passages
-from eyetest.harden.screenshot.style import frame_words, page_style
+from eyetest.harden.screenshot.style import frame_words, letters_a_line, page_style
 from eyetest.harden.screenshot.typesetting import CannotShow
 from eyetest.records import ImageRef, Item
 
@@ -44,7 +44,7 @@ def compose(
     worth = sum(len(text) + _LINE * text.count("\n") for text in (*item.texts, *_said_earlier(item)))
     if worth + _PICTURE * len(item.images) > LONGEST_PAGE:
         raise CannotShow("too long for one page")
-    passages = Passages(item)
+    passages = Passages(item, letters_a_line(factors))
     if letters := fonts.missing(passages.text):
         raise CannotShow(fonts.told_missing(letters))
     data = {

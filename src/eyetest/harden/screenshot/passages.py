@@ -17,18 +17,19 @@ Block = dict[str, Any]
 _MOST_COLUMNS = 12
 """A table of more would not fit on any page; it is shown as it is written."""
 LONGEST_WORD = 24
-"""In letters; a longer run without a space may be broken after so many, for else it would leave the page."""
+"""In letters; a longer run without a space may be broken after so many, or sooner where lines are shorter."""
 _FORMULA = re.compile(
     r"\$\$(?P<a>.+?)\$\$|\\\[(?P<b>.+?)\\\]|\\\((?P<c>.+?)\\\)"
     r"|(?<![\\$])\$(?=[^\s$])(?P<d>(?:\\.|[^$\\])*?)(?<=[^\s\\])\$(?![\d$])"
     r"|(?P<e>\\begin\{(?P<name>[a-zA-Z]+\*?)\}.+?\\end\{(?P=name)\})",
     re.DOTALL,
 )
+_MEASURED = 6
 _BARE_WORD = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{3,}")
 _COMMAND = re.compile(r"\\[a-zA-Z]{2,}")
 _FENCE = re.compile(r"^```[^\n`]*\n(.*?)\n?```[ \t]*$", re.DOTALL | re.MULTILINE)
 _RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$")
-_LONG_WORD = re.compile(rf"[^\s\u2e80-\u9fff\uac00-\ud7af]{{{LONGEST_WORD + 8},}}")
+_WORD = re.compile(r"[^\s\u2e80-\u9fff\uac00-\ud7af]+")
 _HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\u00ad]")
 """What turns the direction of writing around, and what has no width: no reader sees it, and it must not act."""
 _UNESCAPED = re.compile(r"\\([$%&#_])")
@@ -44,14 +45,14 @@ def visible(text: str) -> str:
     return _HIDDEN.sub("", unicodedata.normalize("NFC", kept)).replace("\t", "    ")
 
 
-def breakable(text: str) -> str:
-    """The same with places where a run without spaces may be broken."""
+def breakable(text: str, longest: int = LONGEST_WORD) -> str:
+    """The same with places where a run of letters that is too long for a line may be broken."""
 
     def broken(match: re.Match[str]) -> str:
         run = match[0]
-        return "\u200b".join(run[at : at + LONGEST_WORD] for at in range(0, len(run), LONGEST_WORD))
+        return "\u200b".join(run[at : at + longest] for at in range(0, len(run), longest))
 
-    return _LONG_WORD.sub(broken, text)
+    return _WORD.sub(broken, text) if len(text) > longest else text
 
 
 def direction(text: str, without: str = "ltr") -> str:
@@ -81,8 +82,8 @@ def _begins_table(line: str, below: str) -> bool:
 class Passages:
     """The parts of one item, each a list of blocks. ``unread`` counts formulas shown as their source."""
 
-    def __init__(self, item: Item) -> None:
-        self.unread = 0
+    def __init__(self, item: Item, longest_word: int = LONGEST_WORD) -> None:
+        self.unread, self._longest = 0, min(longest_word, LONGEST_WORD)
         self._words: list[str] = []
         earlier = [text for turn in item.history for text in (turn.question, turn.answer)]
         self._parts: list[Part] = [Picture(image) for image in item.images]
@@ -115,7 +116,14 @@ class Passages:
             "options": self.options,
             "language": self.language,
             "direction": self.direction,
+            "widest": self._widest(),
         }
+
+    def _widest(self) -> list[str]:
+        """The longest runs that cannot be broken; whether they fit in a line is measured."""
+        words = _WORD.findall(self.text)
+        pieces = {piece for word in words for piece in breakable(word, self._longest).split("\u200b")}
+        return sorted(pieces, key=lambda piece: (-len(piece), piece))[:_MEASURED]
 
     def _part(self, text: str, *, whole: bool = False) -> list[Block]:
         blocks: list[Block] = []
@@ -137,7 +145,7 @@ class Passages:
         for index, piece in enumerate(pieces):
             if index % 2:
                 self._words.append(piece)
-                yield {"kind": "code", "text": breakable(piece)}
+                yield {"kind": "code", "text": breakable(piece, self._longest)}
             else:
                 yield from self._flow(piece, whole=whole)
 
@@ -221,7 +229,7 @@ class Passages:
             return []
         said = _UNESCAPED.sub(r"\1", text)
         self._words.append(said)
-        return [breakable(said)]
+        return [breakable(said, self._longest)]
 
     def _tree(self, source: str) -> list[Any]:
         nodes = tree(source)

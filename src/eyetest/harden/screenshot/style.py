@@ -13,6 +13,7 @@ from eyetest.harden.screenshot.fonts import families, math_stack, stack
 
 _SIZES = {"small": 15, "medium": 17, "large": 20}
 _WIDTHS = {"narrow": 600, "medium": 720, "wide": 860}
+_MOST_MARGIN = 36
 _PHONES = {"narrow": 360, "medium": 390, "wide": 430}
 
 
@@ -68,6 +69,20 @@ def frame_words(chance: random.Random) -> dict[str, Any]:
     }
 
 
+def narrowest_line(factors: Mapping[str, str]) -> float:
+    """How many pixels wide the narrowest line of a page is at least: one of an option."""
+    widths = _PHONES if factors[LOOK] == "phone" else _WIDTHS
+    room: float = widths[factors["look_width"]] - 2 * _MOST_MARGIN
+    if factors["look_options"] == "columns":
+        room = (room - 22) / 2
+    return room - 20 - 2.2 * _SIZES[factors["look_size"]]
+
+
+def letters_a_line(factors: Mapping[str, str]) -> int:
+    """How many letters of usual width stand in it."""
+    return max(6, int(narrowest_line(factors) / (0.62 * _SIZES[factors["look_size"]])))
+
+
 def page_style(factors: Mapping[str, str], language: str) -> dict[str, Any]:
     """What the template is told of a page's look."""
     theme, phone = factors["look_theme"], factors[LOOK] == "phone"
@@ -85,6 +100,7 @@ def page_style(factors: Mapping[str, str], language: str) -> dict[str, Any]:
         "width": width,
         "margin": 18 if phone else 30,
         "radius": 9,
+        "line": narrowest_line(factors),
         "enlarged": 1,
         "picture": 460 if phone else 520,
         "option_picture": 150 if phone else 190,

@@ -27,6 +27,7 @@ _LEAST_SHARE = 0.4
 """A formula that has to be made smaller than that to stay on the page cannot be read."""
 _CORNERS = "query(<corner>).map(one => (one.value, one.location().position()))"
 _SHARES = "query(<shrunk>).map(one => one.value)"
+_WIDE = "query(<wide>).map(one => one.value)"
 
 
 class CannotShow(EyetestError):  # noqa: N818 (it is no mistake: such an item goes to review)
@@ -64,6 +65,7 @@ class Typesetter:
             )
             corners = msgspec.json.decode(self._compiler.eval(_CORNERS))
             shares = msgspec.json.decode(self._compiler.eval(_SHARES))
+            wide = msgspec.json.decode(self._compiler.eval(_WIDE))
         except self._errors as error:
             raise CannotShow(f"the page cannot be set: {str(error).splitlines()[0][:120]}") from None
         if warnings:
@@ -72,6 +74,8 @@ class Typesetter:
             raise CannotShow("the page runs over several")
         if shares and min(shares) < _LEAST_SHARE:
             raise CannotShow("a formula is too wide for the page")
+        if wide:
+            raise CannotShow("a word is too wide for its line")
         picture = decoded(made)
         return picture, boxes_within(_boxes(corners, resolution / _POINTS), picture.size)
 

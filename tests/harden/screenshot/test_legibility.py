@@ -110,9 +110,19 @@ def test_a_part_that_is_misread_on_the_page_is_read_once_more_by_itself() -> Non
 def test_what_nobody_reads_is_0_and_the_lowest() -> None:
     boxes = (Box("question", 1, 0, 0, 100, 20), Box("option", 1, 0, 20, 100, 40))
     told = Told([[line("why", 0, 10)]])
-    parts = {("question", 1): paragraph("why"), ("option", 1): paragraph("because")}
+    parts = {("question", 1): paragraph("why"), ("option", 1): paragraph("because of it"), ("hint", 1): []}
     rows = read_back("i", Composed(Image.new("RGB", (100, 40)), boxes), parts, told, 0.9)
+    assert [row.part for row in rows] == ["question", "option"]
     assert lowest(rows) == 0.0
+
+
+def test_short_parts_are_judged_together() -> None:
+    boxes = tuple(Box("option", number, 0, 20 * number, 100, 20 * number + 16) for number in (1, 2, 3, 4))
+    told = Told([[line(text, 40, 20 * number + 8) for number, text in enumerate(("12", "13", "l4", "15"), 1)]])
+    parts = {("option", number): paragraph(str(number + 11)) for number in (1, 2, 3, 4)}
+    rows = read_back("i", Composed(Image.new("RGB", (100, 100)), boxes), parts, told, 0.9)
+    assert [row.similarity for row in rows] == [1.0, 1.0, 0.5, 1.0]
+    assert lowest(rows) == pytest.approx(0.875)
 
 
 @pytest.mark.parametrize(

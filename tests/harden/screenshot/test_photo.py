@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
 from eyetest.harden.screenshot.composed import Box, Composed
+from eyetest.harden.screenshot.drawing import _taken
 from eyetest.harden.screenshot.photo import PHOTO_FACTORS, PLAINEST_PHOTO, encoded, photographed
 from eyetest.harden.screenshot.photo_camera import Pose, aim
 from eyetest.harden.screenshot.photo_print import PLAINEST_PRINT, PRINT_FACTORS, printed
@@ -115,3 +116,12 @@ def test_the_file_holds_no_metadata_and_is_the_smaller_the_coarser() -> None:
             assert set(picture.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
     assert sizes["coarse", "low"] < sizes["fine", "low"]
     assert sizes["fine", "low"] < sizes["fine", "high"]
+
+
+@pytest.mark.parametrize(("look", "table"), [("photo", PHOTO_FACTORS), ("print", PRINT_FACTORS)])
+def test_what_is_read_back_is_what_the_file_shows(look: str, table: Table) -> None:
+    factors = {"look": look, **{name: levels[-1] for name, levels in table.items()}}
+    composed, file = _taken(page(), factors, np.random.default_rng(0))
+    with Image.open(io.BytesIO(file)) as seen:
+        assert seen.format == "JPEG"
+        assert seen.tobytes() == composed.picture.tobytes()

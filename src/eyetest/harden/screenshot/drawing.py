@@ -6,8 +6,10 @@ an item nor after which other.
 
 import atexit
 import hashlib
+import io
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -144,11 +146,14 @@ def plainer(factors: Mapping[str, str]) -> dict[str, str]:
 
 
 def _taken(page: Composed, factors: Mapping[str, str], chance: np.random.Generator) -> tuple[Composed, bytes]:
-    """The page as its look shows it, and its file."""
+    """The page as its look shows it, as whoever opens its file will see it, and that file."""
     if factors[LOOK] not in ("photo", "print"):
         return page, as_png(page.picture)
-    taken = (photographed if factors[LOOK] == "photo" else printed)(page, factors, chance)
-    return taken, encoded(taken.picture, factors)
+    effect = photographed if factors[LOOK] == "photo" else printed
+    taken = effect(page, factors, chance)
+    file = encoded(taken.picture, factors)
+    with Image.open(io.BytesIO(file)) as seen:
+        return replace(taken, picture=seen.convert("RGB")), file
 
 
 def fonts_of(renderer: RendererName) -> list[str]:

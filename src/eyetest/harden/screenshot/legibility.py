@@ -25,6 +25,8 @@ _JUDGED = ("question", "hint", "option")
 _AROUND = 4
 """Pixels around a part that belong to it, and around its cut-out."""
 _ENLARGED = 2
+_SHORT = 8
+"""Letters below which a part is too short to be judged by itself."""
 _TYPEWRITTEN = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u200b": ""})
 """What engines and typesetters write in either way."""
 _BRACKETS = "([{)]}.:"
@@ -79,7 +81,7 @@ def read_back(
     by_key = {(box.part, box.number): box for box in boxes}
     judged = []
     for (part, number), blocks in parts.items():
-        if part not in _JUDGED:
+        if part not in _JUDGED or not blocks:
             continue
         text, why = expected_text(blocks)
         why = why or ("script" if scripts_of(text) - known else "")
@@ -94,8 +96,14 @@ def read_back(
 
 
 def lowest(rows: Iterable[PartLegibility]) -> float | None:
-    """The similarity of the part that is read worst; None where none is judged."""
-    return min((row.similarity for row in rows if row.similarity is not None), default=None)
+    """The similarity of the part that is read worst, short ones taken together; None where none is judged.
+
+    Of a number with three digits one misread is a third, and engines misread single letters of any page.
+    """
+    judged = [(row.length, row.similarity) for row in rows if row.similarity is not None]
+    short = [similarity for length, similarity in judged if length < _SHORT]
+    together = [sum(short) / len(short)] if short else []
+    return min([*together, *(similarity for length, similarity in judged if length >= _SHORT)], default=None)
 
 
 def _compared(row: PartLegibility, text: str, read: str) -> PartLegibility:

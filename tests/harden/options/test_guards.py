@@ -70,5 +70,12 @@ def test_neighbours_of_counts_and_years_are_other_answers() -> None:
     assert guard("250", "252", "254").refusal("251") is None
 
 
+def test_a_formula_with_nearly_the_same_numbers_is_too_near() -> None:
+    own = guard("0.866 cos(104t)", "0.5 cos(104t)", "0.866 cos(52t)")
+    assert own.refusal("0.867 cos(104t)") == "is too near the gold"
+    assert own.refusal("0.5 cos(52t)") is None
+    assert guard("2x + 3", "3x + 2").refusal("2x + 4") is None
+
+
 def test_options_that_contain_each_other_already_may_go_on_so() -> None:
     assert guard("I and II", "I", "II", "III").refusal("II and III") is None

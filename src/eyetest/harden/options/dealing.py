@@ -20,14 +20,14 @@ from eyetest.probes.features import MEASURES, number_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_SETS = 40
+_SETS = 48
 """Sets of candidates that are drawn for each item, one of which it is given."""
-_DEALS = 3
+_DEALS = 4
 """How often sets are drawn; each time but the first around those that were given last."""
 _ROUNDS = 4
 _SHRUNK = 6.0
 """Times that a text must have been offered before how often it was right counts as much as what is to be expected."""
-_WARMTH = 0.7
+_WARMTH = 0.1
 """How much is left to luck: golds that are spread more evenly than luck spreads them are known by what is missing."""
 _OFFERS = 10
 """How many times more a rank counts than how often a text is offered."""

@@ -42,6 +42,7 @@ _LONGER, _SHORTER, _SPAN = 1.8, 0.5, 6
 _COUNTED = 30
 """Whole numbers up to here differ if they differ by one."""
 _FORMULA = re.compile(r"^(\$+|\\\()(.*?)(\$+|\\\))$", re.DOTALL)
+_NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _FORMS = {"word": 0, "phrase": 1, "sentence": 2}
 
 
@@ -111,6 +112,8 @@ class Guard:
         return any(same_meaning(text, one) for one in right) or alike_colours(said, (gold,))
 
     def _is_too_near(self, text: str) -> bool:
+        if _nearly_same_numbers(text, self._case.gold):
+            return True
         one, gold = meaning(text), meaning(self._case.gold)
         if one.value is None or gold.value is None or (one.measures and gold.measures and one.factor != gold.factor):
             return False
@@ -178,6 +181,21 @@ def _written_alike(number: WrittenNumber | None, others: Sequence[WrittenNumber 
     same_unit = any(plainest(number.after) == plainest(other.after) for other in known)
     same_sign = any(number.before.strip() == other.before.strip() for other in known)
     return same_unit and same_sign and number.decimals <= max(decimals) and number.decimals >= min(decimals)
+
+
+def _nearly_same_numbers(one: str, other: str) -> bool:
+    """Whether two formulas differ in nothing but numbers, and in none of them by as much as a metric would notice."""
+    pairs = list(zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=False))
+    if len(pairs) < 2 or _NUMBER.sub("0", one) != _NUMBER.sub("0", other):
+        return False
+    return all(map(_nearly_equal, *zip(*pairs, strict=True)))
+
+
+def _nearly_equal(one: str, other: str) -> bool:
+    first, second = float(one), float(other)
+    if "." not in one + other and max(first, second) <= _COUNTED:
+        return first == second
+    return abs(first - second) <= float(TOO_NEAR) * max(first, second)
 
 
 def _contains(one: str, other: str) -> bool:

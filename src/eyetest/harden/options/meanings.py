@@ -36,6 +36,8 @@ _UNITS: dict[str, tuple[str, float]] = {
     "month": ("month", 1.0), "year": ("month", 12.0), "ksi": ("psi", 1e3),
 }  # fmt: skip
 """Units by what they measure, and how much of it."""
+_RATIO = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s?:\s?([0-9]{1,9}(?:\.[0-9]{1,9})?)")
+"""Of times too, of which no two on one clock are the same ratio but 0:00."""
 _EXACT = 1e-6
 
 
@@ -73,6 +75,8 @@ def plainest(text: str) -> str:
 def meaning(text: str) -> Meaning:
     """What an option says."""
     bare = undressed(text)
+    if (ratio := _RATIO.fullmatch(bare)) and float(ratio[2]):
+        return Meaning(plainest(text), float(ratio[1]) / float(ratio[2]), measures="ratio")
     measure = read_measure(bare)
     if measure is None:
         return Meaning(plainest(text))

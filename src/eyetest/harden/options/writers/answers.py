@@ -1,11 +1,14 @@
 """What other items of the benchmark offer: answers of the same kind, to questions that ask alike.
 
+Only answers that come again and again are of one kind for certain: of a list, of a vocabulary. Where each is met just
+once, what stands in another item is mostly beside the point, and a model has to write.
+
 Golds and wrong options alike are taken over, as often as each other: whoever remembers which texts are right in other
 items learns nothing.
 """
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from eyetest.harden.options.meanings import plainest, same_meaning
@@ -19,6 +22,8 @@ _TYPES = ("question_type", "type", "task", "subject", "subfield", "category", "t
 """Tags in which benchmarks say what a question is about."""
 _LEAST = 12
 """Different answers from which on questions that ask alike are a pool."""
+_RECURS = 1.5
+"""In how many items each of them is offered, on average, for it to be one."""
 _OFFERED = 40
 _LENGTHS = (1, 3, 7, 15)
 
@@ -46,12 +51,14 @@ class SameType:
 
 def _pools(batch: Cases) -> dict[Hashable, dict[str, str]]:
     pools: dict[Hashable, dict[str, str]] = defaultdict(dict)
+    offered: Counter[Hashable] = Counter()
     for case in batch.cases:
         if read_written(case.gold) is None:
             for text in case.options:
                 for key in _keys(case, text):
                     pools[key].setdefault(plainest(text), text)
-    return pools
+                    offered[key] += 1
+    return {key: pool for key, pool in pools.items() if offered[key] >= _RECURS * len(pool)}
 
 
 def _keys(case: Case, text: str) -> Iterator[Hashable]:

@@ -28,7 +28,7 @@ once would be known to be wrong here."""
 _SLIPS = 5
 _YEARS_AROUND = 15
 _WRAPPED = re.compile(r"(?P<before>\s*\$+\s*|\s*\\\(\s*)(?P<text>[^$\\]+?)(?P<after>\s*\$+\s*|\s*\\\)\s*)")
-_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+_DIGITS = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _MOST_DIGITS = 6
 _QUESTION_NUMBERS = 4
 
@@ -133,9 +133,9 @@ def _from_pool(gold: WrittenNumber, pool: Sequence[Decimal], chance: random.Rand
 
 
 def _is_plausible(value: Decimal, gold: WrittenNumber) -> bool:
-    """Whether a number is of the gold's size."""
+    """Whether a number is of the gold's size and, where the gold has one, of its sign."""
     shift = _SMALL * Decimal(1).scaleb(-gold.decimals)
-    if abs(gold.value) > 4 * shift and value * gold.value < 0:
+    if (gold.value < 0 or abs(gold.value) > 4 * shift) and value * gold.value <= 0 and value != -gold.value:
         return False
     ratio = (abs(value) + shift) / (abs(gold.value) + shift)
     return 1 / _FURTHEST <= ratio <= _FURTHEST
@@ -182,7 +182,7 @@ def _changed_formulas(case: Case, chance: random.Random) -> Iterator[str]:
         text = chance.choice(alike)
         spans = [match.span() for match in _DIGITS.finditer(text)]
         pool = [digits for other in alike for digits in _DIGITS.findall(other)]
-        for start, end in reversed(chance.sample(spans, chance.randint(1, min(2, len(spans))))):
+        for start, end in sorted(chance.sample(spans, chance.randint(1, min(2, len(spans)))), reverse=True):
             text = text[:start] + _other_digits(text[start:end], pool, chance) + text[end:]
         yield text
 
@@ -194,7 +194,9 @@ def _other_digits(digits: str, pool: Sequence[str], chance: random.Random) -> st
     number = WrittenNumber.read(digits)
     assert number is not None
     unit = Decimal(1).scaleb(-number.decimals)
-    return number.written(max(unit, number.value + unit * chance.choice((-3, -2, -1, 1, 2, 3))))
+    furthest = max(number.value / 2, 3 * unit)
+    steps = max(1, round(furthest * Decimal(chance.uniform(0.2, 1)) / unit))
+    return number.written(max(unit, number.value + unit * steps * chance.choice((-1, 1))))
 
 
 WRITER = Numbers()

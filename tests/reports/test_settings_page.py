@@ -14,10 +14,12 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
 from eyetest.jobs.harden_page import PageWishes, write_linked
 from eyetest.jobs.measure import gather
+from eyetest.pages.charts import as_svg
 from eyetest.records import Asked, Choice, Item, Lineage, Manifest, ModelEntry, OptionProvenance, Response, letter
 from eyetest.reports.material import Material
 from eyetest.reports.report import Report
 from eyetest.reports.settings_page import cautions
+from eyetest.reports.settings_pictures import hardening_figures
 from eyetest.runs import Run
 from tests.reports.pages import HOSTILE, Tags
 from tests.scoring.test_table import make_run, request
@@ -142,3 +144,15 @@ def test_settings_may_be_named_and_wrong_ones_are_refused(runs: list[Run], tmp_p
     with pytest.raises(InputError, match="expected 0 or more"):
         write_linked(runs, tmp_path / "two.html", replace(named, shown=-1))
     assert not (tmp_path / "one.html").exists()
+
+
+def test_reading_is_drawn_model_by_model() -> None:
+    first, *_ = hardening_figures([])
+    rows = [
+        {"model": name, "over": over, "accuracy": accuracy, "score": 0.4, "correlation": None}
+        for name, over, accuracy in (("owl", "items", 0.9), ("wren", "items", 0.7), ("all models", "models", 0.8))
+    ]
+    svg = as_svg(first.draw(pl.DataFrame(rows)))
+    assert first.name == "reading"
+    assert all(name in svg for name in ("owl", "wren"))
+    assert "all models" not in svg

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from eyetest.api import measure
     from eyetest.api.audit import Audited, audit
     from eyetest.api.editions import harden_renew, harden_twins
-    from eyetest.api.harden import harden_options, harden_screenshot
+    from eyetest.api.harden import harden_options, harden_page, harden_screenshot
     from eyetest.api.open_ import open, open_run  # noqa: A004
     from eyetest.api.refine import RefinedFolder as Refined
     from eyetest.api.refine import refine
@@ -58,6 +58,7 @@ __all__ = [
     "compare",
     "export_benchmark",
     "harden_options",
+    "harden_page",
     "harden_renew",
     "harden_screenshot",
     "harden_twins",
@@ -83,7 +84,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest.api.run": ("import_answers", "run"),
     "eyetest.api.suite": ("ToldSuite", "suite"),
     "eyetest.api.audit": ("Audited", "audit"),
-    "eyetest.api.harden": ("harden_options", "harden_screenshot"),
+    "eyetest.api.harden": ("harden_options", "harden_page", "harden_screenshot"),
     "eyetest.api.results": ("Compared", "compare", "results", "score"),
     "eyetest.api.editions": ("harden_renew", "harden_twins"),
     "eyetest.api.open_": ("open", "open_run"),

@@ -1,13 +1,18 @@
 """Harder and newer benchmarks, from Python."""
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
 from eyetest.api.run import NOTEBOOK
 from eyetest.benchmarks import Benchmark
 from eyetest.harden.options import OptionSettings
 from eyetest.jobs import harden_options as options_job
+from eyetest.jobs import harden_page as page_job
 from eyetest.jobs import harden_screenshot as screenshots
 from eyetest.jobs.distractors import authors_of
 from eyetest.jobs.harden_options import HardenedOptions
-from eyetest.jobs.opening import AnyPath, Bench
+from eyetest.jobs.opening import AnyPath, AnyRun, Bench, several
+from eyetest.measures import Settings
 
 
 def harden_screenshot(
@@ -68,3 +73,26 @@ def harden_options(
     for line in options_job.told(done):
         NOTEBOOK.note(line)
     return done
+
+
+def harden_page(
+    *runs: AnyRun,
+    to: AnyPath,
+    figures: AnyPath | None = None,
+    settings: Mapping[str, str] | None = None,
+    by: str | Sequence[str] = (),
+    title: str = "",
+    overwrite: bool = False,
+) -> Path:
+    """One page about runs over linked settings: few options, ten options, everything in one picture.
+
+    ``settings`` says which benchmark is which (original, four, ten, vision), where it is not to be recognised.
+
+    >>> et.harden_page("run4", "run10", "vision", to="settings.html")  # doctest: +SKIP
+    PosixPath('settings.html')
+    """
+    how = Settings(by=tuple(several(by)))
+    wanted = page_job.PageWishes(roles=dict(settings or {}), settings=how, title=title)
+    folder = None if figures is None else Path(figures)
+    page_job.write_linked(runs, Path(to), wanted, figures=folder, overwrite=overwrite, observer=NOTEBOOK)
+    return Path(to)

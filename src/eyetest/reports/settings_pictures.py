@@ -20,7 +20,7 @@ from eyetest.reports.material import Material
 
 OPTIONS_RECORD = "options.json"
 """Who wrote which options, and what was turned down: beside the items, or beside their folder."""
-HARDENING_FIGURES = ("proposals", "legibility", "looks")
+HARDENING_FIGURES = ("reading", "proposals", "legibility", "looks")
 """What these figures are called."""
 _WIDTH = 400
 _BIN = 0.05
@@ -28,7 +28,14 @@ _MOST_REASONS = 14
 
 
 def hardening_figures(benchmarks: Sequence[Benchmark]) -> Iterator[Figure]:
-    """The figures that some benchmarks bring along, each told of the first that has it."""
+    """Reading, and the figures that some benchmarks bring along, each told of the first that has it."""
+    yield Figure(
+        *("reading", 92, "Reading the page", _reading, _draw_reading),
+        reading="How faithfully each model writes out what stands in a screenshot, and what it scores there, on the "
+        "same items. The numbers have the correlation of both, over items and over models.",
+        needs="transcripts: eyetest run --sight screenshot --ask ocr,direct",
+        by="",
+    )
     folders = [one.path for one in benchmarks]
     record = next((path for folder in folders for path in _beside(folder, OPTIONS_RECORD)), None)
     if record is not None:
@@ -54,6 +61,20 @@ def hardening_figures(benchmarks: Sequence[Benchmark]) -> Iterator[Figure]:
         needs="screenshots whose looks vary (eyetest harden screenshot)",
         by="",
     )
+
+
+def _reading(material: Material) -> pl.DataFrame:
+    return material.measured("ocr-accuracy", scope="all")
+
+
+def _draw_reading(frame: pl.DataFrame) -> ChartType:
+    single = frame.filter((pl.col("over") == "items") & (pl.col("model") != EVERYBODY))
+    x = across("OCR accuracy", form=".2f")
+    y = alt.Y("score:Q", title="score").scale(zero=False, padding=12).axis(format=".0%", grid=True)
+    chart = alt.Chart(values(single)).encode(x=x("accuracy"), y=y)
+    names = chart.mark_text(align="left", dx=8).encode(text="model:N")
+    dots = chart.mark_point(filled=True, size=64, opacity=1, color=palette.SIGHTED)
+    return layered(dots, names).properties(width=_WIDTH, height=220)
 
 
 def _beside(folder: Path, name: str) -> Iterator[Path]:

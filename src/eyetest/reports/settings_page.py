@@ -101,10 +101,8 @@ def verdict(report: Report) -> str:
     if len(best):
         row = best.row(0, named=True)
         bounds = f"[{100 * row['overall_low']:.1f}, {100 * row['overall_high']:.1f}]"
-        name = clip(row["model"], 60)
-        sentence += (
-            f" Overall {'the best, ' if len(best) > 1 else ''}{name}, scores {100 * row['overall']:.1f} % {bounds}."
-        )
+        who = f"the best, {clip(row['model'], 60)}," if len(best) > 1 else clip(row["model"], 60)
+        sentence += f" Overall {who} scores {100 * row['overall']:.1f} % {bounds}."
     parts = []
     for name, what in (("delta1", "ten options"), ("delta2", "one picture for everything")):
         known = table.get_column(name).drop_nulls()

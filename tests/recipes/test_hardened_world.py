@@ -82,7 +82,7 @@ def test_settings_are_asked_and_told_on_one_page(world: Path) -> None:
     assert row["delta1_low"] <= row["delta1"] <= row["delta1_high"]
     assert row["paired"]
     steps = told["blind-steps"].filter(model="all models")
-    assert steps["step"].to_list() == ["filtered", "ten options"]
+    assert steps["step"].to_list() == ["few options", "ten options"]
     assert steps["guessing"][1] < steps["guessing"][0], "guessing falls with more options"
     write_linked(runs, world / "page.html", PageWishes(shown=1))
     assert "Right with few options, wrong with ten" in (world / "page.html").read_text("utf-8")

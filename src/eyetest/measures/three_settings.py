@@ -33,8 +33,8 @@ from eyetest.measures.stats.paired import is_verdict, paired
 ROLES = ("original", "four", "ten", "vision")
 WORDS = {"original": "original", "four": "few options", "ten": "ten options", "vision": "vision"}
 """What people call the settings; the paper's four options are four in most items only."""
-STEPS = {"original": "original", "four": "filtered", "ten": "ten options"}
-"""What blind accuracy is told after."""
+STEPS = ("original", "four", "ten")
+"""The settings after which blind accuracy is told."""
 EVERYBODY = "all models"
 _PICTURE, _SCREENSHOT = "image", "screenshot"
 _ROLE_SETTINGS: Own = {
@@ -252,15 +252,17 @@ class BlindSteps(Measure):
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a step and model, then one for all of them together: ``accuracy``, ``guessing``, ``above``.
 
-        Filtered items that nobody was asked blind by themselves are told from the answers to the original ones.
+        Where the original was asked too, items with few options are the filtered ones; if nobody was asked about
+        those blind by themselves, they are told from the answers to the original ones.
         """
         refuse_tags(self.name, settings)
         linked = linked_settings(results, settings.own)
         known = results.items.select("benchmark", "item", "cluster", "options").drop_nulls("options")
         sights = blind_sights(str(settings.own["blind"]))
         blind = results.scores.filter(pl.col("sight").cast(pl.String).is_in(sights))
+        words = WORDS | ({"four": "filtered"} if "original" in linked.where else {})
         parts = [
-            (STEPS[role], part)
+            (words[role], part)
             for role in STEPS
             if role in linked.where and len(part := _blind_rows(blind, known, linked.where, role))
         ]
@@ -274,7 +276,7 @@ class BlindSteps(Measure):
         both = pl.concat([rows, everybody.select(rows.columns)]).with_columns(guess.alias("above"))
         keys, values = ["step", "model"], ["accuracy", "above", "guessing"]
         table = mean_table(both.lazy(), keys, values, settings.level, signed=["above"])
-        order = pl.col("step").replace_strict({step: number for number, step in enumerate(STEPS.values())})
+        order = pl.col("step").replace_strict({words[role]: number for number, role in enumerate(STEPS)})
         spared = ("guessing_low", "guessing_high", "clusters")
         return Measured(table.sort(order, pl.col("model") == EVERYBODY, "model").drop(spared))
 

@@ -1,4 +1,4 @@
-"""PyPI's rapidocr: networks on onnxruntime, in this process; slower than tesseract and better on photographs.
+"""PyPI's rapidocr: networks on onnxruntime, in this process; slower than tesseract, and all that pip needs.
 
 The models lie in its wheel and are given to it by their paths, so that it has no reason to fetch any.
 """

@@ -63,7 +63,7 @@ def draw_lengths(frame: pl.DataFrame) -> ChartType:
     spans = frame.group_by("series", maintain_order=True).agg(
         pl.col("words").min().alias("low"), pl.col("words").max().alias("high")
     )
-    x, y = across("words in a reply", form=",.0f"), rows(names)
+    x, y = across("words in a reply", form=",.3~g"), rows(names)
     bar = alt.Chart(values(spans)).mark_rule(strokeWidth=4, color=palette.LINE)
     colour = alt.Color("setting:N", sort=there).scale(domain=there, range=[_COLOURS[word] for word in there])
     shape = alt.Shape("setting:N", sort=there).scale(domain=there, range=list(palette.SHAPES[: len(there)]))

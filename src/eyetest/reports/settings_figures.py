@@ -8,7 +8,7 @@ from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
 from eyetest.measures.results import PROTOCOL, TAG
-from eyetest.measures.three_settings import EVERYBODY, STEPS, WORDS
+from eyetest.measures.three_settings import EVERYBODY, WORDS
 from eyetest.pages import palette
 from eyetest.pages.plots import (
     PERCENT,
@@ -198,7 +198,7 @@ def _blind(material: Material) -> pl.DataFrame:
 
 
 def _draw_blind(frame: pl.DataFrame) -> ChartType:
-    steps = [word for word in STEPS.values() if word in set(frame.get_column("step"))]
+    steps = frame.get_column("step").unique(maintain_order=True).to_list()
     whole, single = frame.filter(pl.col("model") == EVERYBODY), frame.filter(pl.col("model") != EVERYBODY)
     x, y = across("accuracy without the picture"), rows(steps, "step")
     swarm = alt.Chart(values(single)).mark_point(filled=True, size=30, opacity=0.55)

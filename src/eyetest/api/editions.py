@@ -40,20 +40,21 @@ def harden_twins(
     bench: Bench,
     *,
     to: AnyPath,
+    twins: int = 3,
     seed: int = 0,
     fresh: bool = False,
     data: AnyPath = "",
     generator: AnyPath | Sequence[AnyPath] = (),
     overwrite: bool = False,
 ) -> Benchmark:
-    """Originals, each beside its twin: the same question about a picture with another answer.
+    """Originals, each beside its twins: the same question about pictures with other answers.
 
-    ``fresh`` adds an item of a new edition to each. A run over it is what `et.measure.leak_by_twin` measures.
+    ``twins`` says how many of an item, as far as it has wrong options. ``fresh`` adds an item of a new edition to each. A run over it is what `et.measure.leak_by_twin` measures.
 
     >>> et.harden_twins("world/benchmark", to="twins", seed=1)  # doctest: +SKIP
-    <Benchmark 'world-7-twins-1': 1,920 items in twins>
+    <Benchmark 'world-7-twins-1': 3,692 items in twins>
     """
-    settings = EditionSettings(seed=seed, data=str(data), fresh=fresh)
+    settings = EditionSettings(seed=seed, data=str(data), twins=twins, fresh=fresh)
     done = draw_again(bench, settings, to=to, twins=True, generator=generator, overwrite=overwrite, observer=NOTEBOOK)
     for line in done.told:
         NOTEBOOK.note(line)

@@ -56,19 +56,20 @@ def renew(
 def twins(
     bench: BenchArgument,
     to: Annotated[Path | None, option("--to", "The folder for originals and twins.", "DIR")] = None,
+    twins: Annotated[int, option("--twins", "How many of an item, each with another answer.", min=1)] = 3,
     seed: _SeedOption = 0,
-    fresh: Annotated[bool, option("--fresh", "Beside each twin also an item of a new edition.")] = False,
+    fresh: Annotated[bool, option("--fresh", "Beside the twins also an item of a new edition.")] = False,
     data: _DataOption = None,
     generator: _GeneratorOption = None,
     scenes: _ScenesOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Draw answer-changing twins: the same question about a picture in which another answer is right.
+    """Draw answer-changing twins: the same question about pictures in which other answers are right.
 
-    Originals and twins lie in one benchmark, so that one run asks both. eyetest measure leak-by-twin compares them:
-    whoever knows the test by heart gives the old answer.
+    Originals and twins lie in one benchmark, so that one run asks all. eyetest measure leak-by-twin compares them:
+    whoever knows the test by heart gives the old answer to all. An item has no more twins than wrong options.
     """
-    settings = EditionSettings(seed=seed, data=str(data or ""), fresh=fresh)
+    settings = EditionSettings(seed=seed, data=str(data or ""), twins=twins, fresh=fresh)
     done = draw_again(
         *(bench, settings),
         to=_asked(to),

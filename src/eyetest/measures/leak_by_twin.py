@@ -1,92 +1,148 @@
-"""Does a model know a test by heart? It is asked each question again about a twin, a picture with another answer.
+"""Does a model know a test by heart? It is asked each question again about twins, pictures with other answers.
 
-Original and twin differ only in which option is right, and which of the two came first was drawn by lot. Whoever has
-not met the original gives the old gold on twins as often as the twin's gold on originals, whether it sees well,
-badly or not at all. Whoever remembers the original gives the old gold more often: the difference is the leak.
+Original and twins differ only in which option is right, and which of them came first was drawn by lot. Whoever
+remembers the original gives its gold whatever the picture shows. So every one of them is taken for the original in
+turn: how far does its gold come on itself, and how far on all the others together? One slip may look like memory,
+the same slip on every twin hardly ever: hence the square. Whoever has met none of them treats all alike, whether it
+sees well, badly or not at all; what the true original has above its twins is the leak.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from eyetest.measures.means import with_adjusted
 from eyetest.measures.results import TAG, Measure, Measured, NotMeasurable, Results, Settings, split, table_of
-from eyetest.measures.stats.intervals import mean
-from eyetest.measures.stats.paired import Paired, paired
+from eyetest.measures.stats.intervals import Floats, mean
+from eyetest.measures.stats.paired import Paired, paired, with_imaginary_items
 from eyetest.records import EDITION, FRESH, ORIGINAL, TWIN
 from eyetest.wording import counted
 
 _TAG = TAG + EDITION
+_EDITION = pl.col(_TAG)
+_ROUNDING = 1e-9
 
 
 class LeakByTwin(Measure):
-    """Old golds on twins, against the twins' golds on originals, and what scores lose from original to twin."""
+    """How far the original's gold comes whatever the picture shows, against that of its twins; and the drop."""
 
     name = "leak-by-twin"
     summary = "originals against answer-changing twins (harden twins): drop, old golds on twins, leak"
 
     def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row a series and tag value, over the originals that have an answer to both.
+        """One row a series and tag value, over the originals that have an answer to themselves and to a twin.
 
         ``old_gold`` is the share of twins answered with the original's gold, ``new_gold`` that of originals answered
-        with the twin's; ``leak`` is the first less the second. Where fresh items lie beside the twins, ``fresh_drop``
-        is what the score loses from the originals to them.
+        with a twin's. ``by_heart`` is the share of originals answered with their gold, times the square of the share
+        of their twins answered so; ``by_luck`` the same with a twin in the original's place; ``leak`` the first less
+        the second. Where fresh items lie beside the twins, ``fresh_drop`` is what the score loses from the originals
+        to them.
         """
         if _TAG not in results.items.columns or not (results.items.get_column(_TAG) == TWIN).any():
             raise NotMeasurable(
                 f"{self.name}: no item is a twin; eyetest harden twins makes a benchmark that has some"
             )
         keys = results.keys(settings.by)
-        pairs = _pairs(results, keys, settings.by)
-        rows = list(_rows(pairs, keys, settings.level))
+        originals = _originals(results, keys, settings.by)
+        rows = list(_rows(originals, keys, settings))
         if not rows:
             raise NotMeasurable(f"{self.name}: nobody answered an original and its twin")
         table = table_of(rows, p=pl.Float64).sort(keys)
         families = [key for key in keys if key != "model"]
-        return Measured(with_adjusted(table, families), tuple(_notes(pairs)))
+        return Measured(with_adjusted(table, families), tuple(_notes(originals)))
 
 
-def _pairs(results: Results, keys: Sequence[str], by: Sequence[str]) -> pl.DataFrame:
-    """A row a series and original: the scores on original, twin and fresh item, and how often the other's gold came.
-
-    The last is null for items answered in words.
-    """
-    edition, choice = pl.col(_TAG), pl.col("choice")
-    of = pl.when(edition == ORIGINAL).then("item").otherwise("group").alias("of")
-    known = results.items.select("benchmark", of, "gold", _TAG)
-    golds = known.filter(edition == ORIGINAL).join(known.filter(edition == TWIN), on=("benchmark", "of"))
-    golds = golds.select("benchmark", "of", pl.col("gold").alias("old"), pl.col("gold_right").alias("new"))
-    other = pl.when(edition == TWIN).then("old").when(edition == ORIGINAL).then("new")
+def _originals(results: Results, keys: Sequence[str], by: Sequence[str]) -> pl.DataFrame:
+    """A row a series and original: the scores on original, twins and fresh item, and what `_golds` says of it."""
     series = [*dict.fromkeys((*keys, "benchmark")), "of"]
-    scores = (
-        results.with_items("cluster", "group", _TAG, by=by)
-        .with_columns(of)
-        .join(golds.lazy().unique(("benchmark", "of")), on=("benchmark", "of"))
-        .filter(pl.col("score").is_not_null())
-        .with_columns(pl.when(other.is_not_null()).then(choice.eq_missing(other).cast(pl.Float64)).alias("others"))
-        .group_by(*series, _TAG)
-        .agg(pl.col("score", "others").mean(), pl.col("cluster").first())
-    )
-    original, twin, fresh = (scores.filter(edition == one).drop(_TAG) for one in (ORIGINAL, TWIN, FRESH))
-    both = original.join(twin.drop("cluster"), on=series, suffix="_twin")
+    of = pl.when(_EDITION == ORIGINAL).then("item").otherwise("group").alias("of")
+    answers = results.with_items("cluster", "group", "gold", _TAG, by=by).with_columns(of)
+    answers = answers.filter(_EDITION.is_not_null(), pl.col("score").is_not_null())
+    scores = answers.group_by(*series, _TAG, "item").agg(pl.col("score").mean(), pl.col("cluster").first())
+    scores = scores.group_by(*series, _TAG).agg(pl.col("score").mean(), pl.col("cluster").first(), pl.len())
+    original, twin, fresh = (scores.filter(_EDITION == one).drop(_TAG) for one in (ORIGINAL, TWIN, FRESH))
+    both = original.drop("len").join(twin.drop("cluster").rename({"len": "twins"}), on=series, suffix="_twin")
     both = both.join(fresh.select(*series, pl.col("score").alias("score_fresh")), on=series, how="left")
-    return both.sort(series).collect(engine="streaming")
+    return both.join(_golds(answers, series), on=series, how="left").sort(series).collect(engine="streaming")
 
 
-def _rows(pairs: pl.DataFrame, keys: Sequence[str], level: float) -> Iterator[dict[str, Any]]:
-    with_fresh = pairs.get_column("score_fresh").is_not_null().any()
-    for key, part in split(pairs, keys):
+def _golds(answers: pl.LazyFrame, series: Sequence[str]) -> pl.LazyFrame:
+    """Of each original with options: whose gold came where.
+
+    ``kept`` is a list over the original, which comes first, and its twins: how far the gold of each came on itself,
+    times the square of how far it came on the others.
+    """
+    choices = answers.filter(_EDITION.is_in([ORIGINAL, TWIN]), pl.col("gold").is_not_null())
+    golds = choices.select(*series, pl.col("item").alias("whose"), "gold", (_EDITION == ORIGINAL).alias("first"))
+    own = pl.col("item") == pl.col("whose")
+    came = (
+        choices.drop("gold")
+        .join(golds.unique(), on=series)
+        .group_by(*series, "item", "whose", "first", (_EDITION == ORIGINAL).alias("on_first"))
+        .agg(pl.col("choice").eq_missing(pl.col("gold")).mean().alias("share"))
+        .group_by(*series, "whose", "first")
+        .agg(
+            pl.col("share").filter(own).first().alias("own"),
+            pl.col("share").filter(~own).mean().alias("others"),
+            pl.col("share").filter(~own & pl.col("on_first")).first().alias("original"),
+        )
+        .sort(*series, pl.col("first").not_(), "whose")
+    )
+    return (
+        came.group_by(series, maintain_order=True)
+        .agg(
+            pl.col("others").filter("first").first().alias("old_gold"),
+            pl.col("original").filter(pl.col("first").not_()).mean().alias("new_gold"),
+            (pl.col("own") * pl.col("others") ** 2).alias("kept"),
+            pl.col("first").first(),
+        )
+        .filter(pl.col("first") & (pl.col("kept").list.len() > 1))
+        .drop("first")
+        .with_columns(
+            pl.col("kept").list.first().alias("by_heart"),
+            pl.col("kept").list.slice(1).list.mean().alias("by_luck"),
+        )
+    )
+
+
+def _rows(originals: pl.DataFrame, keys: Sequence[str], settings: Settings) -> Iterator[dict[str, Any]]:
+    level = settings.level
+    with_fresh = originals.get_column("score_fresh").is_not_null().any()
+    for key, part in split(originals, keys):
         drop = _paired(part, "score", "score_twin", level)
-        choice = part.filter(pl.col("others_twin").is_not_null())
-        leak = _paired(choice, "others_twin", "others", level)
-        old = mean(choice.get_column("others_twin"), choice.get_column("cluster"), level)
+        choice = part.filter(pl.col("kept").is_not_null())
+        leak = with_imaginary_items(_paired(choice, "by_heart", "by_luck", level), level)
+        old = mean(choice.get_column("old_gold"), choice.get_column("cluster"), level)
         row = key | {ORIGINAL: drop.a, TWIN: drop.b} | _named("drop", drop)
-        row |= old.named("old_gold") | {"new_gold": leak.b} | _named("leak", leak) | {"p": leak.p}
+        row |= old.named("old_gold") | {"new_gold": choice.get_column("new_gold").mean()}
+        row |= {"by_heart": leak.a, "by_luck": leak.b} | _named("leak", leak) | {"p": _by_lot(choice, settings)}
         if with_fresh:
             fresh = _paired(part, "score", "score_fresh", level)
             row |= {FRESH: fresh.b} | _named("fresh_drop", fresh)
-        yield row | {"n": drop.n}
+        yield row | {"n": drop.n, "twins": int(part.get_column("twins").sum())}
+
+
+def _by_lot(originals: pl.DataFrame, settings: Settings) -> float | None:
+    """How often a leak as large, either way, comes out where each original is drawn by lot once more."""
+    lists = originals.get_column("kept").to_list()
+    if not lists:
+        return None
+    sizes = np.array([len(kept) for kept in lists])
+    leaks = np.zeros((len(lists), sizes.max()))
+    for row, kept in zip(leaks, lists, strict=True):
+        values = np.array(kept)
+        row[: len(kept)] = (values * len(kept) - values.sum()) / (len(kept) - 1)
+    told = np.abs(leaks).max(axis=1) > _ROUNDING
+    drawn = _sums_by_lot(leaks[told], sizes[told], settings)
+    return float((1 + (np.abs(drawn) > abs(leaks[:, 0].sum()) - _ROUNDING).sum()) / (1 + len(drawn)))
+
+
+def _sums_by_lot(leaks: Floats, sizes: Floats, settings: Settings) -> Floats:
+    rng, rows = np.random.default_rng(settings.seed), np.arange(len(leaks))
+    draws = (leaks[rows, (rng.random(len(rows)) * sizes).astype(int)].sum() for _ in range(settings.resamples))
+    return np.fromiter(draws, float, settings.resamples)
 
 
 def _paired(part: pl.DataFrame, a: str, b: str, level: float) -> Paired:
@@ -98,8 +154,8 @@ def _named(name: str, pair: Paired) -> dict[str, float | None]:
     return {name: pair.difference, f"{name}_low": pair.low, f"{name}_high": pair.high}
 
 
-def _notes(pairs: pl.DataFrame) -> Iterator[str]:
-    words = pairs.filter(pl.col("others_twin").is_null()).get_column("of").n_unique()
+def _notes(originals: pl.DataFrame) -> Iterator[str]:
+    words = originals.filter(pl.col("kept").is_null()).get_column("of").n_unique()
     if words:
         yield f"{counted(words, 'original')} answered in words: they count for the drop, not for old golds"
 

@@ -3,7 +3,9 @@
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import msgspec
 import polars as pl
@@ -12,7 +14,15 @@ import pytest
 import eyetest as et
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
-from eyetest.harden.editions import EditionSettings, load_generator, make_twins, renew, write_scenes
+from eyetest.harden.editions import (
+    EditionSettings,
+    Original,
+    Redrawn,
+    load_generator,
+    make_twins,
+    renew,
+    write_scenes,
+)
 from eyetest.records import Choice, Item, Lineage, Manifest
 from eyetest.world import load_rates, new_world
 from tests.conftest import ROOT, png
@@ -75,7 +85,12 @@ def test_a_twin_has_the_same_words_and_another_right_option(world: Benchmark, tm
     scenes = {one.item: json.loads(one.scene) for one in done.scenes}
     items = {item.id: item for item in done.benchmark}
     twins = [item for item in items.values() if item.tags["edition"] == "twin"]
-    assert len(items) == 2 * len(twins) == 2 * done.items
+    assert len(items) == done.items + len(twins)
+    of = {item.id: [twin for twin in twins if twin.group == item.id] for item in items.values() if not item.group}
+    for name, own in of.items():
+        wrong = len(items[name].choices) - 1
+        assert {twin.id for twin in own} == {f"{name}-twin{end}" for end in ("", "-2", "-3")[:wrong]}
+        assert len({items[name].gold, *(twin.gold for twin in own)}) == 1 + len(own)
     assert done.items + sum(done.refused.values()) == ITEMS
     assert done.items > 0.7 * ITEMS
     for twin in twins:
@@ -152,12 +167,36 @@ def test_the_generator_of_the_contributing_page_works(dots: Benchmark, tmp_path:
         if item.group:
             (scene,) = shown.filter(pl.col("item") == item.id).get_column("scene")
             assert marked(item) == {str(len(json.loads(scene)["at"]))} != {item.group}
+    few = (*("harden", "twins", str(dots.path), "--generator", str(file)), "--to", str(tmp_path / "few"), "--twins")
+    assert eyetest(*few, "1").code == 0
+    twins = [item for item in Benchmark(tmp_path / "few") if item.group]
+    assert [item.id for item in twins] == ["3-twin", "4-twin", "5-twin"]
+    assert eyetest(*few, "0").code == 2
+
+
+def test_a_generator_whose_twins_share_an_answer_is_refused(dots: Benchmark, tmp_path: Path) -> None:
+    class Stuck:
+        name = summary = "stuck"
+
+        def knows(self, original: Original) -> bool:
+            return True
+
+        def renew(self, original: Original, rng: Random) -> Redrawn:
+            raise NotImplementedError
+
+        def twins(self, original: Original, rng: Random) -> Iterator[Redrawn]:
+            choices = tuple(Choice(choice.text, choice.text == "2") for choice in original.item.choices)
+            yield from 2 * [Redrawn(question=original.item.question, choices=choices, picture=png())]
+
+    with pytest.raises(InputError, match="a twin of item '3' has the same answer as another"):
+        make_twins(dots, tmp_path / "twins", EditionSettings(), own=[Stuck()])
+    assert len(make_twins(dots, tmp_path / "twins", EditionSettings(twins=1), own=[Stuck()]).benchmark) == 6
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("GENERATOR = 3", "no GENERATOR with name, summary, knows, renew, twin"),
+        ("GENERATOR = 3", "no GENERATOR with name, summary, knows, renew, twins"),
         ("import nowhere_to_be_found", "ModuleNotFoundError"),
         ("def f(:", "SyntaxError"),
     ],

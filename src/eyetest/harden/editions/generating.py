@@ -1,6 +1,7 @@
 """What a generator is: whoever can draw an item again from the data that its picture and its gold follow from."""
 
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple, Protocol
@@ -55,10 +56,11 @@ class Generator(Protocol):
         """The same kind of question about a new scene."""
         ...
 
-    def twin(self, original: Original, rng: Random) -> Redrawn:
-        """The same question about a scene changed so that another answer is right.
+    def twins(self, original: Original, rng: Random) -> Iterator[Redrawn]:
+        """The same question about scenes changed so that another answer is right, in each another one.
 
-        Of a choice item, question and options stay, the old gold among them.
+        As many as there are: whoever asks stops when there are enough. Of a choice item, question and options stay,
+        the old gold among them.
         """
         ...
 
@@ -81,7 +83,7 @@ def load_generator(path: Path) -> Generator:
     except Exception as error:
         raise InputError(f"{param('generator')}: {path}: {type(error).__name__}: {error}") from error
     generator = getattr(module, "GENERATOR", None)
-    lacks = [one for one in ("name", "summary", "knows", "renew", "twin") if not hasattr(generator, one)]
+    lacks = [one for one in ("name", "summary", "knows", "renew", "twins") if not hasattr(generator, one)]
     if generator is None or lacks:
         raise InputError(f"{param('generator')}: {path} has no GENERATOR with {', '.join(lacks)}")
     own: Generator = generator

@@ -1,9 +1,9 @@
 """A whole benchmark drawn again: as a new edition, or as originals beside twins whose answer is another one."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -27,8 +27,10 @@ class EditionSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     seed: Seed = 0
     data: str = ""
     """Where the data lie that items do not hold themselves; by default beside the benchmark's folder."""
+    twins: Annotated[int, msgspec.Meta(ge=1)] = 3
+    """How many twins of an item, where there are as many: each has another answer."""
     fresh: bool = False
-    """Beside each twin also an item of a new edition."""
+    """Beside the twins also an item of a new edition."""
 
 
 class EditionScene(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -72,7 +74,7 @@ def renew(
     drawing = _Drawing(benchmark, settings, (*own, *GENERATORS.values()))
     manifest = drawing.manifest("edition", RENEW_STEP)
     with BenchmarkWriter(to, manifest, overwrite=overwrite) as writer:
-        for item, drawn in drawing.draw({RENEW_STEP: ""}, step):
+        for item, drawn in drawing.draw((RENEW_STEP,), step):
             writer.add(_new_item(writer, item, drawn[0]))
         drawing.refuse_nothing()
     return drawing.done(to)
@@ -87,20 +89,19 @@ def make_twins(
     overwrite: bool = False,
     step: Callable[[int], None] = lambda done: None,
 ) -> Editions:
-    """Originals, each beside its twin: one run asks both, and `measure leak-by-twin` compares them.
+    """Originals, each beside its twins: one run asks all, and `measure leak-by-twin` compares them.
 
-    A twin is called as its original with ``-twin`` behind, and its ``group`` is the original.
+    A twin is called as its original with ``-twin`` behind, the next with ``-twin-2``; ``group`` is the original.
     """
     drawing = _Drawing(benchmark, settings, (*own, *GENERATORS.values()))
     manifest = drawing.manifest("twins", TWIN_STEP)
-    steps = {TWIN_STEP: TWIN} | ({RENEW_STEP: FRESH} if settings.fresh else {})
+    steps = (TWIN_STEP, RENEW_STEP) if settings.fresh else (TWIN_STEP,)
     with BenchmarkWriter(to, manifest, overwrite=overwrite) as writer:
         for item, drawn in drawing.draw(steps, step):
             writer.adopt(_tagged(item, ORIGINAL), benchmark)
             for one in drawn:
-                edition = steps[one.lineage.step]
-                made = _tagged(_new_item(writer, item, one), edition)
-                writer.add(msgspec.structs.replace(made, id=f"{item.id}-{edition}", group=item.id))
+                made = _tagged(_new_item(writer, item, one), TWIN if one.lineage.step == TWIN_STEP else FRESH)
+                writer.add(msgspec.structs.replace(made, id=one.name, group=item.id))
         drawing.refuse_nothing()
     return drawing.done(to)
 
@@ -115,6 +116,8 @@ def _tagged(item: Item, edition: str) -> Item:
 
 
 class _Drawn(NamedTuple):
+    name: str
+    """The id beside its original."""
     redrawn: Redrawn
     lineage: Lineage
 
@@ -143,23 +146,19 @@ class _Drawing:
             lineage=(*old.lineage, made),
         )
 
-    def draw(self, steps: Mapping[str, str], tell: Callable[[int], None]) -> Iterator[tuple[Item, list[_Drawn]]]:
-        """Each item that can be drawn again in all these ways, and what was drawn; why the others cannot is counted.
-
-        ``steps`` says what is put behind the name of what each step draws.
-        """
+    def draw(self, steps: Sequence[str], tell: Callable[[int], None]) -> Iterator[tuple[Item, list[_Drawn]]]:
+        """Each item that can be drawn again in all these ways, and what was drawn; why the others cannot is counted."""
         for number, item in enumerate(self._benchmark):
             tell(number)
             try:
                 generator = self._generator(item)
-                drawn = [self._drawn(item, generator, step) for step in steps]
+                drawn = [one for step in steps for one in self._drawn(item, generator, step)]
             except NotRenewable as refusal:
                 self._refused[str(refusal)] += 1
                 continue
             self._items += 1
             for one in drawn:
-                edition = steps[one.lineage.step]
-                name = f"{item.id}-{edition}" if edition else item.id
+                name = one.name if TWIN_STEP in steps else item.id
                 scene = msgspec.json.encode(one.redrawn.scene, order="sorted").decode()
                 self._scenes.append(EditionScene(item=name, generator=generator.name, scene=scene))
             yield item, drawn
@@ -190,12 +189,24 @@ class _Drawing:
                 return generator
         raise NotRenewable("no generator knows its kind")
 
-    def _drawn(self, item: Item, generator: Generator, step: str) -> _Drawn:
-        draw = generator.renew if step == RENEW_STEP else generator.twin
-        redrawn = draw(Original(item, self._data), rng_of(step, self._settings.seed, item.id))
-        if step == TWIN_STEP and _golds(redrawn) == _golds(item):
-            raise InputError(f"{generator.name}: the twin of item {short(item.id)} has the same answer")
-        return _Drawn(redrawn, Lineage(step=step, source=generator.name, item=item.id, seed=self._settings.seed))
+    def _drawn(self, item: Item, generator: Generator, step: str) -> list[_Drawn]:
+        original, rng = Original(item, self._data), rng_of(step, self._settings.seed, item.id)
+        lineage = Lineage(step=step, source=generator.name, item=item.id, seed=self._settings.seed)
+        if step == RENEW_STEP:
+            return [_Drawn(f"{item.id}-{FRESH}", generator.renew(original, rng), lineage)]
+        golds = [_golds(item)]
+        twins: list[_Drawn] = []
+        for redrawn in generator.twins(original, rng):
+            if _golds(redrawn) in golds:
+                raise InputError(f"{generator.name}: a twin of item {short(item.id)} has the same answer as another")
+            golds.append(_golds(redrawn))
+            number = f"-{len(golds) - 1}" if twins else ""
+            twins.append(_Drawn(f"{item.id}-{TWIN}{number}", redrawn, lineage))
+            if len(twins) == self._settings.twins:
+                break
+        if not twins:
+            raise NotRenewable("no change of its scene makes another answer right")
+        return twins
 
 
 def _new_item(writer: BenchmarkWriter, old: Item, drawn: _Drawn) -> Item:

@@ -39,14 +39,18 @@ class ChartGenerator:
                 return _drawn(item, fresh, program, result)
         raise NotRenewable("no other numbers leave its answer without doubt")
 
-    def twin(self, original: Original, rng: Random) -> Redrawn:
+    def twins(self, original: Original, rng: Random) -> Iterator[Redrawn]:
         """The same chart with two numbers exchanged, or one changed, so that the answer is another."""
         item, table, program = _understood(original.item)
+        golds = [item.references]
         for changed in _changes(table, program, rng):
             result = program.run(changed)
-            if result is not None and not agrees(result, item.references):
-                return _drawn(item, changed, program, result)
-        raise NotRenewable("no small change of its numbers changes its answer")
+            if result is None or kind_of(changed, item.question) is None:
+                continue
+            if not any(agrees(result, gold) for gold in golds):
+                twin = _drawn(item, changed, program, result)
+                golds.append(twin.references)
+                yield twin
 
 
 def _table(item: Item) -> DataTable | None:

@@ -1,5 +1,6 @@
 """Puzzles with a hidden part, as PuzzleVQA describes them: read from their captions, or drawn anew."""
 
+from collections.abc import Iterator
 from random import Random
 
 from eyetest.errors import short
@@ -33,7 +34,7 @@ class PuzzleGenerator:
         scene = puzzle.pose(rng, rng.choice([option for option in options if puzzle.fits(option)]), options)
         return _redrawn(puzzle, scene, item, [str(option) for option in options])
 
-    def twin(self, original: Original, rng: Random) -> Redrawn:
+    def twins(self, original: Original, rng: Random) -> Iterator[Redrawn]:
         """The same puzzle with another of its options hidden."""
         item, puzzle = original.item, PUZZLES[original.item.tags[_CATEGORY]]
         scene = _read(puzzle, item)
@@ -41,8 +42,7 @@ class PuzzleGenerator:
         for text in shuffled(rng, [choice.text for choice in item.choices if not choice.correct]):
             changed = puzzle.change(scene, kind(text))
             if changed is not None:
-                return _redrawn(puzzle, changed, item, [choice.text for choice in item.choices])
-        raise NotRenewable("no small change makes another of its options right")
+                yield _redrawn(puzzle, changed, item, [choice.text for choice in item.choices])
 
 
 def _read(puzzle: Puzzle, item: Item) -> Scene:

@@ -1,5 +1,6 @@
 """The drawn world: a kind of question is posed anew, or once more with another option right."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -51,7 +52,7 @@ class WorldGenerator:
         """Another item of the same kind; planted flaws are not planted again."""
         return _redrawn(_drafted(original.item, rng), original.item, rng)
 
-    def twin(self, original: Original, rng: Random) -> Redrawn:
+    def twins(self, original: Original, rng: Random) -> Iterator[Redrawn]:
         """The same words and options; the picture is drawn again from its own seed with another option right."""
         item = original.item
         _task(item)
@@ -62,13 +63,11 @@ class WorldGenerator:
         for flaw in before.flaws:
             if flaw in _BEYOND_TWINS:
                 raise NotRenewable(_BEYOND_TWINS[flaw])
-        for turn in shuffled(rng, list(range(1, len(texts)))):
-            after = twin_of(before, turn)
-            if after is not None:
-                right = after.options[after.gold]
-                choices = tuple(Choice(text, text == right) for text in texts)
-                return _told(after, item, item.question, choices)
-        raise NotRenewable("no scene makes another of its options right")
+        turns = shuffled(rng, list(range(1, len(texts))))
+        for after in filter(None, (twin_of(before, turn) for turn in turns)):
+            right = after.options[after.gold]
+            choices = tuple(Choice(text, text == right) for text in texts)
+            yield _told(after, item, item.question, choices)
 
 
 def _task(item: Item) -> str:

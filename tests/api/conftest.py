@@ -1,6 +1,7 @@
 """A small drawn world, answers of three scripted models to it, and a recipe's panel: what the examples speak of."""
 
 import shutil
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import yaml
 import eyetest as et
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.errors import in_python, spelled
+from eyetest.records import Manifest
 
-ITEMS = 60
+ITEMS, SCREENS = 60, 12
 MODELS = {
     "seer": {"spec": "scripted:right=0.9,blind=0.4", "base": "language"},
     "squinter": {"spec": "scripted:right=0.6,blind=0.4,seed=2", "base": "language"},
@@ -43,6 +45,24 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "models.yaml").write_text(yaml.safe_dump(PANEL))
     orders = [et.Condition(order=order) for order in (0, 1)]
     et.run(place / "world/benchmark", MODELS, sights="image,blind", conditions=orders, to=place / "run")
+    return place
+
+
+@pytest.fixture(scope="session")
+def hardened(drawn: Path) -> Path:
+    """``ten``, ``twins``, ``screens``: runs over the same world with more options, with twins, as screenshots."""
+    world, place = drawn / "first/benchmark", drawn / "hardened"
+    with warnings.catch_warnings(action="ignore"):
+        ten = et.harden_options(drawn / "world/benchmark", to=place / "options", probe=False).benchmark
+    et.run(ten, MODELS, sights="image,blind", to=place / "ten")
+    twins = et.harden_twins(world, to=place / "twinned", twins=1)
+    et.run(twins, MODELS, to=place / "twins")
+    with BenchmarkWriter(place / "few", Manifest(name="few")) as writer:
+        for item in et.Benchmark(world).take(range(SCREENS)):
+            writer.adopt(item, et.Benchmark(world))
+    screens = et.harden_screenshot(place / "few", to=place / "screenshots", workers=1)
+    asks = [et.Condition(sight="screenshot", ask=ask) for ask in ("direct", "ocr")]
+    et.run(screens, MODELS, conditions=asks, to=place / "screens")
     return place
 
 

@@ -49,7 +49,8 @@ def harden_twins(
 ) -> Benchmark:
     """Originals, each beside its twins: the same question about pictures with other answers.
 
-    ``twins`` says how many of an item, as far as it has wrong options. ``fresh`` adds an item of a new edition to each. A run over it is what `et.measure.leak_by_twin` measures.
+    ``twins`` says how many of an item, as far as it has wrong options; ``fresh`` adds an item of a new edition to
+    each. A run over it is what `et.measure.leak_by_twin` measures.
 
     >>> et.harden_twins("world/benchmark", to="twins", seed=1)  # doctest: +SKIP
     <Benchmark 'world-7-twins-1': 3,692 items in twins>

@@ -37,8 +37,16 @@ _EXAMPLES = {
     "difficulty": 'bands="easy:2-3,hard:0-1"',
 }
 """What a measure has to be told before it can measure anything."""
-_ABOUT_MORE = {"blind-steps", "leak-by-twin", "looks", "ocr-accuracy", "sentences", "three-settings"}
-"""Measures of hardened benchmarks: a plain run has nothing for them, so their examples are to be read only."""
+_RUNS = {
+    "blind-steps": '["run", "ten"]',
+    "leak-by-twin": '"twins"',
+    "looks": '"screens"',
+    "ocr-accuracy": '"screens"',
+    "three-settings": '["run", "ten"]',
+}
+"""What measures of hardened benchmarks are made of, where it is no plain run."""
+_READ_ONLY = {"sentences"}
+"""Measures whose examples would need a judge."""
 
 
 class MeasureFunction(Protocol):
@@ -112,8 +120,8 @@ def _about(chosen: Measure) -> str:
     idea = fill(" ".join((type(chosen).__doc__ or "").split()), 100)
     own = "".join(f"{as_keyword(key)}: {about}\n" for key, (_, about) in chosen.own.items())
     keywords = "".join(f"    {line}\n" for line in f"{_SHARED}{own}".splitlines())
-    told = ", ".join(['"run"', *filter(None, [_EXAMPLES.get(chosen.name, "")])])
+    told = ", ".join([_RUNS.get(chosen.name, '"run"'), *filter(None, [_EXAMPLES.get(chosen.name, "")])])
     summary = chosen.summary[0].upper() + chosen.summary[1:]
     call = f">>> table = et.measure.{name}({told})"
-    shown = f"{call}  # doctest: +SKIP" if chosen.name in _ABOUT_MORE else f"{call}\n>>> len(table) > 0\nTrue"
+    shown = f"{call}  # doctest: +SKIP" if chosen.name in _READ_ONLY else f"{call}\n>>> len(table) > 0\nTrue"
     return f"{summary}.\n\n{idea}\n\n{keywords}\n{shown}\n"

@@ -15,7 +15,7 @@ import polars as pl
 
 from eyetest.measures.means import with_adjusted
 from eyetest.measures.results import TAG, Measure, Measured, NotMeasurable, Results, Settings, split, table_of
-from eyetest.measures.stats.intervals import Floats, mean
+from eyetest.measures.stats.intervals import Floats, Ints, mean
 from eyetest.measures.stats.paired import Paired, paired, with_imaginary_items
 from eyetest.records import EDITION, FRESH, ORIGINAL, TWIN
 from eyetest.wording import counted
@@ -23,6 +23,7 @@ from eyetest.wording import counted
 _TAG = TAG + EDITION
 _EDITION = pl.col(_TAG)
 _ROUNDING = 1e-9
+_CELLS_AT_ONCE = 2**20
 
 
 class LeakByTwin(Measure):
@@ -62,7 +63,7 @@ def _originals(results: Results, keys: Sequence[str], by: Sequence[str]) -> pl.D
     answers = answers.filter(_EDITION.is_not_null(), pl.col("score").is_not_null())
     scores = answers.group_by(*series, _TAG, "item").agg(pl.col("score").mean(), pl.col("cluster").first())
     scores = scores.group_by(*series, _TAG).agg(pl.col("score").mean(), pl.col("cluster").first(), pl.len())
-    original, twin, fresh = (scores.filter(_EDITION == one).drop(_TAG) for one in (ORIGINAL, TWIN, FRESH))
+    original, twin, fresh = (scores.filter(pl.col(_TAG) == one).drop(_TAG) for one in (ORIGINAL, TWIN, FRESH))
     both = original.drop("len").join(twin.drop("cluster").rename({"len": "twins"}), on=series, suffix="_twin")
     both = both.join(fresh.select(*series, pl.col("score").alias("score_fresh")), on=series, how="left")
     return both.join(_golds(answers, series), on=series, how="left").sort(series).collect(engine="streaming")
@@ -139,10 +140,16 @@ def _by_lot(originals: pl.DataFrame, settings: Settings) -> float | None:
     return float((1 + (np.abs(drawn) > abs(leaks[:, 0].sum()) - _ROUNDING).sum()) / (1 + len(drawn)))
 
 
-def _sums_by_lot(leaks: Floats, sizes: Floats, settings: Settings) -> Floats:
+def _sums_by_lot(leaks: Floats, sizes: Ints, settings: Settings) -> Floats:
+    """The sum of the leaks in each draw, so many draws at once that they stay in memory."""
     rng, rows = np.random.default_rng(settings.seed), np.arange(len(leaks))
-    draws = (leaks[rows, (rng.random(len(rows)) * sizes).astype(int)].sum() for _ in range(settings.resamples))
-    return np.fromiter(draws, float, settings.resamples)
+    at_once = max(1, _CELLS_AT_ONCE // max(1, len(leaks)))
+    sums = []
+    for start in range(0, settings.resamples, at_once):
+        count = min(at_once, settings.resamples - start)
+        lots = (rng.random((count, len(leaks))) * sizes).astype(int)
+        sums.append(leaks[rows, lots].sum(axis=1))
+    return np.concatenate(sums) if sums else np.empty(0)
 
 
 def _paired(part: pl.DataFrame, a: str, b: str, level: float) -> Paired:

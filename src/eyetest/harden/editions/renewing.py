@@ -147,7 +147,7 @@ class _Drawing:
         )
 
     def draw(self, steps: Sequence[str], tell: Callable[[int], None]) -> Iterator[tuple[Item, list[_Drawn]]]:
-        """Each item that can be drawn again in all these ways, and what was drawn; why the others cannot is counted."""
+        """Each item that can be drawn in all these ways, and what was drawn; why the others cannot is counted."""
         for number, item in enumerate(self._benchmark):
             tell(number)
             try:

@@ -75,7 +75,7 @@ def test_real_puzzles_are_understood_and_can_have_other_answers(real_benchmark: 
     assert changed >= 0.95 * len(items)
 
 
-@pytest.mark.parametrize("name", set(SOLVERS) - {"shape_morph", "polygon_sides_number"})
+@pytest.mark.parametrize("name", sorted(set(SOLVERS) - {"shape_morph", "polygon_sides_number"}))
 def test_a_wrong_gold_makes_no_wrong_twin(name: str) -> None:
     """A puzzle that says something else than its gold is refused, or its twin is right all the same."""
     puzzle, refused = PUZZLES[name], 0

@@ -53,7 +53,7 @@ def harden_twins(
     each. A run over it is what `et.measure.leak_by_twin` measures.
 
     >>> et.harden_twins("world/benchmark", to="twins", seed=1)  # doctest: +SKIP
-    <Benchmark 'world-7-twins-1': 3,692 items in twins>
+    <Benchmark 'world-7-twins-1': 3,460 items in twins>
     """
     settings = EditionSettings(seed=seed, data=str(data), twins=twins, fresh=fresh)
     done = draw_again(bench, settings, to=to, twins=True, generator=generator, overwrite=overwrite, observer=NOTEBOOK)

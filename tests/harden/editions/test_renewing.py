@@ -93,15 +93,14 @@ def test_a_twin_has_the_same_words_and_another_right_option(world: Benchmark, tm
         assert len({items[name].gold, *(twin.gold for twin in own)}) == 1 + len(own)
     assert done.items + sum(done.refused.values()) == ITEMS
     assert done.items > 0.7 * ITEMS
+    assert "its words tell the answer: the longest option is right" in done.refused
     for twin in twins:
         original = items[twin.group]
         texts = [choice.text for choice in twin.choices]
         assert (twin.question, texts) == (original.question, [choice.text for choice in original.choices])
         assert not marked(twin) & marked(original)
         assert twin.images != original.images
-        found = right_by(scenes[twin.id], twin)
-        lengthened = found == set() and len(marked(twin)) == 1
-        assert found == marked(twin) or lengthened, twin.id
+        assert right_by(scenes[twin.id], twin) == marked(twin), twin.id
         assert msgspec.structs.replace(original, tags=dict(list(original.tags.items())[:-1])) == world[original.id]
         assert twin.lineage[-1].step == "twin"
 

@@ -22,6 +22,7 @@ from eyetest.world.scenes import KINDS
 _FACT = "fact"
 _BEYOND_TWINS = {
     "answer-in-question": "the question says its answer",
+    "gold-longest": "its words tell the answer: the longest option is right",
     "wrong-gold": "its gold does not follow from its picture",
     "two-right-options": "it has two right options",
     "impossible": "its gold does not follow from its picture",

@@ -15,13 +15,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from eyetest.harden.options.drawing import SetDrawer
+from eyetest.harden.options.guessing import LEAST_ITEMS, Features, Guesser, number_features
 from eyetest.harden.options.meanings import plainest
 from eyetest.probes.features import MEASURES, number_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_SETS = 48
-"""Sets of candidates that are drawn for each item, one of which it is given."""
 _DEALS = 4
 """How often sets are drawn; each time but the first around those that were given last."""
 _ROUNDS = 4
@@ -33,6 +33,8 @@ _OFFERS = 10
 """How many times more a rank counts than how often a text is offered."""
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 _NUMBER_TRAITS = 8
+_GUESSED = 2.0
+"""How much more than a trait the guess of a learner counts: with 3 its golds are more even than by luck."""
 
 
 class Candidates(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,38 +72,61 @@ class _Hand(msgspec.Struct):
     """Sets × traits and ranks: where the gold would stand."""
     names: Ints
     """Sets × candidates: the numbers of their texts, overall and among questions that begin alike."""
+    features: Features
+    """Sets × options × what a learner sees of them; nothing where options are not all numbers."""
     taken: int = 0
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether a learner guesses at it: it has something to choose, and numbers to choose from."""
+        return self.features.shape[2] > 0 and len(self.sets[0]) > 0
 
     @property
     def keys(self) -> tuple[tuple[int, str], ...]:
         """Among whom its gold is ranked: all items with as many options, and those of its group."""
         size = len(self.dealer.fixed) + len(self.sets[0])
-        return (size, ""), (size, f"of {self.dealer.table.group}")
+        kind = "numbers" if self.of_numbers else "words"
+        return (size, kind), (size, f"{kind} of {self.dealer.table.group}")
 
 
 def deal(tables: Sequence[Candidates], chance: random.Random) -> list[list[int]]:
     """For each item, the positions of the candidates that it is given."""
-    offers, ranks = _Offers(tables), _Ranks()
+    offers = _Offers(tables)
     luck = np.random.default_rng(chance.getrandbits(64))
-    dealers = [_Dealer(table, offers) for table in tables]
-    hands = [dealer.hand(dealer.drawn(luck)) for dealer in dealers]
+    hands = [_Dealer(table, offers).hand((), luck) for table in tables]
+    guessers: list[Guesser] = []
+    _even_out(hands, offers, chance, luck)
+    for _ in range(_DEALS - 1):
+        numbers = [hand.features[hand.taken] for hand in hands if hand.of_numbers]
+        if len(numbers) >= LEAST_ITEMS:
+            guessers.append(Guesser(numbers, luck))
+        for hand in hands:
+            offers.add(hand, -1)
+        hands = [hand.dealer.hand(hand.sets[hand.taken], luck) for hand in hands]
+        guessed = [hand for hand in hands if hand.of_numbers]
+        for guesser in guessers:
+            for hand, scores in zip(guessed, guesser.scores([hand.features for hand in guessed]), strict=True):
+                hand.ranks = np.hstack([hand.ranks, _GUESSED * _gold_ranks(scores)])
+        _even_out(hands, offers, chance, luck)
+    return [hand.sets[hand.taken] for hand in hands]
+
+
+def _even_out(hands: Sequence[_Hand], offers: "_Offers", chance: random.Random, luck: np.random.Generator) -> None:
+    """Item by item and several times round, the set is taken that leaves the batch most even."""
+    ranks = _Ranks()
     for hand in hands:
         ranks.add(hand, 1)
         offers.add(hand, 1)
-    for attempt in range(_DEALS):
-        if attempt:
-            hands = [hand.dealer.hand(hand.dealer.varied(hand.sets[hand.taken], luck)) for hand in hands]
-        for _ in range(_ROUNDS):
-            for hand in chance.sample(hands, len(hands)):
-                if len(hand.sets) < 2:
-                    continue
-                ranks.add(hand, -1)
-                offers.add(hand, -1)
-                costs = ranks.costs(hand) + offers.costs(hand)
-                hand.taken = int(np.argmin(costs - _WARMTH * luck.gumbel(size=len(costs))))
-                ranks.add(hand, 1)
-                offers.add(hand, 1)
-    return [hand.sets[hand.taken] for hand in hands]
+    for _ in range(_ROUNDS):
+        for hand in chance.sample(hands, len(hands)):
+            if len(hand.sets) < 2:
+                continue
+            ranks.add(hand, -1)
+            offers.add(hand, -1)
+            costs = ranks.costs(hand) + offers.costs(hand)
+            hand.taken = int(np.argmin(costs - _WARMTH * luck.gumbel(size=len(costs))))
+            ranks.add(hand, 1)
+            offers.add(hand, 1)
 
 
 class _Ranks:
@@ -179,48 +204,31 @@ class _Dealer:
         self._names = [offers.numbers(table, text) for text in table.candidates]
         values = [number_of(text) for text in texts]
         self._values = None if None in values else np.array(values, np.float64)
-        own, others = values[0], values[len(self.fixed) :]
-        self._sides: tuple[list[int], list[int]] = ([], [])
-        for number, value in enumerate(others):
-            self._sides[own is not None and value is not None and value > own].append(number)
+        self._unit = 10.0 ** -MEASURES["decimals"](table.gold)
+        self._drawer = SetDrawer(table.need, len(table.candidates), self._values, self._unit)
         asked = set(_WORD.findall(table.question.lower()))
         self._measured = [np.array([round(measure(text), 9) for text in texts]) for measure in MEASURES.values()]
         self._measured.append(np.array([float(not asked.isdisjoint(_WORD.findall(text.lower()))) for text in texts]))
         self._common = list(_in_common(texts))
         self._shapes = [np.unique(names, return_inverse=True)[1] for names in _shapes(texts)]
 
-    def drawn(self, luck: np.random.Generator) -> list[list[int]]:
-        """Sets of candidates, with as many below the gold as chance has it."""
-        need, (lower, upper) = self.table.need, self._sides
-        counts = luck.integers(0, need, _SETS, endpoint=True).tolist()
-        sets = {}
-        for below, down, up in zip(counts, _orders(luck, lower), _orders(luck, upper), strict=True):
-            taken = down[:below] + up[: need - min(below, len(down))]
-            taken += down[below : below + need - len(taken)]
-            sets[tuple(sorted(taken))] = taken
-        return list(sets.values())
-
-    def varied(self, kept: Sequence[int], luck: np.random.Generator) -> list[list[int]]:
-        """A set, and others that differ from it by a few candidates."""
-        rest = sorted(set(range(len(self.table.candidates))).difference(kept))
-        changes = luck.integers(1, 3, _SETS, endpoint=True).tolist()
-        sets = {tuple(sorted(kept)): list(kept)}
-        for change, stay, come in zip(changes, _orders(luck, kept), _orders(luck, rest), strict=True):
-            new = come[: min(change, len(kept))]
-            taken = stay[: len(kept) - len(new)] + new
-            sets.setdefault(tuple(sorted(taken)), taken)
-        return list(sets.values())
-
-    def hand(self, sets: list[list[int]]) -> _Hand:
+    def hand(self, given: Sequence[int], luck: np.random.Generator) -> _Hand:
         """Sets with where they would put the gold; the first is the one that is given until another is better."""
-        first = len(self.fixed)
+        first, sets = len(self.fixed), self._drawer.draw(given, luck)
         rows = np.array([[*self.fixed, *(first + one for one in taken)] for taken in sets], np.int64)
         names = np.array([[number for one in taken for number in self._names[one]] for taken in sets], np.int64)
         size = rows.shape[1]
         level = np.full((len(sets), size), 1 / size, np.float32)
         placed = [level if columns is None else _gold_ranks(columns) for columns in self._traits(rows)]
         ranks = np.concatenate(placed, axis=1)
-        return _Hand(self, sets, ranks, names.reshape(len(sets), -1))
+        return _Hand(self, sets, ranks, names.reshape(len(sets), -1), self._features(rows))
+
+    def _features(self, rows: Ints) -> Features:
+        if self._values is None:
+            return np.zeros((*rows.shape, 0), np.float32)
+        seen = np.stack([measured[rows] for measured in (*self._measured, self._common[1].mean(axis=1))], axis=2)
+        beside = seen - seen.mean(axis=1, keepdims=True)
+        return np.concatenate([number_features(self._values[rows], self._unit), seen, beside], 2, dtype=np.float32)
 
     def _traits(self, rows: Ints) -> Iterator[Floats | None]:
         """What options differ in, each as sets × options: the same for every item, None where all are alike."""
@@ -241,12 +249,6 @@ class _Dealer:
             yield from [None] * _NUMBER_TRAITS
         else:
             yield from _number_traits(self._values[rows])
-
-
-def _orders(luck: np.random.Generator, numbers: Sequence[int]) -> list[list[int]]:
-    """Some numbers in as many orders as sets are drawn."""
-    rows: list[list[int]] = luck.permuted(np.tile(np.array(numbers, np.int64), (_SETS, 1)), axis=1).tolist()
-    return rows
 
 
 def _gold_ranks(columns: Floats) -> NDArray[np.float32]:

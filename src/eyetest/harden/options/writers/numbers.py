@@ -16,9 +16,9 @@ from eyetest.reform.distractors.moments import other_dates, other_times
 from eyetest.reform.distractors.quantities import WrittenNumber
 from eyetest.scoring.metrics.support.numbers import find_quantities, plain_text
 
-_FURTHEST = Decimal(5)
+FURTHEST = Decimal(5)
 """How many times smaller or larger than the gold a number may be and still be a plausible answer."""
-_SMALL = 5
+SMALL = 5
 """Whole steps that are added before small numbers are compared: 0 and 3 are not infinitely far apart."""
 _A_SIDE = 14
 _FROM_POOL = 24
@@ -114,12 +114,12 @@ def _bounds(case: Case, gold: WrittenNumber, options: Sequence[WrittenNumber]) -
 def _near(gold: WrittenNumber, options: Sequence[WrittenNumber], chance: random.Random) -> Iterator[Decimal]:
     """Numbers around the gold, as round as it and its neighbours are, nearer ones more often."""
     fine = Decimal(1).scaleb(-gold.decimals)
-    shift = float(_SMALL * fine)
+    shift = float(SMALL * fine)
     size, sign = float(abs(gold.value)), -1 if gold.value < 0 else 1
     if gold.is_year:
         yield from (gold.value + step for step in range(-_YEARS_AROUND, _YEARS_AROUND + 1) if step)
         return
-    widest = max(float(_FURTHEST), *((float(abs(one.value)) + shift) / (size + shift) for one in options))
+    widest = max(float(FURTHEST), *((float(abs(one.value)) + shift) / (size + shift) for one in options))
     for side in (-1, 1):
         for _ in range(_A_SIDE):
             unit = fine.scaleb(max(chance.choice(options).noughts - chance.choice((0, 0, 1)), 0))
@@ -134,11 +134,11 @@ def _from_pool(gold: WrittenNumber, pool: Sequence[Decimal], chance: random.Rand
 
 def _is_plausible(value: Decimal, gold: WrittenNumber) -> bool:
     """Whether a number is of the gold's size and, where the gold has one, of its sign."""
-    shift = _SMALL * Decimal(1).scaleb(-gold.decimals)
+    shift = SMALL * Decimal(1).scaleb(-gold.decimals)
     if (gold.value < 0 or abs(gold.value) > 4 * shift) and value * gold.value <= 0 and value != -gold.value:
         return False
     ratio = (abs(value) + shift) / (abs(gold.value) + shift)
-    return 1 / _FURTHEST <= ratio <= _FURTHEST
+    return 1 / FURTHEST <= ratio <= FURTHEST
 
 
 def _slips(case: Case, gold: WrittenNumber, options: Sequence[WrittenNumber], chance: random.Random) -> list[Decimal]:

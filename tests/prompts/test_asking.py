@@ -177,6 +177,23 @@ def test_what_cannot_be_weighed(item: Item, axes: dict[str, Any], reason: str) -
     assert caught.value.reason == reason
 
 
+def test_first_token_weighs_the_marks_of_options_that_are_shown() -> None:
+    item = choice_item("red", "green", "blue")
+    prompt = asked(item, method="first-token", order=7, marks="lower")
+    plain = asked(item, order=7, marks="lower")
+    assert prompt.first_token
+    assert prompt.messages == plain.messages
+    for choice, shown in zip(item.choices, prompt.candidates, strict=True):
+        assert f"{shown}. {choice.text}" in prompt.messages[-1].text
+    assert build(item, Condition(method="first-token", shots="format"), prefill=True).prefill
+    pictures = choice_item("<image 1>", "<image 2>", pictures=2)
+    assert asked(pictures, method="first-token").candidates == ("A", "B")
+    many = choice_item(*(f"colour {n}" for n in range(10)))
+    assert asked(many, method="first-token").candidates[-1] == "J"
+    with pytest.raises(CannotApply, match="several digits"):
+        asked(many, method="first-token", marks="digit")
+
+
 def test_hint_question_options_instruction() -> None:
     item = choice_item(hint="  Mind the sun. ", question="Which?\n", gold=0)
     assert said(item, sight="blind").startswith(

@@ -62,7 +62,7 @@ def test_any_item_is_asked_or_refused_for_a_reason(item: Item, condition: Condit
         assert message.parts
         assert all(part.text.strip() for part in message.parts if isinstance(part, Words))
         assert message.role == "user" or all(isinstance(part, Words) for part in message.parts)
-    assert len(prompt.candidates) == (len(item.choices) if condition.method == "likelihood" else 0)
+    assert len(prompt.candidates) == (0 if condition.method == "generate" else len(item.choices))
     assert Request(model="m", prompt=msgspec.json.decode(msgspec.json.encode(prompt), type=Prompt), trial=0).id
 
 

@@ -156,6 +156,7 @@ def test_options_inside_a_picture_stay_as_they_are(axes: dict[str, object]) -> N
     assert refusal(screenshot(choice_item()), sight="screenshot", **axes) == drawn
     if "method" not in axes:
         asked(screenshot(text_item()), sight="screenshot", **axes)
+    assert asked(screenshot(choice_item()), sight="screenshot", method="first-token").candidates[0] == "A"
 
 
 def test_dialogue() -> None:

@@ -33,6 +33,7 @@ FULL = Response(
     likelihoods=(Likelihood("B", -0.5, (("A", -1.5), ("\n", -9.0))), Likelihood("", -1e-9)),
     candidates=(-0.25, -7.5, 0.0),
     candidate_tokens=(1, 4, 2),
+    candidate_bytes=(3, 17, 5),
     given=0.5,
 )
 SPARE = Response(request="cd" * 16, outcome="answered", text=None)

@@ -35,6 +35,8 @@ def run(
     *,
     to: AnyPath,
     sights: str | Sequence[str] | None = None,
+    methods: str | Sequence[str] | None = None,
+    templates: int | None = None,
     conditions: Condition | Sequence[Condition] = _AS_WRITTEN,
     perturb: str | Sequence[str] | None = None,
     tests: int | None = None,
@@ -52,7 +54,8 @@ def run(
     """Put a benchmark to models and keep every answer in the folder ``to``; waits until all are there.
 
     Interrupt it whenever you like and call it again: nothing is lost, nothing is asked twice. ``sights`` says what is
-    seen (``"image,blind"``); every one of the ``conditions`` (how else a question is put) is asked with every sight.
+    seen (``"image,blind"``), ``methods`` how answers are had (``"likelihood,generate"``), ``templates`` how many of
+    the six instructions are used; each of the ``conditions`` (how else a question is put) is asked with all of them.
     ``perturb`` names what varies over ``tests`` tests of every item (``"instruction,order,marks"``), all together or
     ``one_at_a_time``. ``limit`` keeps to the first items, ``items`` to some; ``stop`` is a stopping rule in words;
     ``limits`` bounds calls, tokens and money. It works the same in a script and in a notebook, where an event loop is
@@ -66,8 +69,9 @@ def run(
     120
     """
     how = read_perturbation(perturb, tests, seed, one_at_a_time=one_at_a_time)
+    axes = {"sight": sights, "method": methods, "template": job.first_templates(templates)}
     asking = Asking(
-        conditions=perturbed(_conditions(several(conditions), sights), how, NOTEBOOK),
+        conditions=perturbed(_conditions(several(conditions), axes), how, NOTEBOOK),
         trials=trials,
         sampling=job.sampling(temperature, max_tokens),
         seed=seed,
@@ -121,12 +125,14 @@ def warn_of(progress: Progress) -> None:
         warnings.warn(words, stacklevel=3)
 
 
-def _conditions(conditions: Sequence[Condition], sights: str | Sequence[str] | None) -> tuple[Condition, ...]:
-    """Every condition with every sight; without sights, the conditions as they are."""
-    named = [word.strip() for word in sights.split(",")] if isinstance(sights, str) else sights
-    ways = [msgspec.to_builtins(condition) for condition in conditions]
-    if named is not None:
-        ways = [way | {"sight": sight} for way in ways for sight in named]
+def _conditions(conditions: Sequence[Condition], axes: Mapping[str, job.Said]) -> tuple[Condition, ...]:
+    """Every condition with all that was named of some axes; where nothing was, the conditions as they are."""
+    named = {axis: said for axis, said in axes.items() if said is not None}
+    ways = [
+        msgspec.to_builtins(condition) | {axis: getattr(point, axis) for axis in named}
+        for condition in conditions
+        for point in job.conditions(**named)
+    ]
     return tuple(dict.fromkeys(convert(way, Condition, "conditions") for way in ways))
 
 

@@ -111,9 +111,10 @@ class ConditionOptions:
     template: Annotated[Words, put("--template", "Which of the six instructions, from 0.", "N")] = None
     order: Annotated[Words, put("--order", "Seed of the option order; 0 is as written. Or: reversed.", "SEED")] = None
     marks: Annotated[Words, put("--marks", "How options are marked: upper, lower or digit.", "NAME")] = None
-    method: Annotated[Words, put("--method", "generate, or likelihood (options are weighed, not shown).", "NAME")] = (
-        None
-    )
+    method: Annotated[
+        Words,
+        put("--method", "generate; likelihood (options are weighed, not shown); first-token (marks are).", "NAME"),
+    ] = None
     history: Annotated[
         Words, put("--history", "Answers to earlier turns of a dialogue: gold, or the model's own.", "NAME")
     ] = None

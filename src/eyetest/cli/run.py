@@ -113,6 +113,9 @@ def run(
     item: Annotated[Words, option("--item", "Only this item (repeat it).", "ID")] = None,
     dry_run: Annotated[bool, option("--dry-run", "Say what would be asked, and ask nothing.")] = False,
     retry_failed: options.RetryOption = False,
+    templates: Annotated[
+        int | None, options.put("--templates", "The first N of the six instructions, all of them.", "N")
+    ] = None,
     *,
     condition: ConditionOptions,
     perturbation: PerturbOptions,
@@ -128,8 +131,13 @@ def run(
     if to is None and not dry_run:
         raise InputError("--to RUN is missing: where are the answers to be kept?")
     how = read_perturbation(**asdict(perturbation), seed=answering.seed)
+    put = asdict(condition)
+    if templates is not None:
+        if condition.template:
+            raise InputError("--templates and --template: one of both says which instructions")
+        put["template"] = job.first_templates(templates)
     asking = Asking(
-        conditions=perturbed(job.conditions(**asdict(condition)), how, TERMINAL),
+        conditions=perturbed(job.conditions(**put), how, TERMINAL),
         trials=answering.trials,
         sampling=job.sampling(answering.temperature, answering.max_tokens),
         seed=answering.seed,

@@ -80,7 +80,7 @@ def perturbed(
 
 
 def _tell_of_fewer(conditions: Sequence[Condition], how: Perturbation, observer: Observer) -> None:
-    shown = [one for one in conditions if one.method == "generate"]
+    shown = [one for one in conditions if one.method != "likelihood"]
     idle = [source for source in how.sources if SOURCES[source] != "template"]
     if idle and len(shown) < len(conditions):
         observer.note(f"under likelihood no options are shown: {listed(idle)} cannot vary there")
@@ -94,7 +94,7 @@ def _tell_of_fewer(conditions: Sequence[Condition], how: Perturbation, observer:
 
 def _acts(condition: Condition, axis: str) -> bool:
     """Whether an axis changes anything of what is sent."""
-    return condition.method == "generate" or axis == "template"
+    return condition.method != "likelihood" or axis == "template"
 
 
 def _tests(how: Perturbation, condition: Condition) -> Iterator[dict[str, Any]]:

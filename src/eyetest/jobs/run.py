@@ -8,6 +8,7 @@ from typing import Any, get_args
 from eyetest.benchmarks import ReadOptions
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.jobs.opening import SILENT, Bench, Observer, open_bench
+from eyetest.prompts.wording import FEWEST_TEMPLATES
 from eyetest.records import REVERSED, Condition, ModelEntry, order_word
 from eyetest.records.tables import Ask, History, Marks, Method, Shots, Sight
 from eyetest.running import Asking, Estimate, Limits, Progress, Session
@@ -69,6 +70,13 @@ def conditions(**words: Said) -> tuple[Condition, ...]:
         for axis, word in _joined(words).items()
     }
     return tuple(Condition(**dict(zip(axes, point, strict=True))) for point in product(*axes.values()))
+
+
+def first_templates(number: int | None) -> str | None:
+    """The first so many instructions, as words about that axis; None where nothing was said."""
+    if number is not None and not 0 < number <= FEWEST_TEMPLATES:
+        raise InputError(f"{heading('templates', number)}: there are {FEWEST_TEMPLATES} of every kind")
+    return None if number is None else ",".join(map(str, range(number)))
 
 
 def _joined(words: Mapping[str, Said]) -> dict[str, str]:

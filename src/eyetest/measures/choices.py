@@ -37,7 +37,7 @@ class Positions(Measure):
         keys = results.keys(settings.by)
         rows = results.with_items("cluster", "gold", by=settings.by).filter(
             pl.col("order") == 0,
-            pl.col("method") == "generate",
+            pl.col("method") != "likelihood",
             pl.col("choice").is_not_null(),
             pl.col("gold").is_not_null(),
         )

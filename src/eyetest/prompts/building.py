@@ -176,13 +176,19 @@ VIEWS: dict[Sight, View] = {
 }
 
 
+_DIGITS = 9
+"""So many marks of one digit there are; 1 and 10 begin alike, and cannot be told by a first token."""
+
+
 def refuse(item: Item, condition: Condition) -> None:
     """Raise CannotApply where the condition would not be what its name says."""
-    if condition.method == "likelihood":
+    if condition.method != "generate":
         if not item.choices:
             raise CannotApply("no options")
         if condition.ask != "direct":
             raise CannotApply("likelihood is asked directly")
+        if condition.method == "first-token" and condition.marks == "digit" and len(item.choices) > _DIGITS:
+            raise CannotApply("marks of several digits")
     match condition.sight:
         case "grey" | "no-question" if not item.images:
             raise CannotApply("no picture")
@@ -202,7 +208,7 @@ def _refuse_screenshot(item: Item, condition: Condition) -> None:
         raise CannotApply("not a screenshot")
     if not item.images:
         raise CannotApply("no picture")
-    as_drawn = condition.order == 0 and condition.marks == "upper" and condition.method == "generate"
+    as_drawn = condition.order == 0 and condition.marks == "upper" and condition.method != "likelihood"
     if item.choices and not as_drawn:
         raise CannotApply("options are drawn in the picture")
 
@@ -289,6 +295,8 @@ def build(item: Item, condition: Condition, *, prefill: bool = False, answers: S
     weighed = condition.method == "likelihood"
     kind: TaskKind = "open" if weighed else task_kind(item)
     candidates = _candidates(item) if weighed else ()
+    if condition.method == "first-token":
+        candidates = _marks_shown(item, condition)
     closing = _closing(item, condition, kind)
     turns = _turns(item, view, _answers(item, condition, answers)) if tells_history(item, condition) else []
     body = _body(item, condition, view)
@@ -299,7 +307,8 @@ def build(item: Item, condition: Condition, *, prefill: bool = False, answers: S
     messages = [*example_messages(kind, condition, len(item.choices))]
     messages += _dialogue(item, view, asked, [answer for _, answer in turns])
     begun = prefill and condition.shots == "format" and condition.ask == "direct" and kind == "choice"
-    return Prompt(tuple(messages), prefill=shot_words().opening if begun else "", candidates=candidates)
+    opening = shot_words().opening if begun else ""
+    return Prompt(tuple(messages), opening, candidates, first_token=condition.method == "first-token")
 
 
 def task_kind(item: Item) -> TaskKind:
@@ -320,6 +329,12 @@ def _candidates(item: Item) -> tuple[str, ...]:
     return tuple(texts)
 
 
+def _marks_shown(item: Item, condition: Condition) -> tuple[str, ...]:
+    """The mark under which each choice is shown."""
+    order = shown_order(item, condition)
+    return tuple(_MARKS[condition.marks][order.index(position)] for position in range(len(item.choices)))
+
+
 def _closing(item: Item, condition: Condition, kind: TaskKind) -> str:
     """The instruction, and before it what the sight has to say."""
     told = instruction(kind, condition.ask, condition.template, condition.marks, min(len(item.images), 2))
@@ -337,7 +352,7 @@ def _body(item: Item, condition: Condition, view: View) -> str:
     lines: list[str] = []
     if view.question:
         lines += [line for text in (item.hint, item.question) if (line := _shown(text, item, view))]
-    if view.options and item.choices and condition.method == "generate":
+    if view.options and item.choices and condition.method != "likelihood":
         options = _options(item, view)
         lines += option_lines([options[i] for i in shown_order(item, condition)], condition.marks)
     return "\n".join(lines)

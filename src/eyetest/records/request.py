@@ -15,7 +15,6 @@ from eyetest.records.tables import OutcomeKind
 
 _ID_VERSION = b"eyetest request 1\n"
 _encode = msgspec.json.Encoder(order="deterministic").encode
-_decode_candidates = msgspec.json.Decoder(tuple[float | tuple[float | None, int] | None, ...]).decode
 
 
 class Words(msgspec.Struct, frozen=True, tag_field="kind", tag="text"):
@@ -61,6 +60,8 @@ class Prompt(msgspec.Struct, frozen=True, omit_defaults=True):
     """How the model's own turn is made to begin, where a model takes that."""
     candidates: tuple[str, ...] = ()
     """Continuations to be weighed by their likelihood, in the order of the item's choices."""
+    first_token: bool = False
+    """Whether only the first token of each continuation is weighed."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -116,24 +117,37 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Log-probability of each candidate of a likelihood request; None, as JSON writes it, of the impossible."""
     candidate_tokens: tuple[int, ...] = ()
     """Of how many tokens each log-probability is the sum; of all candidates, or of none."""
+    candidate_bytes: tuple[int, ...] = ()
+    """How many bytes of UTF-8 each candidate has; of all candidates, or of none."""
     given: float | None = None
     """A score that somebody else decided, used as it is and marked so."""
 
+
+class WeighedCandidate(msgspec.Struct, frozen=True, array_like=True):
+    """A candidate as a table holds it; tables of older versions have pairs, or the log-probability alone."""
+
+    logprob: float | None
+    """None, as JSON writes it, of the impossible."""
+    tokens: int | None = None
+    bytes: int | None = None
+
+
+_decode_candidates = msgspec.json.Decoder(tuple[WeighedCandidate | float | None, ...]).decode
 
 AskModel = Callable[[str, Sequence[tuple[Item, Prompt]]], Iterable[Response | None]]
 """Put a prompt about each of some items to a model, by its name; None for what could not be asked."""
 
 
 def write_candidates(response: Response) -> str | None:
-    """The candidates of a response as a table holds them: numbers, or pairs where tokens were counted."""
-    values: tuple[object, ...] = response.candidates
-    if response.candidate_tokens:
-        values = tuple(zip(response.candidates, response.candidate_tokens, strict=True))
-    return msgspec.json.encode(values).decode() if values else None
+    """The candidates of a response as a table holds them: each its log-probability, tokens and bytes."""
+    if not response.candidates:
+        return None
+    unknown = (None,) * len(response.candidates)
+    columns = response.candidates, response.candidate_tokens or unknown, response.candidate_bytes or unknown
+    return msgspec.json.encode([WeighedCandidate(*values) for values in zip(*columns, strict=True)]).decode()
 
 
-def read_candidates(text: str | None) -> tuple[tuple[float | None, ...], tuple[int, ...]]:
-    """The log-probabilities of candidates in a table, and their numbers of tokens if it has them."""
+def read_candidates(text: str | None) -> tuple[WeighedCandidate, ...]:
+    """The candidates that a table holds."""
     values = _decode_candidates(text) if text else ()
-    pairs = [value for value in values if isinstance(value, tuple)]
-    return tuple(value[0] if isinstance(value, tuple) else value for value in values), tuple(n for _, n in pairs)
+    return tuple(value if isinstance(value, WeighedCandidate) else WeighedCandidate(value) for value in values)

@@ -18,7 +18,7 @@ Sight = Literal["image", "blind", "blind-guess", "no-question", "nothing", "grey
 Ask = Literal["direct", "cot", "ocr"]
 Shots = Literal["none", "format", "two"]
 Marks = Literal["upper", "lower", "digit"]
-Method = Literal["generate", "likelihood"]
+Method = Literal["generate", "likelihood", "first-token"]
 History = Literal["gold", "own"]
 
 BLIND_SIGHTS: tuple[Sight, ...] = ("blind", "blind-guess", "grey")
@@ -31,7 +31,9 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ``blind`` leaves the picture out silently, ``blind-guess`` says that it is missing and asks for a guess.
     ``template`` is an index into the task's list of equivalent instructions. ``order`` is the seed of the
     option order, 0 being the order as written; a number that is no seed says itself what was shown
-    (see ``eyetest.records.order``). ``history`` says whose answers to the earlier turns of a dialogue are told.
+    (see ``eyetest.records.order``). Under ``likelihood`` no options are shown and the text of each is weighed; under
+    ``first-token`` they are shown, and it is their marks that are weighed. ``history`` says whose answers to the
+    earlier turns of a dialogue are told.
     """
 
     sight: Sight = "image"

@@ -280,7 +280,7 @@ def _picture_tokens(part: Picture | GreyPicture) -> int:
 
 
 def _refused(model: Model, condition: Condition) -> CannotApply | None:
-    if condition.method == "likelihood" and not model.likelihoods:
+    if condition.method != "generate" and not model.likelihoods:
         return CannotApply(f"{model.name} gives no likelihoods")
     return None
 

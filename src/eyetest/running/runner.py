@@ -16,7 +16,7 @@ import msgspec
 
 from eyetest.errors import EyetestError, ImageError
 from eyetest.models import BatchModel, Call, CallError, Model
-from eyetest.records import Response
+from eyetest.records import Prompt, Response
 from eyetest.redaction import redact
 from eyetest.running.batches import Batches
 from eyetest.running.health import Health, now
@@ -197,7 +197,11 @@ class Runner:
                     lane.throttle.went_well()
                     self._heard(lane, answered=True)
                     return msgspec.structs.replace(
-                        came, attempts=tries.made, seconds=round(monotonic() - clock, 4), time=round(time(), 3)
+                        came,
+                        attempts=tries.made,
+                        seconds=round(monotonic() - clock, 4),
+                        time=round(time(), 3),
+                        candidate_bytes=_sizes(call.request.prompt) if came.candidates else (),
                     )
                 if came.kind in _PUSHING_BACK and (came.wait or 0) <= LONGEST_PAUSE:
                     lane.throttle.pushed_back(entered, came.wait)
@@ -332,6 +336,11 @@ class Runner:
             await asyncio.wait_for(self._stopping.wait(), seconds)
         except TimeoutError:
             return
+
+
+def _sizes(prompt: Prompt) -> tuple[int, ...]:
+    """Of each candidate, in bytes: what some divide its log-probability by."""
+    return tuple(len(text.encode("utf-8", "replace")) for text in prompt.candidates)
 
 
 def _failed(call: Call, error: CallError, attempts: int) -> Response:

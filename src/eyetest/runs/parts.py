@@ -45,7 +45,7 @@ SCHEMA = pa.schema(
     ]
 )
 """Responses as rows: plain columns that any Parquet reader shows. Likelihoods are JSON text; so are candidates, each
-its log-probability or, where its tokens were counted, a pair of both."""
+its log-probability, and how many tokens and bytes it has, where they are known."""
 _NAME = re.compile("([0-9]{1,18})(?:-([0-9a-z]{1,32}))?")
 _TAIL = 256 * 2**10
 """So many bytes of a file's end tell it from others: small files are read whole; of Parquet at least the footer,
@@ -111,7 +111,10 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[Response]:
     """Responses of an Arrow batch."""
     for row in batch.to_pylist():
         row["likelihoods"] = msgspec.json.decode(row["likelihoods"]) if row["likelihoods"] else ()
-        row["candidates"], row["candidate_tokens"] = read_candidates(row["candidates"])
+        weighed = read_candidates(row["candidates"])
+        row["candidates"] = [one.logprob for one in weighed]
+        row["candidate_tokens"] = [one.tokens for one in weighed if one.tokens is not None]
+        row["candidate_bytes"] = [one.bytes for one in weighed if one.bytes is not None]
         yield msgspec.convert(row, Response)
 
 

@@ -299,7 +299,7 @@ def _score_unique(
 
 
 def _decoded(candidates: str | None) -> tuple[float, ...]:
-    return tuple(float("nan") if weight is None else weight for weight in read_candidates(candidates)[0])
+    return tuple(math.nan if one.logprob is None else one.logprob for one in read_candidates(candidates))
 
 
 def _values(scored: Scored) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 """Likelihoods and answers of real architectures, held to a pass for each choice that shares nothing with our code."""
 
 import asyncio
+import math
 import shutil
 from collections.abc import Sequence
 from functools import partial
@@ -9,6 +10,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import polars as pl
 import pytest
 from PIL import Image
 
@@ -21,6 +23,7 @@ from eyetest.models import Call, CallError, Surroundings  # noqa: E402
 from eyetest.models.checkpoint import BACKEND, loading  # noqa: E402
 from eyetest.models.checkpoint import likelihood as ways  # noqa: E402
 from eyetest.records import Asked, Condition, GreyPicture, Item, Message, ModelEntry, Prompt, Request, Words  # noqa: E402
+from eyetest.records.request import read_candidates  # noqa: E402
 from eyetest.world import load_rates, new_world  # noqa: E402
 from tests.models.checkpoint.tiny import KINDS  # noqa: E402
 
@@ -175,6 +178,21 @@ def test_a_run_keeps_likelihoods_and_answers(checkpoints: Any, tmp_path: Path) -
     again = et.run(bench, {"own": spec}, conditions=conditions, max_tokens=4, to=tmp_path / "run")
     assert again.responses().num_rows == 18 * 4
     assert set(et.measure.accuracy(run).frame["method"]) == {"likelihood", "generate"}
+
+
+def test_marks_are_one_token_and_sizes_are_kept(checkpoints: Any, tmp_path: Path) -> None:
+    bench = new_world(tmp_path / "world", load_rates("none"), items=6, seed=5)
+    spec = f"transformers:{checkpoints('llava')}"
+    run = et.run(bench, {"own": spec}, methods="first-token,likelihood", templates=2, to=tmp_path / "run")
+    table = pl.from_arrow(run.responses())
+    assert isinstance(table, pl.DataFrame)
+    assert table.height == 6 * 2 * 2
+    weighed = [read_candidates(text) for text in table["candidates"]]
+    marks = [answer for answer in weighed if all(one.bytes == 1 for one in answer)]
+    assert len(marks) == 6 * 2
+    assert {one.tokens for answer in marks for one in answer} == {1}
+    assert {one.bytes for answer in weighed for one in answer} > {1}
+    assert all(sum(math.exp(one.logprob or -math.inf) for one in answer) < 1 for answer in marks)
 
 
 def test_another_checkpoint_in_the_same_folder_is_another_model(checkpoints: Any, tmp_path: Path) -> None:

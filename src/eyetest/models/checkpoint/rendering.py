@@ -92,7 +92,8 @@ class Renderer:
             if tokens is None:
                 raise CallError("bad-request", "its tokenizer reads the prompt otherwise once an answer follows")
             first = next((at for at, (_, end) in enumerate(spans) if end > len(begun)), len(ids))
-            continuations.append(Continuation(tokens, len(tokens) - (len(ids) - first)))
+            begin = len(tokens) - (len(ids) - first)
+            continuations.append(Continuation(tokens[: begin + 1] if prompt.first_token else tokens, begin))
         return continuations
 
     def _written(self, messages: Sequence[Message], begun: str) -> str:

@@ -19,7 +19,7 @@ from eyetest.models.base import Call, CallError, Surroundings
 from eyetest.models.embedded.cards import Card, weights
 from eyetest.models.embedded.network import Network
 from eyetest.models.embedded.speaking import Generation, answer, as_settings
-from eyetest.models.embedded.tokens import Tokens
+from eyetest.models.embedded.tokens import END, Tokens
 from eyetest.records import GreyPicture, Likelihood, ModelEntry, Picture, Prompt, Response, Words
 
 _BATCH = 32
@@ -104,7 +104,9 @@ class EmbeddedModel:
         )
 
     def _candidates(self, prompt: Prompt) -> list[list[int]]:
-        return [self._tokens.encode(text) for text in prompt.candidates]
+        """Whole replies, END and all; or the first token of each."""
+        whole = ([*self._tokens.encode(text), END] for text in prompt.candidates)
+        return [one[:1] if prompt.first_token else one for one in whole]
 
     def _pixels(self, part: Picture | GreyPicture) -> NDArray[np.uint8]:
         side = self._card.resolution
@@ -135,7 +137,7 @@ class EmbeddedModel:
                 for token, logs in zip(turn.said, turn.likelihoods, strict=False)
             ),
             candidates=tuple(turn.weights),
-            candidate_tokens=tuple(len(candidate) + 1 for candidate in turn.candidates),
+            candidate_tokens=tuple(map(len, turn.candidates)),
         )
 
     def _told(self, token: int, logs: NDArray[np.float64], top: int) -> Likelihood:

@@ -33,6 +33,7 @@ class Generation:
     top: int | None = None
     """How many likeliest others to tell for each token."""
     candidates: Sequence[Sequence[int]] = ()
+    """Tokens that are weighed as a reply or, where no END is among them, as its beginning."""
     said: list[int] = field(default_factory=list)
     likelihoods: list[NDArray[np.float64]] = field(default_factory=list)
     """Of every token at each position, where others are to be told."""
@@ -120,18 +121,19 @@ def _ends(turn: Generation, token: int) -> bool:
 
 
 def _weigh(network: Network, reading: PromptState, candidates: Sequence[Sequence[int]]) -> list[float]:
-    """The log-likelihood of each candidate as the whole reply."""
-    longest = max(map(len, candidates))
+    """The log-likelihood of each candidate, token by token."""
+    longest = max(map(len, candidates)) - 1
     tokens = np.full((len(candidates), longest), PAD, np.int64)
     for row, one in enumerate(candidates):
-        tokens[row, : len(one)] = one
-    after = network.go_on(reading.rows([0] * len(candidates)), tokens)
-    logits = np.concatenate((np.repeat(reading.logits[:, -1:], len(candidates), 0), after.logits), axis=1).astype(
-        np.float64
-    )
+        tokens[row, : len(one) - 1] = one[:-1]
+    logits = np.repeat(reading.logits[:, -1:], len(candidates), 0)
+    if longest:
+        after = network.go_on(reading.rows([0] * len(candidates)), tokens)
+        logits = np.concatenate((logits, after.logits), axis=1)
+    logits = logits.astype(np.float64)
     logs = logits - np.logaddexp.reduce(logits, axis=2, keepdims=True)
     return [
-        sum(float(logs[row, position, token]) for position, token in enumerate((*one, END)))
+        sum(float(logs[row, position, token]) for position, token in enumerate(one))
         for row, one in enumerate(candidates)
     ]
 

@@ -366,7 +366,7 @@ def test_targets_that_are_none(target: str) -> None:
 def test_a_reply_without_end_is_not_read_to_its_end(
     tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("eyetest.models.openai._LARGEST_REPLY", 1_000)
+    monkeypatch.setattr("eyetest.models.openai.connection._LARGEST_REPLY", 1_000)
     benchmark = bench(tmp_path / "b")
     endpoint.rule = lambda attempt: Reply(body=completion("x" * 2_000))
     with pytest.raises(CallError) as caught:
@@ -377,7 +377,7 @@ def test_a_reply_without_end_is_not_read_to_its_end(
 def test_a_small_reply_that_unpacks_to_a_large_one(
     tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("eyetest.models.openai._LARGEST_REPLY", 100_000)
+    monkeypatch.setattr("eyetest.models.openai.connection._LARGEST_REPLY", 100_000)
     packed = gzip.compress(msgspec.json.encode(completion("x" * 10_000_000)))
     assert len(packed) < 50_000
     endpoint.rule = lambda attempt: Reply(body=packed, headers={"Content-Encoding": "gzip"})

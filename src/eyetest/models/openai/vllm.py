@@ -6,6 +6,7 @@ a text was read as stands in each reply (``return_token_ids``), and a candidate 
 weighed by ``prompt_logprobs``, which computes the whole prompt each time.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +24,8 @@ from eyetest.models.openai.chat import (
     template_settings,
 )
 from eyetest.models.openai.connection import Connection
-from eyetest.models.openai.weighing import Leaders, Tokens, Usage, Weighed, shared_start, side_by_side, walk
+from eyetest.models.openai.weighing import Leaders, Usage, Weighed, shared_start, side_by_side
+from eyetest.models.trie import Beginning, Fork, weigh
 from eyetest.records import Prompt
 from eyetest.records.tables import Method
 
@@ -70,17 +72,15 @@ class _Completion(msgspec.Struct):
     prompt_logprobs: list[dict[str, _Scored] | None] | None = None
 
 
-class Reading(msgspec.Struct, frozen=True):
+class TokenizedCandidate(msgspec.Struct, frozen=True):
     """A candidate as the server's tokenizer reads it behind a prompt."""
 
-    tokens: Tokens
-    """What follows the prompt."""
-    counted: int
-    """So many last ones hold its letters; a chat template may write something before them."""
+    tokens: Beginning
+    """Those that hold its letters; a chat template may write something before them."""
     begins: tuple[str, ...]
     """The text of the first token, of the first two …; empty where it ends within a letter, or is not known."""
     after: int | None
-    """The last token of the prompt; None where the prompt is read otherwise once the candidate follows."""
+    """The last token of the prompt; None where more than the candidate itself follows it."""
 
 
 class VllmPrompt:
@@ -92,7 +92,7 @@ class VllmPrompt:
     def __init__(self, connection: Connection, data_url: DataUrl) -> None:
         self._connection, self._data_url = connection, data_url
         self._completions = connection.within("chat", "completions")
-        self._readings: dict[tuple[str, str], Reading] = {}
+        self._readings: dict[tuple[str, str], TokenizedCandidate] = {}
 
     async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> Weighed:
         """Weigh all candidates of a prompt."""
@@ -106,24 +106,21 @@ class VllmPrompt:
         prompt: Prompt,
         settings: Mapping[str, Any],
         messages: list[msgspec.Raw],
-        readings: Mapping[str, Reading],
+        readings: Mapping[str, TokenizedCandidate],
         usage: Usage,
     ) -> dict[str, float | None]:
         """Weigh some candidates side by side, each with a prompt of its own."""
 
-        async def weigh(candidate: str, reading: Reading) -> float | None:
+        async def weigh(candidate: str, reading: TokenizedCandidate) -> float | None:
             asked = {"prompt_logprobs": 0, "max_tokens": 1, "temperature": 0, **CONTINUE}
             told = [*messages, assistant(prompt.prefill + candidate)]
             reply = await self.complete({**reading_settings(settings), **asked, "messages": told}, usage)
-            scored = (reply.prompt_logprobs or [])[-reading.counted :]
-            tokens = reading.tokens[-reading.counted :]
-            if len(scored) != len(tokens):
+            scored = (reply.prompt_logprobs or [])[-len(reading.tokens) :]
+            if len(scored) != len(reading.tokens):
                 raise _unreadable("no log-probabilities of the prompt")
-            logs = [(entry or {}).get(str(token)) for entry, token in zip(scored, tokens, strict=True)]
+            logs = [(entry or {}).get(str(token)) for entry, token in zip(scored, reading.tokens, strict=True)]
             if None in logs:
-                raise CallError(
-                    "bad-request", f"vLLM's tokenizer reads the answer in {len(tokens)} other tokens here"
-                )
+                raise CallError("bad-request", "vLLM reads the answer otherwise here than behind a short question")
             return _total([entry.logprob for entry in logs if entry])
 
         weighed = await side_by_side(weigh(*one) for one in readings.items())
@@ -135,7 +132,7 @@ class VllmPrompt:
         usage.add(reply.usage)
         return reply
 
-    async def read(self, prompt: Prompt, settings: Mapping[str, Any]) -> dict[str, Reading]:
+    async def read(self, prompt: Prompt, settings: Mapping[str, Any]) -> dict[str, TokenizedCandidate]:
         """The candidates as tokens behind a short question without pictures: they are read alike behind any."""
         known, begun = self._readings, prompt.prefill
         unknown = [text for text in dict.fromkeys(prompt.candidates) if (begun, text) not in known]
@@ -145,7 +142,7 @@ class VllmPrompt:
             before, *read = await side_by_side(
                 self._tokenize(text, settings) for text in (begun, *(begun + text for text in unknown))
             )
-            known |= {(begun, text): _reading(text, before, one) for text, one in zip(unknown, read, strict=True)}
+            known |= {(begun, text): _tokenized(text, before, one) for text, one in zip(unknown, read, strict=True)}
         return {text: known[begun, text] for text in prompt.candidates}
 
     async def _tokenize(self, begun: str, settings: Mapping[str, Any]) -> _Tokenized:
@@ -156,7 +153,7 @@ class VllmPrompt:
 
 
 class VllmTree(VllmPrompt):
-    """The tree of tokens, a request for each node that has children."""
+    """The tree of the candidates' tokens, a request for each node that has children."""
 
     name = "vLLM, by the tree of the candidates' tokens (logprob_token_ids)"
 
@@ -168,43 +165,39 @@ class VllmTree(VllmPrompt):
         """Weigh all candidates of a prompt."""
         readings, usage = await self.read(prompt, settings), Usage()
         messages = encoded(chat_messages(prompt.messages, self._data_url, settings.get("detail")))
-        behind = {reading.tokens: reading for reading in readings.values() if reading.after is not None}
-        begins = {
-            reading.tokens[: n + 1]: text for reading in behind.values() for n, text in enumerate(reading.begins)
-        }
+        behind = {text: one for text, one in readings.items() if one.after is not None}
+        begins = {one.tokens[: n + 1]: text for one in behind.values() for n, text in enumerate(one.begins)}
         root: list[int] = []
 
-        async def ask(prefix: Tokens, after: Sequence[int]) -> dict[int, float | None] | None:
-            begun = prompt.prefill + begins[prefix] if prefix else prompt.prefill
-            if prefix and not begins[prefix]:
-                return None
+        async def ask(fork: Fork) -> Mapping[int, float]:
+            begun = prompt.prefill + begins[fork.begun] if fork.begun else prompt.prefill
+            if fork.begun and not begins[fork.begun]:
+                return dict.fromkeys(fork.tokens, math.nan)
             told = {"messages": [*messages, assistant(begun)], **CONTINUE} if begun else {"messages": messages}
-            logs: dict[int, float | None] = {}
-            for start in range(0, len(after), _MOST_IDS):
-                ids = after[start : start + _MOST_IDS]
+            logs: dict[int, float] = {}
+            for start in range(0, len(fork.tokens), _MOST_IDS):
+                ids = fork.tokens[start : start + _MOST_IDS]
                 reply = await self.complete({**reading_settings(settings), **_next_token(ids), **told}, usage)
-                read = reply.prompt_token_ids
-                if not read:
+                if not reply.prompt_token_ids:
                     raise CallError("bad-request", "vLLM does not say what it read (return_token_ids)")
-                if not prefix:
-                    root[:] = read
-                if read[len(root) :] != list(prefix) or read[: len(root)] != root:
-                    return None
+                if not fork.begun:
+                    root[:] = reply.prompt_token_ids
+                if reply.prompt_token_ids != [*root, *fork.begun]:
+                    return dict.fromkeys(fork.tokens, math.nan)
                 logs |= _logs_of(ids, reply)
             return logs
 
-        async def ask_in_turn(prefix: Tokens, after: Sequence[int]) -> dict[int, float | None] | None:
-            if prefix:
-                return await ask(prefix, after)
+        async def ask_in_turn(fork: Fork) -> Mapping[int, float]:
+            if fork.begun:
+                return await ask(fork)
             async with self._leaders.turn(prompt):
-                return await ask(prefix, after)
+                return await ask(fork)
 
-        paths = await walk(behind, ask_in_turn)
+        sums = await weigh([one.tokens for one in behind.values()], ask_in_turn)
         logs: dict[str, float | None] = {}
-        for text, reading in readings.items():
-            path = paths.get(reading.tokens)
-            if path is not None and root[-1:] == [reading.after]:
-                logs[text] = _total(path[len(reading.tokens) - reading.counted :] if None not in path else [None])
+        for (text, reading), log in zip(behind.items(), sums, strict=True):
+            if not math.isnan(log) and root[-1:] == [reading.after]:
+                logs[text] = log if math.isfinite(log) else None
         others = {text: reading for text, reading in readings.items() if text not in logs}
         logs |= await self.weigh_whole(prompt, settings, messages, others, usage)
         return _as_weighed(prompt, readings, logs, usage)
@@ -215,13 +208,13 @@ def _next_token(ids: Sequence[int]) -> dict[str, Any]:
     return {**asked, "max_tokens": 1, "temperature": 0}
 
 
-def _logs_of(ids: Sequence[int], reply: _Completion) -> dict[int, float | None]:
+def _logs_of(ids: Sequence[int], reply: _Completion) -> dict[int, float]:
     logprobs = reply.choices[0].logprobs if reply.choices else None
     tops = logprobs.content[0].top_logprobs if logprobs and logprobs.content else []
     given = {int(match[1]): top.logprob for top in tops if (match := _TOKEN.fullmatch(top.token))}
     if missing := [token for token in ids if token not in given]:
         raise _unreadable(f"no log-probabilities of {len(missing)} of {len(ids)} tokens")
-    return {token: None if given[token] <= _IMPOSSIBLE else given[token] for token in ids}
+    return {token: -math.inf if given[token] <= _IMPOSSIBLE else given[token] for token in ids}
 
 
 def _unreadable(what: str) -> CallError:
@@ -234,32 +227,30 @@ def _total(logs: Sequence[float | None]) -> float | None:
 
 
 def _as_weighed(
-    prompt: Prompt, readings: Mapping[str, Reading], logs: Mapping[str, float | None], usage: Usage
+    prompt: Prompt, readings: Mapping[str, TokenizedCandidate], logs: Mapping[str, float | None], usage: Usage
 ) -> Weighed:
     texts = prompt.candidates
-    return Weighed([logs[text] for text in texts], [readings[text].counted for text in texts], usage)
+    return Weighed([logs[text] for text in texts], [len(readings[text].tokens) for text in texts], usage)
 
 
-def _reading(text: str, before: _Tokenized, read: _Tokenized) -> Reading:
+def _tokenized(text: str, before: _Tokenized, read: _Tokenized) -> TokenizedCandidate:
     alike = shared_start(before.tokens, read.tokens)
     last = before.tokens[-1] if 0 < alike == len(before.tokens) < len(read.tokens) else None
     letters = _letters(read.token_strs, text) if len(read.token_strs) == len(read.tokens) else None
     if letters is None:
         tokens = tuple(read.tokens[alike:])
-        return Reading(tokens, max(1, len(tokens)), ("",) * len(tokens), last)
+        return TokenizedCandidate(tokens, ("",) * len(tokens), last)
     wanted, counted, size = text.encode(), 0, 0
     while size < len(wanted):
         counted += 1
         size += len(letters[-counted])
-    if len(letters) - counted < alike:
-        alike, last = len(letters) - counted, None
-    tokens = tuple(read.tokens[alike:])
-    left = sum(map(len, letters[len(letters) - len(tokens) :]))
-    begins = []
-    for piece in letters[len(letters) - len(tokens) :]:
+    tokens, left, begins = tuple(read.tokens[-counted:]), size, []
+    if len(letters) - counted != alike:
+        last = None
+    for piece in letters[-counted:]:
         left -= len(piece)
         begins.append(_text(wanted[: max(0, len(wanted) - left)]))
-    return Reading(tokens, counted, tuple(begins), last)
+    return TokenizedCandidate(tokens, tuple(begins), last)
 
 
 def _text(data: bytes) -> str:

@@ -1,8 +1,8 @@
-"""What it takes to weigh candidates by requests: the tree of their tokens, one after the other or side by side."""
+"""What ways to weigh candidates by requests have in common."""
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol, TypeVar
 
@@ -12,9 +12,6 @@ from eyetest.records import Likelihood, Picture, Prompt
 from eyetest.records.tables import Method
 
 Result = TypeVar("Result")
-Tokens = tuple[int, ...]
-Ask = Callable[[Tokens, Sequence[int]], Awaitable[Mapping[int, float | None] | None]]
-"""The log-probabilities of some tokens after others; None where that cannot be asked, or a token is impossible."""
 _LEADERS_KEPT = 4_096
 
 
@@ -67,47 +64,6 @@ async def side_by_side(work: Iterable[Coroutine[Any, Any, Result]]) -> list[Resu
     finally:
         for task in tasks:
             task.cancel()
-
-
-async def walk(sequences: Iterable[Tokens], ask: Ask) -> dict[Tokens, list[float | None] | None]:
-    """The log-probability of each token of each sequence, by one question a node of their tree that has children.
-
-    The root comes first and then level by level, so that a server has a beginning in its cache before the branches
-    go out side by side. Nothing is asked behind a token that is impossible. A sequence that leads through a node
-    that could not be asked has None.
-    """
-    logs: dict[Tokens, float | None] = {}
-    sequences = set(sequences)
-    depth = 0
-    while True:
-        children: dict[Tokens, set[int]] = {}
-        for tokens in sequences:
-            if len(tokens) > depth and (not depth or logs.get(tokens[:depth]) is not None):
-                children.setdefault(tokens[:depth], set()).add(tokens[depth])
-        if not children:
-            break
-        nodes = [(prefix, sorted(after)) for prefix, after in sorted(children.items())]
-        replies = await side_by_side(_asked(ask, *node) for node in nodes)
-        for (prefix, _), reply in zip(nodes, replies, strict=True):
-            logs |= {(*prefix, token): log for token, log in (reply or {}).items()}
-        depth += 1
-    return {tokens: _along(tokens, logs) for tokens in sequences}
-
-
-async def _asked(ask: Ask, prefix: Tokens, after: Sequence[int]) -> Mapping[int, float | None] | None:
-    return await ask(prefix, after)
-
-
-def _along(tokens: Tokens, logs: Mapping[Tokens, float | None]) -> list[float | None] | None:
-    """The log-probabilities along a sequence, up to its end or to a token that is impossible."""
-    path: list[float | None] = []
-    for end in range(1, len(tokens) + 1):
-        if tokens[:end] not in logs:
-            return None
-        path.append(logs[tokens[:end]])
-        if path[-1] is None:
-            break
-    return path
 
 
 class Leaders:

@@ -82,8 +82,11 @@ class LlamaServer:
         data = [msgspec.Raw(b'"%s"' % self._data_url(part).partition(b",")[2]) for part in shown]
         slot, usage, known = -1, Usage(), dict[str, tuple[float | None, int]]()
         for candidate in dict.fromkeys(prompt.candidates):
-            tokens = [piece.id for piece in await self._read(tail + candidate, is_whole=not shown)]
+            read = await self._read(tail + candidate, is_whole=not shown)
+            tokens = [piece.id for piece in read]
             alike = shared_start([piece.id for piece in before], tokens)
+            if any(not isinstance(piece.piece, str) for piece in read[alike:]):
+                raise CallError("bad-request", "llama.cpp does not tell how likely a part of a letter is")
             asked: dict[str, Any] = {"prompt": tokens[:alike]}
             if shown:
                 asked["prompt"] = {"prompt_string": head + mark + _cut(tail, before[alike:]), "multimodal_data": data}

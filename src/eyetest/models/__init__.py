@@ -1,6 +1,6 @@
 """Who answers: endpoints, recorded answers, fakes."""
 
-from eyetest.models.base import Backend, BatchModel, Call, CallError, Model, Pictures, Surroundings
+from eyetest.models.base import Backend, BatchModel, Call, CallError, Model, Pictures, ProbedModel, Surroundings
 from eyetest.models.specs import BACKENDS, make_models, named_models, parse_models, read_models
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "CallError",
     "Model",
     "Pictures",
+    "ProbedModel",
     "Surroundings",
     "make_models",
     "named_models",

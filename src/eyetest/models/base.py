@@ -21,6 +21,7 @@ from PIL import Image as Pillow
 from eyetest.benchmarks.images import MAX_PIXELS, ImageStore
 from eyetest.errors import EyetestError, ImageError
 from eyetest.records import Asked, GreyPicture, Item, ModelEntry, Picture, Request, Response
+from eyetest.records.tables import Method
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -85,6 +86,17 @@ class BatchModel(Model, Protocol):
 
     async def answer_many(self, calls: Sequence[Call]) -> Sequence[Response | CallError]:
         """Make one attempt at each call, and say in the same order what came of it; raise what befell all of them."""
+
+
+@runtime_checkable
+class ProbedModel(Model, Protocol):
+    """One that finds out by asking how, and whether, it can weigh candidates."""
+
+    refusals: Mapping[Method, str]
+    """Methods that it cannot be asked by, and why; nothing as long as that is not known."""
+
+    async def probe(self) -> None:
+        """Find out, before a plan is made."""
 
 
 class Surroundings(msgspec.Struct, frozen=True):

@@ -246,6 +246,8 @@ class RunStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Calls that a stopping rule made needless."""
     not_applicable: dict[str, int] = {}
     """Why a condition could not be put to an item, and how often."""
+    ways: dict[str, str] = {}
+    """By model: how it computed likelihoods, where it was asked for any."""
 
 
 class RunManifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

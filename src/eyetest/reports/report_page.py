@@ -121,6 +121,7 @@ def _how(step: RunStep) -> Iterator[str]:
     if step.saved:
         yield f"{step.saved:,} not needed"
     yield from (f"{name} {value}" for name, value in step.options.items())
+    yield from (f"likelihoods of {model}: {way}" for model, way in step.ways.items())
     yield f"seed {step.seed}"
     if step.eyetest:
         yield f"eyetest {step.eyetest}"

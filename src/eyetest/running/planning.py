@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, heading
-from eyetest.models import Call, Model
+from eyetest.models import Call, Model, ProbedModel
 from eyetest.prompts import CannotApply, build, tells_history
 from eyetest.records import Asked, Condition, GreyPicture, Item, Picture, Prompt, Request, Words
 from eyetest.records.tables import Ask
@@ -280,9 +280,11 @@ def _picture_tokens(part: Picture | GreyPicture) -> int:
 
 
 def _refused(model: Model, condition: Condition) -> CannotApply | None:
-    if condition.method != "generate" and not model.likelihoods:
-        return CannotApply(f"{model.name} gives no likelihoods")
-    return None
+    if condition.method == "generate":
+        return None
+    if isinstance(model, ProbedModel) and (why := model.refusals.get(condition.method)):
+        return CannotApply(f"{model.name}: {why}")
+    return None if model.likelihoods else CannotApply(f"{model.name} gives no likelihoods")
 
 
 def _build(

@@ -7,7 +7,7 @@ Ordinary code waits here for asynchronous work, also where an event loop is runn
 import asyncio
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
@@ -18,7 +18,7 @@ import msgspec
 
 from eyetest.benchmarks import Benchmark, copy_without_pictures
 from eyetest.errors import InputError, heading, param
-from eyetest.models import Model, Pictures, Surroundings, make_models
+from eyetest.models import Model, Pictures, ProbedModel, Surroundings, make_models
 from eyetest.records import (
     Condition,
     ModelEntry,
@@ -172,6 +172,8 @@ class Session:
         progress = progress or Progress()
         with RunWriter(to) as run:
             run.check_benchmark(self.about)
+            if self._weighs and (probed := [model for model in self.models if isinstance(model, ProbedModel)]):
+                wait_for(_probe(probed))
             turns = TurnByTurn(self.plan, run, retry_failed=self.asking.retry_failed)
             with run.planning() as plan:
                 left = turns.plan_all(plan.add)
@@ -184,6 +186,7 @@ class Session:
             if estimate.calls:
                 with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
                     wait_for(self._ask(run, progress, turns, left))
+                self._note_ways(run)
             if progress.saved or len(turns.plans) > 1:
                 run.amend(saved=progress.saved, not_applicable=dict(turns.estimate.not_applicable))
         return progress
@@ -193,6 +196,7 @@ class Session:
         runner = Runner(self.models, run.journal.append, limits, progress=progress, seed=self.asking.seed)
         with stopping_on_ctrl_c(runner):
             async with runner:
+                self._note_ways(run)
                 if self.rule is None:
                     await execute(self.plan, runner, left)
                     for number, plan in enumerate(turns.plans[1:], 1):
@@ -207,6 +211,19 @@ class Session:
                     again = partial(is_asked_again, retry_failed=self.asking.retry_failed)
                     stored = StoredResponses(run.path, again)
                     await execute_panels(self.plan, runner, self.rule, self._hit, stored.get)
+
+    @property
+    def _weighs(self) -> bool:
+        """Whether anybody is asked for likelihoods."""
+        methods = {condition.method for condition in self.asking.conditions}
+        methods |= {axes.get("method", "generate") for axes in self.asking.own.values()}
+        return methods != {"generate"}
+
+    def _note_ways(self, run: RunWriter) -> None:
+        """Write down how likelihoods are computed, as soon as that is known; models that have one way do not say."""
+        ways = {model.name: way for model in self.models if self._weighs and (way := getattr(model, "way", ""))}
+        if ways != run.manifest.steps[-1].ways:
+            run.amend(ways=ways)
 
     def _step(self, estimate: Estimate) -> RunStep:
         asking = self.asking
@@ -227,6 +244,10 @@ class Session:
             requests=estimate.requests,
             not_applicable=dict(estimate.not_applicable),
         )
+
+
+async def _probe(models: Sequence[ProbedModel]) -> None:
+    await asyncio.gather(*(model.probe() for model in models))
 
 
 @contextmanager

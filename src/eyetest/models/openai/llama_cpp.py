@@ -90,11 +90,12 @@ class LlamaServer:
             asked: dict[str, Any] = {"prompt": tokens[:alike]}
             if shown:
                 asked["prompt"] = {"prompt_string": head + mark + _cut(tail, before[alike:]), "multimodal_data": data}
-            asked |= _forced(tokens[alike:], slot)
+            wanted = tokens[alike : alike + 1 if prompt.first_token else None]
+            asked |= _forced(wanted, slot)
             answer = await self._connection.ask(self._connection.beside("completion"), asked, _Answer)
             usage.add(Usage(answer.tokens_evaluated, answer.tokens_predicted))
             slot = answer.id_slot
-            known[candidate] = _sum_of(tokens[alike:], answer.completion_probabilities), len(tokens) - alike
+            known[candidate] = _sum_of(wanted, answer.completion_probabilities), len(wanted)
         logs, counts = zip(*(known[text] for text in prompt.candidates), strict=True)
         return Weighed(list(logs), list(counts), usage)
 

@@ -98,8 +98,9 @@ class OpenAIModel:
         async with self._choosing:
             if self._way is None and not self.refusals:
                 await self._choose()
-        if self._way is None or call.asked.method in self.refusals:
-            raise CallError("bad-request", self.refusals[call.asked.method])
+        method: Method = "first-token" if call.request.prompt.first_token else "likelihood"
+        if self._way is None or method in self.refusals:
+            raise CallError("bad-request", self.refusals[method])
         weighed = await self._way.weigh(call.request.prompt, call.request.settings)
         return Response(
             request=call.id,

@@ -70,7 +70,9 @@ class SglangServer:
             start = size - (len(before) - alike) - 1
             asked = told(begun + text, tokens) | {"return_logprob": True, "logprob_start_len": start}
             given = (await self._generate(asked, usage)).input_token_logprobs or []
-            return _sum_of(tokens[alike:], given[1:]), len(tokens) - alike
+            logs = _logs_of(tokens[alike:], given[1:])[: 1 if prompt.first_token else None]
+            possible = [log for log in logs if log is not None]
+            return sum(possible) if len(possible) == len(logs) else None, len(logs)
 
         weighed = await side_by_side(weigh(*one) for one in zip(texts, read, strict=True))
         known = dict(zip(texts, weighed, strict=True))
@@ -95,8 +97,7 @@ class SglangServer:
         return meta
 
 
-def _sum_of(tokens: Sequence[int], given: Sequence[tuple[float | None, int, str | None]]) -> float | None:
+def _logs_of(tokens: Sequence[int], given: Sequence[tuple[float | None, int, str | None]]) -> list[float | None]:
     if [token for _, token, _ in given] != list(tokens):
-        raise CallError("bad-request", "SGLang's tokenizer reads the answer otherwise behind a picture")
-    logs = [log for log, *_ in given if log is not None]
-    return sum(logs) if len(logs) == len(tokens) else None
+        raise CallError("bad-request", "SGLang reads the answer otherwise behind a picture")
+    return [log for log, *_ in given]

@@ -8,7 +8,7 @@ weighed by ``prompt_logprobs``, which computes the whole prompt each time.
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -24,7 +24,8 @@ from eyetest.models.openai.chat import (
     template_settings,
 )
 from eyetest.models.openai.connection import Connection
-from eyetest.models.openai.weighing import Leaders, Usage, Weighed, shared_start, side_by_side
+from eyetest.models.openai.pieces import Tokenized, TokenizedCandidate, behind
+from eyetest.models.openai.weighing import Leaders, Usage, Weighed, side_by_side
 from eyetest.models.trie import Beginning, Fork, weigh
 from eyetest.records import Prompt
 from eyetest.records.tables import Method
@@ -33,15 +34,10 @@ _MOST_IDS = 128
 """As many tokens as vLLM gives the log-probabilities of in one request."""
 _IMPOSSIBLE = -9999.0
 """What vLLM writes for minus infinity."""
-_MOST_READINGS = 50_000
+_MOST_KNOWN = 50_000
 _QUESTION = {"role": "user", "content": "?"}
 _TOKEN = re.compile(r"token_id:(\d+)")
-_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
-
-
-class _Tokenized(msgspec.Struct):
-    tokens: list[int]
-    token_strs: list[str]
+_NEXT = {"logprobs": True, "return_tokens_as_token_ids": True, "return_token_ids": True}
 
 
 class _Top(msgspec.Struct):
@@ -72,17 +68,6 @@ class _Completion(msgspec.Struct):
     prompt_logprobs: list[dict[str, _Scored] | None] | None = None
 
 
-class TokenizedCandidate(msgspec.Struct, frozen=True):
-    """A candidate as the server's tokenizer reads it behind a prompt."""
-
-    tokens: Beginning
-    """Those that hold its letters; a chat template may write something before them."""
-    begins: tuple[str, ...]
-    """The text of the first token, of the first two …; empty where it ends within a letter, or is not known."""
-    after: int | None
-    """The last token of the prompt; None where more than the candidate itself follows it."""
-
-
 class VllmPrompt:
     """A whole prompt for each candidate: dear, and always possible."""
 
@@ -91,65 +76,37 @@ class VllmPrompt:
 
     def __init__(self, connection: Connection, data_url: DataUrl) -> None:
         self._connection, self._data_url = connection, data_url
-        self._completions = connection.within("chat", "completions")
-        self._readings: dict[tuple[str, str], TokenizedCandidate] = {}
+        self._known: dict[tuple[str, str], TokenizedCandidate] = {}
 
     async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> Weighed:
         """Weigh all candidates of a prompt."""
-        readings, usage = await self.read(prompt, settings), Usage()
+        weighing = await self._begin(prompt, settings)
+        return weighing.weighed(await weighing.by_prompts(weighing.read))
+
+    async def _begin(self, prompt: Prompt, settings: Mapping[str, Any]) -> "_Weighing":
         messages = encoded(chat_messages(prompt.messages, self._data_url, settings.get("detail")))
-        logs = await self.weigh_whole(prompt, settings, messages, readings, usage)
-        return _as_weighed(prompt, readings, logs, usage)
+        return _Weighing(self._connection, prompt, settings, messages, await self._read(prompt, settings))
 
-    async def weigh_whole(
-        self,
-        prompt: Prompt,
-        settings: Mapping[str, Any],
-        messages: list[msgspec.Raw],
-        readings: Mapping[str, TokenizedCandidate],
-        usage: Usage,
-    ) -> dict[str, float | None]:
-        """Weigh some candidates side by side, each with a prompt of its own."""
-
-        async def weigh(candidate: str, reading: TokenizedCandidate) -> float | None:
-            asked = {"prompt_logprobs": 0, "max_tokens": 1, "temperature": 0, **CONTINUE}
-            told = [*messages, assistant(prompt.prefill + candidate)]
-            reply = await self.complete({**reading_settings(settings), **asked, "messages": told}, usage)
-            scored = (reply.prompt_logprobs or [])[-len(reading.tokens) :]
-            if len(scored) != len(reading.tokens):
-                raise _unreadable("no log-probabilities of the prompt")
-            logs = [(entry or {}).get(str(token)) for entry, token in zip(scored, reading.tokens, strict=True)]
-            if None in logs:
-                raise CallError("bad-request", "vLLM reads the answer otherwise here than behind a short question")
-            return _total([entry.logprob for entry in logs if entry])
-
-        weighed = await side_by_side(weigh(*one) for one in readings.items())
-        return dict(zip(readings, weighed, strict=True))
-
-    async def complete(self, body: dict[str, Any], usage: Usage) -> _Completion:
-        """One request for a token."""
-        reply = await self._connection.ask(self._completions, body, _Completion)
-        usage.add(reply.usage)
-        return reply
-
-    async def read(self, prompt: Prompt, settings: Mapping[str, Any]) -> dict[str, TokenizedCandidate]:
+    async def _read(self, prompt: Prompt, settings: Mapping[str, Any]) -> dict[str, TokenizedCandidate]:
         """The candidates as tokens behind a short question without pictures: they are read alike behind any."""
-        known, begun = self._readings, prompt.prefill
-        unknown = [text for text in dict.fromkeys(prompt.candidates) if (begun, text) not in known]
+        begun, texts = prompt.prefill, list(dict.fromkeys(prompt.candidates))
+        read = {text: known for text in texts if (known := self._known.get((begun, text)))}
+        unknown = [text for text in texts if text not in read]
         if unknown:
-            if len(known) > _MOST_READINGS:
-                known.clear()
-            before, *read = await side_by_side(
-                self._tokenize(text, settings) for text in (begun, *(begun + text for text in unknown))
+            before, *more = await side_by_side(
+                self._tokenize(said, settings) for said in (begun, *(begun + text for text in unknown))
             )
-            known |= {(begun, text): _tokenized(text, before, one) for text, one in zip(unknown, read, strict=True)}
-        return {text: known[begun, text] for text in prompt.candidates}
+            read |= {text: behind(before, text, one) for text, one in zip(unknown, more, strict=True)}
+            if len(self._known) > _MOST_KNOWN:
+                self._known.clear()
+            self._known |= {(begun, text): read[text] for text in unknown}
+        return read
 
-    async def _tokenize(self, begun: str, settings: Mapping[str, Any]) -> _Tokenized:
-        told = [_QUESTION, *([assistant(begun)] if begun else [])]
+    async def _tokenize(self, said: str, settings: Mapping[str, Any]) -> Tokenized:
+        told = [_QUESTION, *([assistant(said)] if said else [])]
         body = {**template_settings(settings), "messages": told, "return_token_strs": True}
-        body |= CONTINUE if begun else {}
-        return await self._connection.ask(self._connection.beside("tokenize"), body, _Tokenized)
+        body |= CONTINUE if said else {}
+        return await self._connection.ask(self._connection.beside("tokenize"), body, Tokenized)
 
 
 class VllmTree(VllmPrompt):
@@ -163,49 +120,102 @@ class VllmTree(VllmPrompt):
 
     async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> Weighed:
         """Weigh all candidates of a prompt."""
-        readings, usage = await self.read(prompt, settings), Usage()
-        messages = encoded(chat_messages(prompt.messages, self._data_url, settings.get("detail")))
-        behind = {text: one for text, one in readings.items() if one.after is not None}
-        begins = {one.tokens[: n + 1]: text for one in behind.values() for n, text in enumerate(one.begins)}
-        root: list[int] = []
+        weighing = await self._begin(prompt, settings)
+        logs = await weighing.by_tree(self._leaders)
+        others = [text for text in weighing.read if text not in logs]
+        return weighing.weighed(logs | await weighing.by_prompts(others))
+
+
+class _Weighing:
+    """The requests about one prompt."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        prompt: Prompt,
+        settings: Mapping[str, Any],
+        messages: list[msgspec.Raw],
+        read: dict[str, TokenizedCandidate],
+    ) -> None:
+        self._connection, self._prompt, self._messages, self.read = connection, prompt, messages, read
+        self._url = connection.within("chat", "completions")
+        self._settings = {**reading_settings(settings), "max_tokens": 1, "temperature": 0}
+        self._usage = Usage()
+        self._root: list[int] = []
+        self._begins = {one.tokens[: n + 1]: text for one in read.values() for n, text in enumerate(one.begins)}
+        self._begins[()] = ""
+
+    def weighed(self, logs: Mapping[str, float | None]) -> Weighed:
+        """What came of it, in the order of the candidates."""
+        texts = self._prompt.candidates
+        return Weighed([logs[text] for text in texts], [len(self._tokens(text)) for text in texts], self._usage)
+
+    def _tokens(self, text: str) -> Beginning:
+        return self.read[text].tokens[: 1 if self._prompt.first_token else None]
+
+    async def by_prompts(self, texts: Iterable[str]) -> dict[str, float | None]:
+        """Some candidates side by side, each with a prompt of its own."""
+        texts = list(texts)
+        return dict(zip(texts, await side_by_side(map(self._by_prompt, texts)), strict=True))
+
+    async def _by_prompt(self, text: str) -> float | None:
+        reply = await self._complete({"prompt_logprobs": 0}, text)
+        tokens = self.read[text].tokens
+        scored = (reply.prompt_logprobs or [])[-len(tokens) :]
+        if len(scored) != len(tokens):
+            raise _unreadable("no log-probabilities of the prompt")
+        logs = [
+            entry[str(token)] for entry, token in zip(scored, tokens, strict=True) if entry and str(token) in entry
+        ]
+        if len(logs) != len(tokens):
+            raise CallError("bad-request", "vLLM reads the answer otherwise here than behind a short question")
+        numbers = [entry.logprob for entry in logs[: len(self._tokens(text))]]
+        possible = [log for log in numbers if log is not None and log > _IMPOSSIBLE]
+        return sum(possible) if len(possible) == len(numbers) else None
+
+    async def by_tree(self, leaders: Leaders) -> dict[str, float | None]:
+        """Those candidates of which every beginning can be written as a text that is read as the same tokens."""
 
         async def ask(fork: Fork) -> Mapping[int, float]:
-            begun = prompt.prefill + begins[fork.begun] if fork.begun else prompt.prefill
-            if fork.begun and not begins[fork.begun]:
-                return dict.fromkeys(fork.tokens, math.nan)
-            told = {"messages": [*messages, assistant(begun)], **CONTINUE} if begun else {"messages": messages}
-            logs: dict[int, float] = {}
-            for start in range(0, len(fork.tokens), _MOST_IDS):
-                ids = fork.tokens[start : start + _MOST_IDS]
-                reply = await self.complete({**reading_settings(settings), **_next_token(ids), **told}, usage)
-                if not reply.prompt_token_ids:
-                    raise CallError("bad-request", "vLLM does not say what it read (return_token_ids)")
-                if not fork.begun:
-                    root[:] = reply.prompt_token_ids
-                if reply.prompt_token_ids != [*root, *fork.begun]:
-                    return dict.fromkeys(fork.tokens, math.nan)
-                logs |= _logs_of(ids, reply)
-            return logs
-
-        async def ask_in_turn(fork: Fork) -> Mapping[int, float]:
             if fork.begun:
-                return await ask(fork)
-            async with self._leaders.turn(prompt):
-                return await ask(fork)
+                return await self._ask(fork)
+            async with leaders.turn(self._prompt):
+                return await self._ask(fork)
 
-        sums = await weigh([one.tokens for one in behind.values()], ask_in_turn)
+        texts = [text for text, one in self.read.items() if one.after is not None]
+        sums = await weigh([self._tokens(text) for text in texts], ask)
         logs: dict[str, float | None] = {}
-        for (text, reading), log in zip(behind.items(), sums, strict=True):
-            if not math.isnan(log) and root[-1:] == [reading.after]:
+        for text, log in zip(texts, sums, strict=True):
+            if not math.isnan(log) and self._root[-1:] == [self.read[text].after]:
                 logs[text] = log if math.isfinite(log) else None
-        others = {text: reading for text, reading in readings.items() if text not in logs}
-        logs |= await self.weigh_whole(prompt, settings, messages, others, usage)
-        return _as_weighed(prompt, readings, logs, usage)
+        return logs
 
+    async def _ask(self, fork: Fork) -> Mapping[int, float]:
+        """The log-probabilities of the next tokens; not a number where the beginning cannot be asked about."""
+        if fork.begun and not self._begins[fork.begun]:
+            return dict.fromkeys(fork.tokens, math.nan)
+        logs: dict[int, float] = {}
+        for start in range(0, len(fork.tokens), _MOST_IDS):
+            ids = fork.tokens[start : start + _MOST_IDS]
+            reply = await self._complete({**_NEXT, "logprob_token_ids": ids}, self._begins[fork.begun])
+            if not reply.prompt_token_ids:
+                raise CallError("bad-request", "vLLM does not say what it read (return_token_ids)")
+            if not fork.begun:
+                self._root = reply.prompt_token_ids
+            if reply.prompt_token_ids != [*self._root, *fork.begun]:
+                return dict.fromkeys(fork.tokens, math.nan)
+            logs |= _logs_of(ids, reply)
+        return logs
 
-def _next_token(ids: Sequence[int]) -> dict[str, Any]:
-    asked = {"logprobs": True, "logprob_token_ids": ids, "return_tokens_as_token_ids": True, "return_token_ids": True}
-    return {**asked, "max_tokens": 1, "temperature": 0}
+    async def _complete(self, asked: dict[str, Any], said: str) -> _Completion:
+        """One request for a token, where the model is to have said something already."""
+        begun = self._prompt.prefill + said
+        told = (
+            {**CONTINUE, "messages": [*self._messages, assistant(begun)]} if begun else {"messages": self._messages}
+        )
+        reply = await self._connection.ask(self._url, {**self._settings, **asked, **told}, _Completion)
+        self._usage.add(reply.usage)
+        return reply
 
 
 def _logs_of(ids: Sequence[int], reply: _Completion) -> dict[int, float]:
@@ -219,70 +229,3 @@ def _logs_of(ids: Sequence[int], reply: _Completion) -> dict[int, float]:
 
 def _unreadable(what: str) -> CallError:
     return CallError("garbage", f"vLLM answered with {what}", passing=True, blame="either")
-
-
-def _total(logs: Sequence[float | None]) -> float | None:
-    possible = [log for log in logs if log is not None and log > _IMPOSSIBLE]
-    return sum(possible) if len(possible) == len(logs) else None
-
-
-def _as_weighed(
-    prompt: Prompt, readings: Mapping[str, TokenizedCandidate], logs: Mapping[str, float | None], usage: Usage
-) -> Weighed:
-    texts = prompt.candidates
-    return Weighed([logs[text] for text in texts], [len(readings[text].tokens) for text in texts], usage)
-
-
-def _tokenized(text: str, before: _Tokenized, read: _Tokenized) -> TokenizedCandidate:
-    alike = shared_start(before.tokens, read.tokens)
-    last = before.tokens[-1] if 0 < alike == len(before.tokens) < len(read.tokens) else None
-    letters = _letters(read.token_strs, text) if len(read.token_strs) == len(read.tokens) else None
-    if letters is None:
-        tokens = tuple(read.tokens[alike:])
-        return TokenizedCandidate(tokens, ("",) * len(tokens), last)
-    wanted, counted, size = text.encode(), 0, 0
-    while size < len(wanted):
-        counted += 1
-        size += len(letters[-counted])
-    tokens, left, begins = tuple(read.tokens[-counted:]), size, []
-    if len(letters) - counted != alike:
-        last = None
-    for piece in letters[-counted:]:
-        left -= len(piece)
-        begins.append(_text(wanted[: max(0, len(wanted) - left)]))
-    return TokenizedCandidate(tokens, tuple(begins), last)
-
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return ""
-
-
-def _letters(pieces: Sequence[str], text: str) -> list[bytes] | None:
-    """What each piece of a tokenizer's own spelling stands for, if they end in a text."""
-    for spell in (_sentencepiece, _byte_level):
-        letters = [spell(piece) for piece in pieces]
-        if b"".join(letters).endswith(text.encode()):
-            return letters
-    return None
-
-
-def _sentencepiece(piece: str) -> bytes:
-    byte = _BYTE.fullmatch(piece)
-    return bytes([int(byte[1], 16)]) if byte else piece.replace("▁", " ").encode()
-
-
-def _byte_level(piece: str) -> bytes:
-    return b"".join(bytes([_BYTES[letter]]) if letter in _BYTES else letter.encode() for letter in piece)
-
-
-def _byte_letters() -> dict[str, int]:
-    """The letters by which byte-level tokenizers write bytes: printable ones are themselves, the rest come after."""
-    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in plain]
-    return {chr(byte): byte for byte in plain} | {chr(256 + n): byte for n, byte in enumerate(others)}
-
-
-_BYTES = _byte_letters()

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from aiohttp import web
@@ -30,6 +30,7 @@ class Attempt:
     """How often this was sent, from 1."""
     body: dict[str, Any]
     headers: dict[str, str]
+    path: str = "/v1/chat/completions"
 
     @property
     def question(self) -> str:
@@ -106,6 +107,8 @@ def fault(kind: str) -> Reply:
 class Endpoint:
     """The server, and all it has seen."""
 
+    routes: tuple[str, ...] = ("/v1/chat/completions",)
+
     def __init__(self, port: int = 0) -> None:
         """``port``: where it listens; anywhere if 0."""
         self._wanted = port
@@ -130,7 +133,7 @@ class Endpoint:
         """Count anew."""
         self.attempts, self.sent, self.answered, self.peak = [], Counter(), Counter(), 0
 
-    def __enter__(self) -> "Endpoint":
+    def __enter__(self) -> Self:
         self._thread.start()
         asyncio.run_coroutine_threadsafe(self._open(), self._loop).result()
         return self
@@ -143,7 +146,8 @@ class Endpoint:
 
     async def _open(self) -> None:
         app = web.Application(client_max_size=64 * 2**20)
-        app.router.add_post("/v1/chat/completions", self._handle)
+        for path in self.routes:
+            app.router.add_route("*", path, self._handle)
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", self._wanted, reuse_address=True)
@@ -154,6 +158,10 @@ class Endpoint:
         if self.gate:
             self.gate.set()
         await self._runner.cleanup()
+
+    def respond(self, attempt: Attempt) -> object:
+        """The body of a reply that is as it should be."""
+        return completion(self.answer(attempt))
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.in_flight += 1
@@ -167,7 +175,7 @@ class Endpoint:
         data = await request.read()
         key = blake2b(data, digest_size=8).hexdigest()
         self.sent[key] += 1
-        attempt = Attempt(key, self.sent[key], json.loads(data), dict(request.headers))
+        attempt = Attempt(key, self.sent[key], json.loads(data or b"{}"), dict(request.headers), request.path)
         self.attempts.append(attempt)
         reply = self.rule(attempt)
         if self.latency:
@@ -175,7 +183,7 @@ class Endpoint:
         while self.gate and not self.gate.is_set():
             await asyncio.sleep(0.002)
         if reply is None:
-            response = web.json_response(completion(self.answer(attempt)))
+            response = web.json_response(self.respond(attempt))
             await response.prepare(request)
             await response.write_eof()
             self.answered[key] += 1

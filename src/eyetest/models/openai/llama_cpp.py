@@ -13,7 +13,7 @@ import msgspec
 from eyetest.models.base import CallError
 from eyetest.models.openai.chat import STAND_IN, DataUrl, pictures_of, template_settings, with_stand_in
 from eyetest.models.openai.connection import Connection
-from eyetest.models.openai.weighing import Usage, Weighed, shared_start
+from eyetest.models.openai.weighing import Usage, Weighed, refuse_empty, shared_start
 from eyetest.records import Prompt
 from eyetest.records.tables import Method
 
@@ -91,6 +91,7 @@ class LlamaServer:
             if shown:
                 asked["prompt"] = {"prompt_string": head + mark + _cut(tail, before[alike:]), "multimodal_data": data}
             wanted = tokens[alike : alike + 1 if prompt.first_token else None]
+            refuse_empty(wanted)
             asked |= _forced(wanted, slot)
             answer = await self._connection.ask(self._connection.beside("completion"), asked, _Answer)
             usage.add(Usage(answer.tokens_evaluated, answer.tokens_predicted))

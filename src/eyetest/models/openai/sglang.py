@@ -13,7 +13,7 @@ import msgspec
 from eyetest.models.base import CallError
 from eyetest.models.openai.chat import STAND_IN, DataUrl, pictures_of, template_settings, with_stand_in
 from eyetest.models.openai.connection import Connection
-from eyetest.models.openai.weighing import Leaders, Usage, Weighed, shared_start, side_by_side
+from eyetest.models.openai.weighing import Leaders, Usage, Weighed, refuse_empty, shared_start, side_by_side
 from eyetest.records import Prompt
 from eyetest.records.tables import Method
 
@@ -67,6 +67,7 @@ class SglangServer:
 
         async def weigh(text: str, tokens: list[int]) -> tuple[float | None, int]:
             alike = shared_start(before, tokens)
+            refuse_empty(tokens[alike:])
             start = size - (len(before) - alike) - 1
             asked = told(begun + text, tokens) | {"return_logprob": True, "logprob_start_len": start}
             given = (await self._generate(asked, usage)).input_token_logprobs or []

@@ -25,7 +25,7 @@ from eyetest.models.openai.chat import (
 )
 from eyetest.models.openai.connection import Connection
 from eyetest.models.openai.pieces import Tokenized, TokenizedCandidate, behind
-from eyetest.models.openai.weighing import Leaders, Usage, Weighed, side_by_side
+from eyetest.models.openai.weighing import Leaders, Usage, Weighed, refuse_empty, side_by_side
 from eyetest.models.trie import Beginning, Fork, weigh
 from eyetest.records import Prompt
 from eyetest.records.tables import Method
@@ -97,6 +97,8 @@ class VllmPrompt:
                 self._tokenize(said, settings) for said in (begun, *(begun + text for text in unknown))
             )
             read |= {text: behind(before, text, one) for text, one in zip(unknown, more, strict=True)}
+            for text in unknown:
+                refuse_empty(read[text].tokens)
             if len(self._known) > _MOST_KNOWN:
                 self._known.clear()
             self._known |= {(begun, text): read[text] for text in unknown}

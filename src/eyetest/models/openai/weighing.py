@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from eyetest.models.base import CallError
 from eyetest.records import Likelihood, Picture, Prompt
 from eyetest.records.tables import Method
 
@@ -54,6 +55,12 @@ def shared_start(one: Sequence[int], other: Sequence[int]) -> int:
     """How many first tokens two texts have in common."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+def refuse_empty(tokens: Sequence[int]) -> None:
+    """A candidate without tokens would be certain."""
+    if not tokens:
+        raise CallError("garbage", "the server reads an answer as no token at all", passing=True, blame="either")
 
 
 async def side_by_side(work: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:

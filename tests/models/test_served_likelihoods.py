@@ -1,0 +1,331 @@
+"""Likelihoods through servers, held to sums that a toy language model gives directly."""
+
+import asyncio
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.models import Call, CallError, Pictures, Surroundings, make_models
+from eyetest.prompts import build
+from eyetest.records import Asked, Condition, Item, Manifest, ModelEntry, Picture, Prompt, Request, Response
+from eyetest.records.request import Message, Words
+from eyetest.running import Asking, Limits, Session
+from tests.endpoint import Attempt, Endpoint, Reply, failure, fault
+from tests.models.toy_servers import IMPOSSIBLE, ToyHosted, ToyLlama, ToyServer, ToySglang, ToyVllm
+from tests.running.benches import make_bench, manifest, picture, stored
+from tests.running.processes import Nursery
+
+
+class OldVllm(ToyVllm):
+    is_new = False
+
+
+class SpacedVllm(ToyVllm):
+    gap = " "
+    is_sentencepiece = True
+
+
+class SpacedSglang(ToySglang):
+    gap = " "
+
+
+class SpacedLlama(ToyLlama):
+    gap = " "
+
+
+DIALECTS = (ToyVllm, SpacedVllm, OldVllm, ToySglang, SpacedSglang, ToyLlama, SpacedLlama)
+CANDIDATES = (
+    "two",
+    "two birds",
+    "two birds, or three",
+    "twofold",
+    "twofold or so",
+    f"a {IMPOSSIBLE} bird",
+    "4",
+    "two",
+)
+QUESTION = "What is to be seen?"
+
+
+@pytest.fixture(params=DIALECTS, ids=lambda kind: kind.__name__)
+def server(request: pytest.FixtureRequest) -> Iterator[ToyServer]:
+    with request.param() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """A benchmark for its two pictures."""
+    folder = tmp_path_factory.mktemp("shown") / "b"
+    with BenchmarkWriter(folder, Manifest(name="b")) as writer:
+        images = tuple(writer.images.put(picture(number)) for number in range(2))
+        writer.add(Item(id="x", question="?", images=images, references=("x",)))
+    return Benchmark(folder)
+
+
+class Asker:
+    """One model that is asked one thing after the other."""
+
+    def __init__(self, server: Endpoint, shown: Benchmark, **entry: Any) -> None:
+        world = Surroundings(Pictures(shown.images), 5.0, 20.0, 20.0)
+        (self._model,) = make_models({"m": ModelEntry(spec=f"openai:toy@{server.url}", **entry)}, world)
+        self._images = shown["x"].images
+
+    def __enter__(self) -> "Asker":
+        self._loop = asyncio.Runner()
+        self._loop.run(self._model.open())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._loop.run(self._model.close())
+        self._loop.close()
+
+    def ask(self, candidates: Sequence[str], pictures: int = 1, **more: Any) -> Response | CallError:
+        parts = (*(Picture(image) for image in self._images[:pictures]), Words(QUESTION))
+        prompt = Prompt((Message("user", parts),), candidates=tuple(candidates), **more)
+        request = Request(model="m", prompt=prompt, settings={"max_tokens": 512, **self._model.settings})
+        call = Call(Asked(item="x", model="m"), Item(id="x", question="?"), request, request.id)
+        try:
+            return self._loop.run(self._model.answer(call))
+        except CallError as error:
+            return error
+
+
+def message(shown: Benchmark, pictures: int) -> list[dict[str, Any]]:
+    """The user's message as a server gets it."""
+    urls = [Pictures(shown.images).data_url(Picture(image)).decode() for image in shown["x"].images[:pictures]]
+    parts: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    return [{"role": "user", "content": [*parts, {"type": "text", "text": QUESTION}]}]
+
+
+def check(reply: Response | CallError, expected: Sequence[tuple[float, int]]) -> None:
+    assert isinstance(reply, Response), reply
+    assert reply.candidate_tokens == tuple(count for _, count in expected)
+    for given, (log, _) in zip(reply.candidates, expected, strict=True):
+        assert given == (None if log == -math.inf else pytest.approx(log, abs=1e-9))
+
+
+@pytest.mark.parametrize("pictures", [0, 1, 2])
+def test_every_way_gives_the_sums_of_one_pass_a_candidate(server: ToyServer, shown: Benchmark, pictures: int) -> None:
+    told = message(shown, pictures)
+    with Asker(server, shown) as asker:
+        whole = asker.ask(CANDIDATES, pictures)
+        check(whole, [server.direct(told, text) for text in CANDIDATES])
+        marks = ("B", "A", "10")
+        reply = asker.ask(marks, pictures, first_token=True)
+        check(reply, [server.direct(told, text, first_token=True) for text in marks])
+        begun = "They are:"
+        reply = asker.ask(CANDIDATES, pictures, prefill=begun)
+        check(reply, [server.direct(told, text, prefill=begun) for text in CANDIDATES])
+    assert isinstance(whole, Response)
+    assert whole.candidates[5] is None
+    assert whole.tokens_in
+
+
+def test_letters_that_are_cut_into_bytes(server: ToyServer, shown: Benchmark) -> None:
+    texts = ("naïve", "a 鳥 or two")
+    with Asker(server, shown) as asker:
+        reply = asker.ask(texts)
+    if isinstance(server, ToyLlama):
+        assert isinstance(reply, CallError)
+        assert "part of a letter" in str(reply)
+        assert not reply.passing
+    else:
+        check(reply, [server.direct(message(shown, 1), text) for text in texts])
+
+
+def test_the_tree_asks_about_a_beginning_once_and_about_the_prompt_first(shown: Benchmark) -> None:
+    texts = ("two", "two birds", "two birds, or three", "four", "twofold")
+    with ToyVllm() as server, Asker(server, shown) as asker:
+        check(asker.ask(texts), [server.direct(message(shown, 1), text) for text in texts])
+        asked = [one.body for one in server.attempts if "image_url" in str(one.body)]
+    assert [body["messages"][-1]["role"] for body in asked].index("assistant") == 1
+    tree = [body for body in asked if "logprob_token_ids" in body]
+    said = [body["messages"][-1]["content"] for body in tree[1:]]
+    assert sorted(said) == ["two", "two birds", "two birds,", "two birds, or", "twof"]
+    others = [body for body in asked if "logprob_token_ids" not in body]
+    assert [body["messages"][-1]["content"] for body in others] == ["twofold"]  # read otherwise, where it is cut
+    assert all(body["max_tokens"] == 1 and body["temperature"] == 0 for body in asked)
+
+
+def test_more_candidates_than_one_request_tells_about(shown: Benchmark) -> None:
+    texts = [f"w{chr(97 + one // 26)}{chr(97 + one % 26)}" for one in range(300)]
+    with ToyVllm() as server, Asker(server, shown) as asker:
+        check(asker.ask(texts), [server.direct(message(shown, 1), text) for text in texts])
+
+
+def test_the_likeliest_tokens_are_enough_for_marks_alone(shown: Benchmark) -> None:
+    with ToyHosted() as server, Asker(server, shown, logprobs=5) as asker:
+        reply = asker.ask(("B", "A", "D"), first_token=True)
+        refused = asker.ask(("B", "A", "D"))
+    assert isinstance(reply, Response)
+    assert reply.candidates == (-2.0, -1.0, None)
+    assert reply.candidate_tokens == (1, 1, 1)
+    (first,) = reply.likelihoods
+    assert min(log for _, log in first.others) == -5.0  # all that is known of D: it is less likely than this
+    assert isinstance(refused, CallError)
+    assert "only the likeliest first tokens" in str(refused)
+    assert not refused.passing
+
+
+BROKEN: dict[str, object] = {
+    "no JSON": b"<html>",
+    "nothing": b"",
+    "an empty object": {},
+    "a list": [],
+    "null": {"tokens": None, "choices": None, "meta_info": None, "prompt": None},
+    "other types": {"tokens": ["a"], "token_strs": [1], "choices": [{"logprobs": 3}], "meta_info": [], "prompt": 5},
+    "empty lists": {"tokens": [], "token_strs": [], "choices": [], "meta_info": {"prompt_tokens": 1}, "prompt": ""},
+    "tokens that nobody asked for": {
+        "tokens": [[1], [2]],
+        "choices": [{"logprobs": {"content": [{"top_logprobs": [{"token": "token_id:x", "logprob": 0}]}]}}],
+        "prompt_token_ids": [1],
+        "meta_info": {"prompt_tokens": 1, "input_token_logprobs": [[None, 1, None]]},
+        "completion_probabilities": [{"id": -1, "logprob": 0}],
+    },
+}
+
+
+@pytest.mark.parametrize("kind", [ToyVllm, OldVllm, ToySglang, ToyLlama])
+def test_malformed_replies_are_failures_that_may_pass(kind: type[ToyServer], shown: Benchmark) -> None:
+    texts = ("two", "two or four")
+    with kind() as server, Asker(server, shown) as asker:
+        assert isinstance(asker.ask(("one", "three")), Response)
+        for number, path in enumerate(path for path in server.routes if path != "/props"):
+            for what, body in BROKEN.items():
+                server.rule = lambda attempt: Reply(body=body) if attempt.path == path else None  # noqa: B023
+                reply = asker.ask((f"{what} {number}", *texts))
+                if path == "/v1/chat/completions" and not isinstance(server, ToyVllm):
+                    assert isinstance(reply, Response)
+                else:
+                    assert isinstance(reply, CallError), (path, what)
+                    assert reply.kind in ("garbage", "bad-request"), (path, what, reply)
+        server.rule = lambda attempt: None
+        check(asker.ask(texts), [server.direct(message(shown, 1), text) for text in texts])
+
+
+def session(server: Endpoint, bench: Benchmark, *conditions: Condition) -> Session:
+    models = {"m": ModelEntry(spec=f"openai:toy@{server.url}")}
+    limits = Limits(concurrency=8, attempts=6, backoff=0.01)
+    return Session(bench, models, Asking(conditions=conditions, limits=limits))
+
+
+def expected(server: ToyServer, bench: Benchmark, condition: Condition) -> list[tuple[float, ...]]:
+    """The sums that a run has to hold, in the order of the items."""
+    sums = []
+    for item in bench:
+        prompt = build(item, condition)
+        urls = [Pictures(bench.images).data_url(Picture(image)).decode() for image in item.images]
+        parts = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+        told = [{"role": "user", "content": [*parts, {"type": "text", "text": prompt.messages[0].text}]}]
+        sums.append(tuple(server.direct(told, text)[0] for text in prompt.candidates))
+    return sums
+
+
+@pytest.mark.parametrize("kind", [ToyVllm, ToySglang, ToyLlama])
+def test_a_server_that_dies_within_a_walk_and_comes_back(kind: type[ToyServer], tmp_path: Path) -> None:
+    bench, condition = make_bench(tmp_path / "b", 8), Condition(method="likelihood")
+    with kind() as server:
+        deaths = 0
+
+        def rule(attempt: Attempt) -> Reply | None:
+            nonlocal deaths
+            is_dead = 25 < len(server.attempts) < 50
+            deaths += is_dead
+            return fault("cut") if is_dead else None
+
+        server.rule = rule
+        progress = session(server, bench, condition).run(tmp_path / "r")
+        rows = stored(tmp_path / "r")
+        sums = expected(server, bench, condition)
+    assert deaths
+    assert progress.done == len(rows) == len({row.request for row in rows}) == 8
+    assert {row.outcome for row in rows} == {"answered"}
+    assert max(row.attempts for row in rows) > 1
+    assert sorted(row.candidates for row in rows) == [pytest.approx(one, abs=1e-9) for one in sorted(sums)]
+
+
+def test_who_shows_a_picture_first_goes_ahead_alone(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b", 6, pictures=2)
+    with ToyVllm() as server:
+        server.latency = 0.01
+        shown: dict[str, str] = {}
+        too_early: list[str] = []
+
+        def rule(attempt: Attempt) -> None:
+            for url in attempt.pictures if attempt.path != "/tokenize" else ():
+                first = shown.setdefault(url, attempt.key)
+                if attempt.key != first and not server.answered[first]:
+                    too_early.append(url)
+
+        server.rule = rule
+        session(server, bench, Condition(method="likelihood")).run(tmp_path / "r")
+    assert len(shown) == 2
+    assert server.peak > 3
+    assert not too_early
+
+
+def test_what_a_server_can_do_is_asked_once_and_noted(tmp_path: Path) -> None:
+    bench, condition = make_bench(tmp_path / "b", 4), Condition(method="likelihood")
+    with ToyLlama() as server:
+        session(server, bench, condition, Condition(method="first-token")).run(tmp_path / "r")
+        (step,) = manifest(tmp_path / "r")["steps"]
+        assert step["ways"] == {"m": "llama.cpp, each candidate written by a grammar of its tokens"}
+        assert sum(attempt.path == "/props" for attempt in server.attempts) == 1
+        server.forget()
+        session(server, bench, Condition()).run(tmp_path / "r")
+        assert "ways" not in manifest(tmp_path / "r")["steps"][1]
+        assert {attempt.path for attempt in server.attempts} == {"/v1/chat/completions"}
+        assert len(server.attempts) == 4
+
+
+def test_a_server_that_is_not_there_yet_is_asked_when_it_is(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b", 3)
+    with ToySglang() as server:
+        server.rule = lambda attempt: failure(503, "loading") if len(server.attempts) < 4 else None
+        progress = session(server, bench, Condition(method="likelihood")).run(tmp_path / "r")
+    assert progress.done == 3
+    assert {row.outcome for row in stored(tmp_path / "r")} == {"answered"}
+    (step,) = manifest(tmp_path / "r")["steps"]
+    assert step["ways"]["m"].startswith("SGLang")
+
+
+def test_who_gives_no_likelihoods_is_asked_for_the_rest(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 5)
+    words = (
+        "run",
+        "b",
+        "--model",
+        f"openai:m@{endpoint.url}",
+        "--to",
+        "r",
+        "--method",
+        "likelihood,first-token,generate",
+    )
+    done = nursery.run(*words)
+    assert done.code == 0, done.stderr
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if "gives no likelihoods" in line]
+    assert len(lines) == 1
+    assert "10: m: its server gives no likelihoods of given texts" in lines[0]
+    rows = stored(tmp_path / "r")
+    assert len(rows) == 5
+    assert {row.outcome for row in rows} == {"answered"}
+    (step,) = manifest(tmp_path / "r")["steps"]
+    assert step["not_applicable"] == {"m: its server gives no likelihoods of given texts": 10}
+    assert "ways" not in step
+
+
+def test_marks_can_be_weighed_where_texts_cannot(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b", 5)
+    with ToyHosted() as server:
+        asked = session(server, bench, Condition(method="likelihood"), Condition(method="first-token"))
+        progress = asked.run(tmp_path / "r")
+    assert progress.done == 5
+    (step,) = manifest(tmp_path / "r")["steps"]
+    why = "m: its server gives no likelihoods of given texts, only the likeliest first tokens"
+    assert step["not_applicable"] == {why: 5}
+    assert {row.candidates for row in stored(tmp_path / "r")} == {(-1.0, -2.0, None, None)}

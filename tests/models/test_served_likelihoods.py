@@ -12,7 +12,7 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.models import Call, CallError, Pictures, Surroundings, make_models
 from eyetest.prompts import build
 from eyetest.records import Asked, Condition, Item, Manifest, ModelEntry, Picture, Prompt, Request, Response
-from eyetest.records.request import Message, Words
+from eyetest.records.request import Message, Part, Words
 from eyetest.running import Asking, Limits, Session
 from tests.endpoint import Attempt, Endpoint, Reply, failure, fault
 from tests.models.toy_servers import IMPOSSIBLE, ToyHosted, ToyLlama, ToyServer, ToySglang, ToyVllm
@@ -85,8 +85,8 @@ class Asker:
         self._loop.close()
 
     def ask(self, candidates: Sequence[str], pictures: int = 1, **more: Any) -> Response | CallError:
-        parts = (*(Picture(image) for image in self._images[:pictures]), Words(QUESTION))
-        prompt = Prompt((Message("user", parts),), candidates=tuple(candidates), **more)
+        pictured: tuple[Part, ...] = tuple(Picture(image) for image in self._images[:pictures])
+        prompt = Prompt((Message("user", (*pictured, Words(QUESTION))),), candidates=tuple(candidates), **more)
         request = Request(model="m", prompt=prompt, settings={"max_tokens": 512, **self._model.settings})
         call = Call(Asked(item="x", model="m"), Item(id="x", question="?"), request, request.id)
         try:

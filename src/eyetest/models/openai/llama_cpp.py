@@ -13,7 +13,7 @@ import msgspec
 from eyetest.models.base import CallError
 from eyetest.models.openai.chat import STAND_IN, DataUrl, pictures_of, template_settings, with_stand_in
 from eyetest.models.openai.connection import Connection
-from eyetest.models.openai.weighing import Usage, Weighed, refuse_empty, shared_start
+from eyetest.models.openai.weighing import CandidateWeights, Usage, refuse_empty, shared_start
 from eyetest.records import Prompt
 from eyetest.records.tables import Method
 
@@ -62,7 +62,7 @@ class LlamaServer:
         self._connection, self._data_url = connection, data_url
         self._props: _Props | None = None
 
-    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> Weighed:
+    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> CandidateWeights:
         """Weigh all candidates of a prompt."""
         if self._props is None:
             self._props = await self._connection.ask(self._connection.beside("props"), None, _Props)
@@ -70,7 +70,7 @@ class LlamaServer:
         async with self._slots:  # more at once than there are slots would take them from one another
             return await self._weigh(prompt, settings, self._props.media_marker)
 
-    async def _weigh(self, prompt: Prompt, settings: Mapping[str, Any], marker: str) -> Weighed:
+    async def _weigh(self, prompt: Prompt, settings: Mapping[str, Any], marker: str) -> CandidateWeights:
         body = {**template_settings(settings), "messages": with_stand_in(prompt)}
         rendered = await self._connection.ask(self._connection.beside("apply-template"), body, _Rendered)
         begun, is_there, _ = rendered.prompt.rpartition(STAND_IN)
@@ -98,7 +98,7 @@ class LlamaServer:
             slot = answer.id_slot
             known[candidate] = _sum_of(wanted, answer.completion_probabilities), len(wanted)
         logs, counts = zip(*(known[text] for text in prompt.candidates), strict=True)
-        return Weighed(list(logs), list(counts), usage)
+        return CandidateWeights(list(logs), list(counts), usage)
 
     async def _read(self, text: str, *, is_whole: bool) -> list[_Piece]:
         """A text as tokens; the server reads what follows a picture by itself."""

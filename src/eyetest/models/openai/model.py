@@ -18,7 +18,7 @@ from eyetest.models.openai.llama_cpp import LlamaServer
 from eyetest.models.openai.sglang import SglangServer
 from eyetest.models.openai.top_logprobs import TopLogprobs
 from eyetest.models.openai.vllm import VllmPrompt, VllmTree
-from eyetest.models.openai.weighing import Way, Weighed
+from eyetest.models.openai.weighing import CandidateWeights, Way
 from eyetest.models.replies import read_completion
 from eyetest.records import Message, ModelEntry, Prompt, Request, Response, Words
 from eyetest.records.tables import Method
@@ -136,6 +136,6 @@ class OpenAIModel:
         return url
 
 
-def _is_plausible(way: Way, weighed: Weighed) -> bool:
+def _is_plausible(way: Way, weighed: CandidateWeights) -> bool:
     numbers = [log for log in weighed.logs if log is not None]
     return all(log <= _ROUNDING for log in numbers) and (bool(numbers) or "likelihood" not in way.methods)

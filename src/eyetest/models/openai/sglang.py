@@ -13,7 +13,7 @@ import msgspec
 from eyetest.models.base import CallError
 from eyetest.models.openai.chat import STAND_IN, DataUrl, pictures_of, template_settings, with_stand_in
 from eyetest.models.openai.connection import Connection
-from eyetest.models.openai.weighing import Leaders, Usage, Weighed, refuse_empty, shared_start, side_by_side
+from eyetest.models.openai.weighing import CandidateWeights, Leaders, Usage, refuse_empty, shared_start, side_by_side
 from eyetest.records import Prompt
 from eyetest.records.tables import Method
 
@@ -50,7 +50,7 @@ class SglangServer:
         self._connection, self._data_url = connection, data_url
         self._leaders = Leaders()
 
-    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> Weighed:
+    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> CandidateWeights:
         """Weigh all candidates of a prompt."""
         begun, texts = await self._begin(prompt, settings), list(dict.fromkeys(prompt.candidates))
         body = {"prompt": [begun, *(begun + text for text in texts)], "add_special_tokens": False}
@@ -78,7 +78,7 @@ class SglangServer:
         weighed = await side_by_side(weigh(*one) for one in zip(texts, read, strict=True))
         known = dict(zip(texts, weighed, strict=True))
         logs, counts = zip(*(known[text] for text in prompt.candidates), strict=True)
-        return Weighed(list(logs), list(counts), usage)
+        return CandidateWeights(list(logs), list(counts), usage)
 
     async def _begin(self, prompt: Prompt, settings: Mapping[str, Any]) -> str:
         """The text of the conversation up to the answer, as the server's chat template writes it."""

@@ -6,7 +6,7 @@ from typing import Any
 from eyetest.models.base import CallError
 from eyetest.models.openai.chat import CONTINUE, DataUrl, assistant, chat_messages, reading_settings
 from eyetest.models.openai.connection import Connection, encode
-from eyetest.models.openai.weighing import Usage, Weighed
+from eyetest.models.openai.weighing import CandidateWeights, Usage
 from eyetest.models.replies import read_completion
 from eyetest.records import Prompt
 from eyetest.records.tables import Method
@@ -27,7 +27,7 @@ class TopLogprobs:
     def __init__(self, connection: Connection, data_url: DataUrl) -> None:
         self._connection, self._data_url = connection, data_url
 
-    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> Weighed:
+    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> CandidateWeights:
         """Weigh all candidates of a prompt, each of which is a mark."""
         limit = next((name for name in ("max_completion_tokens", "max_tokens") if name in settings), "max_tokens")
         messages: list[Any] = chat_messages(prompt.messages, self._data_url, settings.get("detail"))
@@ -44,4 +44,6 @@ class TopLogprobs:
         for token, log in sorted(first[0].others, key=lambda one: one[1]):
             listed[token.strip()] = log
         usage = Usage(reply.tokens_in or 0, reply.tokens_out or 0)
-        return Weighed([listed.get(mark) for mark in prompt.candidates], [1] * len(prompt.candidates), usage, first)
+        return CandidateWeights(
+            [listed.get(mark) for mark in prompt.candidates], [1] * len(prompt.candidates), usage, first
+        )

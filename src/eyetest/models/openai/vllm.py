@@ -25,7 +25,7 @@ from eyetest.models.openai.chat import (
 )
 from eyetest.models.openai.connection import Connection
 from eyetest.models.openai.pieces import Tokenized, TokenizedCandidate, behind
-from eyetest.models.openai.weighing import Leaders, Usage, Weighed, refuse_empty, side_by_side
+from eyetest.models.openai.weighing import CandidateWeights, Leaders, Usage, refuse_empty, side_by_side
 from eyetest.models.trie import Beginning, Fork, weigh
 from eyetest.records import Prompt
 from eyetest.records.tables import Method
@@ -78,7 +78,7 @@ class VllmPrompt:
         self._connection, self._data_url = connection, data_url
         self._known: dict[tuple[str, str], TokenizedCandidate] = {}
 
-    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> Weighed:
+    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> CandidateWeights:
         """Weigh all candidates of a prompt."""
         weighing = await self._begin(prompt, settings)
         return weighing.weighed(await weighing.by_prompts(weighing.read))
@@ -120,7 +120,7 @@ class VllmTree(VllmPrompt):
         super().__init__(connection, data_url)
         self._leaders = Leaders()
 
-    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> Weighed:
+    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> CandidateWeights:
         """Weigh all candidates of a prompt."""
         weighing = await self._begin(prompt, settings)
         logs = await weighing.by_tree(self._leaders)
@@ -147,10 +147,12 @@ class _Weighing:
         self._begins = {one.tokens[: n + 1]: text for one in read.values() for n, text in enumerate(one.begins)}
         self._begins[()] = ""
 
-    def weighed(self, logs: Mapping[str, float | None]) -> Weighed:
+    def weighed(self, logs: Mapping[str, float | None]) -> CandidateWeights:
         """What came of it, in the order of the candidates."""
         texts = self._prompt.candidates
-        return Weighed([logs[text] for text in texts], [len(self._tokens(text)) for text in texts], self._usage)
+        return CandidateWeights(
+            [logs[text] for text in texts], [len(self._tokens(text)) for text in texts], self._usage
+        )
 
     def _tokens(self, text: str) -> Beginning:
         return self.read[text].tokens[: 1 if self._prompt.first_token else None]

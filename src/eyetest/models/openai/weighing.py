@@ -29,7 +29,7 @@ class Usage(msgspec.Struct):
             self.completion_tokens += other.completion_tokens
 
 
-class Weighed(msgspec.Struct, frozen=True):
+class CandidateWeights(msgspec.Struct, frozen=True):
     """Candidates, each with its log-probability and the number of tokens that it is the sum of."""
 
     logs: list[float | None]
@@ -47,7 +47,7 @@ class Way(Protocol):
     methods: tuple[Method, ...]
     """What it can be asked for."""
 
-    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> Weighed:
+    async def weigh(self, prompt: Prompt, settings: Mapping[str, Any]) -> CandidateWeights:
         """Weigh all candidates of a prompt; raise a CallError if that fails."""
 
 

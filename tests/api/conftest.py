@@ -66,6 +66,16 @@ def hardened(drawn: Path) -> Path:
     return place
 
 
+@pytest.fixture(scope="session")
+def weighed(drawn: Path) -> Path:
+    """``weighed``: written and weighed answers to the same world, in several sights and orders."""
+    orders = [et.Condition(order=order) for order in (0, 1)]
+    sights, methods = "image,blind,no-question", "generate,likelihood,first-token"
+    bench, to = drawn / "world/benchmark", drawn / "weighed"
+    et.run(bench, MODELS, sights=sights, methods=methods, conditions=orders, to=to)
+    return drawn
+
+
 @pytest.fixture
 def here(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same files, linked where a test may write, in the folder where it runs."""

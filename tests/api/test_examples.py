@@ -38,9 +38,10 @@ def test_every_function_shows_how_it_is_called(name: str) -> None:
 
 @pytest.mark.parametrize("example", [e for e in examples() if e.examples], ids=lambda example: example.name)
 def test_examples(example: doctest.DocTest, here: Path, request: pytest.FixtureRequest) -> None:
-    for name in ("ten", "twins", "screens"):
+    for name in ("ten", "twins", "screens", "weighed"):
         if f'"{name}"' in (example.docstring or ""):
-            shutil.copytree(request.getfixturevalue("hardened") / name, here / name)
+            made = request.getfixturevalue("weighed" if name == "weighed" else "hardened")
+            shutil.copytree(made / name, here / name)
     example.globs = {"et": et, "Path": Path, "pl": pl}
     told: list[str] = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=told.append)

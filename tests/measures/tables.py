@@ -1,12 +1,14 @@
 """Small results for tests: rows as short as the test allows, the rest as usual."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from eyetest.measures import Results
-from eyetest.measures.results import ITEM_TYPES
+from eyetest.measures.results import ITEM_TYPES, REPLY_TYPES
 from eyetest.records import ModelEntry
 
 _USUAL = {
@@ -61,3 +63,34 @@ def grid(
         for i, score in enumerate(column)
     ]
     return results(rows, items)
+
+
+Weight = float | tuple[float | None, int, int] | None
+"""A choice's log-probability, or that with its tokens and bytes."""
+
+
+def weighed(
+    rows: Iterable[Mapping[str, Any]],
+    items: Iterable[Mapping[str, Any]] = (),
+    models: Mapping[str, ModelEntry] | None = None,
+) -> Results:
+    """Results of rows some of which say what their choices weigh: ``{"item": "1", "weights": [-1.0, -2.0]}``."""
+    scores, replies = [], []
+    for number, row in enumerate(rows):
+        said = dict(row)
+        weights: Sequence[Weight] | None = said.pop("weights", None)
+        usual = {"request": f"r{number}", "method": "generate" if weights is None else "likelihood", "score": 0.0}
+        scores.append(usual | said)
+        text = None if weights is None else json.dumps(weights)
+        replies.append({"benchmark": "bench", "request": scores[-1]["request"], "candidates": text})
+    of = results(scores, items, models)
+    table = pl.LazyFrame(replies, schema=REPLY_TYPES).unique(("benchmark", "request"))
+    return replace(of, replies=table)
+
+
+def choice_items(golds: Sequence[Sequence[int]], options: int) -> list[dict[str, Any]]:
+    """Items of so many options, by their numbers, with the places of what is right."""
+    return [
+        {"item": str(number), "options": options, "golds": list(places), "position": places[0]}
+        for number, places in enumerate(golds)
+    ]

@@ -217,3 +217,24 @@ def test_categorical_columns() -> None:
     names = ["item", "model", "choice", "benchmark"]
     as_categories = Results(plain.scores.with_columns(pl.col(names).cast(pl.Categorical)), plain.items)
     assert row(as_categories) == row(plain)
+
+
+def test_weighed_choices_vary_with_the_instruction_alone() -> None:
+    """Under likelihood no options are shown: templates are its only tests, whatever else generation varies in."""
+    weighed = [
+        *asked("1", "AAABC", "template", method="likelihood"),
+        *asked("2", "BBBBB", "template", method="likelihood"),
+    ]
+    written = [*asked("1", "AB", "order", method="generate"), *asked("2", "AA", "order", method="generate")]
+    of = results([*weighed, *written], items("1", "2"))
+    instruction = row(of, source="instruction", method="likelihood")
+    assert instruction["entropy"] == pytest.approx(entropy([3, 1, 1], 4).plain / 2)  # type: ignore[operator]
+    assert (instruction["tests"], instruction["n"]) == (5, 2)
+    assert row(of, method="likelihood")["entropy"] == instruction["entropy"]
+    sources = MEASURE.measure(of, Settings()).table.select("source", "method").rows()
+    assert sorted(sources) == [
+        ("all", "generate"),
+        ("all", "likelihood"),
+        ("instruction", "likelihood"),
+        ("order", "generate"),
+    ]

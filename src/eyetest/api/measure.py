@@ -43,8 +43,10 @@ _RUNS = {
     "looks": '"screens"',
     "ocr-accuracy": '"screens"',
     "three-settings": '["run", "ten"]',
+    **dict.fromkeys(("generation-likelihood", "normalisations", "image-use", "image-use-items"), '"weighed"'),
+    **dict.fromkeys(("option-prior", "option-prior-removed"), '"weighed"'),
 }
-"""What measures of hardened benchmarks are made of, where it is no plain run."""
+"""What measures of hardened benchmarks and of weighed choices are made of, where it is no plain run."""
 _READ_ONLY = {"sentences"}
 """Measures whose examples would need a judge."""
 

@@ -6,7 +6,7 @@ import polars as pl
 
 from eyetest.measures.results import split
 from eyetest.measures.stats.intervals import Moments, bounds
-from eyetest.measures.stats.paired import holm, is_verdict
+from eyetest.measures.stats.paired import Paired, holm, is_verdict, paired, with_imaginary_items
 
 ADJUSTED = "p_adjusted"
 
@@ -62,6 +62,12 @@ def mean_table(
     bounded = [value + end for value in values for end in ("", "_low", "_high")]
     counts = [pl.col(f"{values[0]}_{count}").alias(count) for count in ("n", "clusters")]
     return means.select(*keys, *bounded, *counts, *more.get("sums", ()))
+
+
+def compared(rows: pl.DataFrame, one: str, other: str, level: float) -> Paired:
+    """How two columns of shares of right answers compare, row by row. Rows have a ``cluster``."""
+    a, b, clusters = (rows.get_column(name).to_numpy() for name in (one, other, "cluster"))
+    return with_imaginary_items(paired(a, b, clusters, level), level)
 
 
 def _in_cluster(value: str, told: Container[str]) -> Iterator[pl.Expr]:

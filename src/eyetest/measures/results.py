@@ -25,6 +25,7 @@ TAG = "tag."
 ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "item", "cluster", "group"), pl.String),
     **{"options": pl.Int64, "gold": pl.String, "position": pl.Int64, "kinds": pl.List(pl.Int64)},
+    "golds": pl.List(pl.Int64),
 }
 """The columns of the item table, beside its tags."""
 SENTENCE_KINDS = ("descriptive", "analytical", "other")
@@ -32,9 +33,10 @@ REPLY_TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "request", "text"), pl.String),
     **dict.fromkeys(SENTENCE_KINDS, pl.Int64),
     "copied": pl.Float64,
+    "candidates": pl.String,
 }
-"""The columns of the table of replies; how many sentences of each kind a judge found, and how like a transcript is to
-its screenshot's text: null where none was asked for."""
+"""The columns of the table of replies; how many sentences of each kind a judge found, how like a transcript is to its
+screenshot's text, and what each choice weighs (`read_candidates`): null where none was asked for."""
 AXES = (*Condition.__struct_fields__, "trial")
 Own = Mapping[str, tuple[Any, str]]
 """A measure's own settings: their defaults and what they mean."""
@@ -53,7 +55,7 @@ class Results:
     names what makes items depend on each other (a picture, a passage). ``options`` is their number, ``gold`` the
     letter of the right choice in the order as written, ``position`` its place from 0; all are null for text items.
     ``kinds`` numbers answers that recur from item to item, such as yes and no, option by option; null where they do
-    not. Empty where only verdicts are known.
+    not. ``golds`` are the places of all right choices. Empty where only verdicts are known.
     """
 
     scores: pl.LazyFrame
@@ -62,7 +64,7 @@ class Results:
     notes: tuple[str, ...] = ()
     """What has to be said beside whatever is made of them."""
     replies: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=REPLY_TYPES))
-    """What was said: a row a benchmark and request, read only by measures of words."""
+    """What was said: a row a benchmark and request, read only by measures of words and of likelihoods."""
 
     @property
     def tags(self) -> list[str]:

@@ -116,24 +116,29 @@ def mark(style: Marks, position: int) -> str:
 
 
 def shown_order(item: Item, condition: Condition) -> tuple[int, ...]:
-    """Positions of the item's choices in the order in which they are shown.
+    """Positions of the item's choices in the order in which they are shown."""
+    return order_of(item.id, len(item.choices), condition.order)
+
+
+def order_of(item: str, options: int, order: int) -> tuple[int, ...]:
+    """Positions of so many options of an item, by its id, in the order in which they are shown.
 
     Seed 0 is the order as written. Any other seed gives an order of its own to each item, the same everywhere. An
     order that says by itself what was shown is that order (see ``eyetest.records.order``).
     """
-    positions = range(len(item.choices))
-    if condition.order == 0:
+    positions = range(options)
+    if order == 0:
         return tuple(positions)
-    if condition.order == REVERSED:
+    if order == REVERSED:
         return tuple(reversed(positions))
-    if (shown := positions_shown(condition.order)) is not None and positions:
-        if len(shown) != len(positions):
+    if (shown := positions_shown(order)) is not None and positions:
+        if len(shown) != options:
             raise InputError(
-                f"item {short(item.id)}: an answer says that {len(shown)} options were shown "
-                f"({order_word(condition.order)}), and it has {len(positions)}"
+                f"item {short(item)}: an answer says that {len(shown)} options were shown "
+                f"({order_word(order)}), and it has {options}"
             )
         return shown
-    return tuple(sorted(positions, key=lambda position: _draw(condition.order, item.id, position)))
+    return tuple(sorted(positions, key=lambda position: _draw(order, item, position)))
 
 
 def identity(order: Sequence[int], position: int) -> str:

@@ -68,7 +68,7 @@ def results_of(
 
 def _replies(run: Run, name: str, about: Benchmark | None) -> pl.LazyFrame:
     said = responses_frame(run.path).select(
-        pl.lit(name).alias("benchmark"), pl.col("request").cast(pl.String), "text"
+        pl.lit(name).alias("benchmark"), pl.col("request").cast(pl.String), "text", "candidates"
     )
     judged = said.join(labelled(run), on="request", how="left")
     return judged.join(transcribed(run, about), on="request", how="left").select(*REPLY_TYPES)
@@ -91,6 +91,7 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
         rows.append(
             own
             | {"options": len(item.choices) or None, "position": gold, "gold": None if gold is None else letter(gold)}
+            | {"golds": item.gold or None}
             | tags
         )
     if cluster not in CLUSTERS and not any(TAG + cluster in row for row in rows):

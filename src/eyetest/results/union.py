@@ -17,7 +17,7 @@ from eyetest.records.suite import SUITE_TAGS, SuiteBenchmark
 from eyetest.wording import listed
 
 BETWEEN = "/"
-_TOLD = ("options", "gold", "position", "kinds")
+_TOLD = ("options", "gold", "position", "kinds", "golds")
 
 
 class SuitePart(NamedTuple):

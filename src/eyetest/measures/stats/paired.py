@@ -46,6 +46,11 @@ class Paired(NamedTuple):
     only_a: int | None = None
     only_b: int | None = None
 
+    @property
+    def gap(self) -> dict[str, float | None]:
+        """The difference and its interval as columns of a table."""
+        return {"difference": self.difference, "difference_low": self.low, "difference_high": self.high}
+
 
 def paired(a: ArrayLike, b: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95) -> Paired:
     """The mean difference a − b over items that have both, its interval and its test. Missing scores are nan."""

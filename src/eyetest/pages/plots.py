@@ -89,8 +89,14 @@ def intervals(chart: alt.Chart, value: str, x: Across, **encoded: Any) -> alt.La
     return layered(line, dot)
 
 
-def dumbbells(frame: pl.DataFrame, y: alt.Y, styles: Mapping[str, tuple[str, str]], ticks: int) -> alt.LayerChart:
-    """A bar from blind to sighted for each row, and dots on it: columns, each with its colour and its shape."""
+def dumbbells(
+    frame: pl.DataFrame,
+    y: alt.Y,
+    styles: Mapping[str, tuple[str, str]],
+    ticks: int,
+    ends: tuple[str, str] = ("blind", "sighted"),
+) -> alt.LayerChart:
+    """A bar between two columns for each row, and dots on it: columns, each with its colour and its shape."""
     x, names = across("accuracy", ticks=ticks), list(styles)
     long = frame.unpivot(names, index=str(y.shorthand)).drop_nulls("value")
     colours, shapes = (list(style) for style in zip(*styles.values(), strict=True))
@@ -99,7 +105,7 @@ def dumbbells(frame: pl.DataFrame, y: alt.Y, styles: Mapping[str, tuple[str, str
     colour = alt.Color("variable:N").scale(domain=names, range=colours)
     shape = alt.Shape("variable:N").scale(domain=names, range=shapes)
     return layered(
-        bar.encode(x=x("blind"), x2="sighted", y=y), dots.encode(x=x("value"), y=y, color=colour, shape=shape)
+        bar.encode(x=x(ends[0]), x2=ends[1], y=y), dots.encode(x=x("value"), y=y, color=colour, shape=shape)
     )
 
 

@@ -82,19 +82,23 @@ class Material:
 
     @cached_property
     def usual(self) -> Results:
-        """The scores of each benchmark under the protocol that most were asked by: with the picture, if any were."""
+        """The scores of each benchmark under the protocol that most were asked by: with the picture, if any were.
+
+        Weighed choices, which may be many to an item, stand back where as many models wrote their answers.
+        """
         as_usual = (pl.col(axis).cast(pl.String) == value for axis, value in _USUAL.items())
         counts = (
             self.results.scores.group_by("benchmark", *PROTOCOL)
             .agg(pl.col("score").count(), pl.col("model").n_unique().alias("models"))
             .with_columns(
                 (pl.col("sight").cast(pl.String) == "image").alias("sees"),
+                (pl.col("method").cast(pl.String) == _USUAL["method"]).alias("writes"),
                 pl.sum_horizontal(as_usual).alias("usual"),
             )
             .collect(engine="streaming")
         )
-        order = ["sees", "models", "score", "usual", *PROTOCOL]
-        chosen = counts.sort(order, descending=[*(True,) * 4, *(False for _ in PROTOCOL)])
+        order = ["sees", "models", "writes", "score", "usual", *PROTOCOL]
+        chosen = counts.sort(order, descending=[*(True,) * 5, *(False for _ in PROTOCOL)])
         first = chosen.unique("benchmark", keep="first", maintain_order=True).select("benchmark", *PROTOCOL)
         kept = self.results.scores.join(first.lazy(), on=("benchmark", *PROTOCOL), how="semi")
         return replace(self.results, scores=kept)

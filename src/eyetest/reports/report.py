@@ -91,13 +91,15 @@ class Report:
 
 def tell(material: Material, figures: Sequence[Figure] | None = None) -> Report:
     """Measure and draw whatever these results allow: these figures, or those of every report."""
-    drawn, missing = [], []
+    drawn: list[DrawnFigure] = []
+    lacking: list[tuple[Figure, Missing]] = []
     for figure in in_order() if figures is None else figures:
         try:
             drawn.append(DrawnFigure(figure, figure.numbers(material)))
         except NotMeasurable as reason:
-            missing.append(Missing(figure.title, str(reason), figure.needs))
-    return Report(material, drawn, missing)
+            lacking.append((figure, Missing(figure.title, str(reason), figure.needs)))
+    parts = {"", *(one.figure.part for one in drawn)}
+    return Report(material, drawn, [missing for figure, missing in lacking if figure.part in parts])
 
 
 def _headline(material: Material) -> pl.DataFrame | None:

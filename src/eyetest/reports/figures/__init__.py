@@ -34,6 +34,8 @@ class Figure:
     """A sentence on how to read it."""
     needs: str
     """What would bring it, where it cannot be drawn."""
+    part: str = ""
+    """The part of the page that it belongs to with others; where none of them can be drawn, none is missed."""
     by: str = "benchmark"
     """A column: each of its values has a chart of its own, one below the other."""
 

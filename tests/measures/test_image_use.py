@@ -70,6 +70,16 @@ def test_a_model_that_ignores_pictures_uses_none() -> None:
     assert row["left_alone_low"] > 0.9
 
 
+def test_a_grey_picture_is_the_floor_where_one_was_shown() -> None:
+    grey = {"item": "0", "sight": "grey", "weights": logs(0.3, 0.3, 0.4)}
+    row = measured(weighed([*SEEN, *MISLED, grey], ITEMS)).table.row(0, named=True)
+    assert row["moved"] == pytest.approx((0.5 + 0.6) / 2)
+    assert row["moved_by_grey"] == pytest.approx(0.1)
+    assert "moved_by_grey" not in measured(weighed(SEEN, ITEMS)).table.columns
+    shown = measured(weighed([*SEEN, grey], ITEMS), sighted="grey").table.row(0, named=True)
+    assert shown["moved"] == pytest.approx(0.1)
+
+
 def test_impossible_choices_and_several_right_ones() -> None:
     rows = asked(0, logs(0.0, 0.6, 0.4), logs(0.5, 0.3, 0.2)) + asked(1, logs(0.2, 0.2, 0.6), logs(0.0, 0.5, 0.5))
     told = measured(weighed(rows, choice_items([[0], [0]], 3)))

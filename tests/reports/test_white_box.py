@@ -35,7 +35,7 @@ def answers(names: tuple[str, ...], methods: tuple[str, ...]) -> Results:
         for model in names:
             about = {"item": str(item), "model": model}
             rows.append(about | {"choice": "AB"[item % 2], "score": float(rng.random() < 0.6)})
-            for sight in ("image", "blind", "no-question"):
+            for sight in ("image", "blind", "grey", "no-question"):
                 weights = [(value, 1 + item % 3, 4 + item % 5) for value in rng.normal(-3, 1, 4).tolist()]
                 rows.append(about | {"method": "likelihood", "sight": sight, "choice": "A", "weights": weights})
             for order in range(4):

@@ -4,6 +4,7 @@ Image-PMI is log P(choice | picture, question) − log P(choice | question). A p
 less likely than no picture does, so what it does to choices is asked of the probability that lies among them.
 """
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -45,13 +46,22 @@ class ImageUse(Measure):
         """One row a series and tag value. PMI is in nats, ``moved`` a share of probability: 0 is a picture unused.
 
         The picture helps where it brings the right choice more of the probability among choices, hurts where it takes
-        some away, and leaves alone what it changes by less than ``least``.
+        some away, and leaves alone what it changes by less than ``least``. Any picture moves something, for no good
+        reason: ``moved_by_grey`` says how much, where grey ones were shown too.
         """
         rows, notes = _by_item(self.name, results, settings)
         keys = [key for key in results.keys(settings.by) if key != "sight"]
         values = (*_PMI, "moved", *_SHARES)
         table = mean_table(rows.lazy(), keys, values, settings.level, signed=(*_PMI, "moved"))
-        return Measured(table, notes)
+        try:
+            grey, _ = _by_item(self.name, results, replace(settings, own={**settings.own, "sighted": "grey"}))
+        except NotMeasurable:
+            return Measured(table, notes)
+        moved_too = mean_table(grey.lazy(), keys, ["moved"], settings.level, signed=["moved"])
+        floor = moved_too.select(*keys, pl.col("^moved.*$").name.replace("^moved", "moved_by_grey"))
+        counts = ("n", "clusters")
+        joined = table.join(floor, on=keys, how="left", maintain_order="left", nulls_equal=True)
+        return Measured(joined.select(pl.exclude(counts), *counts), notes)
 
 
 class ImageUseItems(Measure):

@@ -90,15 +90,19 @@ def _uses(material: Material) -> pl.DataFrame:
     table = named(material.measured("image-use", scope="all"))
     whole = table.filter(pl.col("method") == "likelihood") if "method" in table.columns else table
     kept = table if whole.is_empty() else named(whole.drop("method", strict=False))
-    told = ["series", *bounded("moved", "gold_pmi", "chosen_pmi", "helped", "hurt", "left_alone"), "n"]
-    return kept.select(*benchmark_of(kept), *told)
+    told = bounded("moved", "gold_pmi", "chosen_pmi", "helped", "hurt", "left_alone")
+    return kept.select(*benchmark_of(kept), "series", *told, "^moved_by_grey.*$", "n")
 
 
 def _draw_uses(frame: pl.DataFrame) -> ChartType:
     order = frame.sort("moved", descending=True).get_column("series").to_list()
     height, ink = plots.step(len(order)), alt.value(palette.INK)
     chart, y = alt.Chart(values(frame)), rows(order)
-    moved = plots.intervals(chart, "moved", plots.across("probability moved", ticks=4), y=y)
+    x = plots.across("probability moved", ticks=4)
+    moved = [plots.intervals(chart, "moved", x, y=y)]
+    if "moved_by_grey" in frame.columns:
+        known = alt.Chart(values(frame.drop_nulls("moved_by_grey")))
+        moved.append(plots.intervals(known, "moved_by_grey", x, y=y, color=alt.value(palette.QUIET)))
     x = plots.across("image-PMI of the right choice (nats)", form="+.1f", ticks=3)
     known = alt.Chart(values(frame.drop_nulls("gold_pmi")))
     pmi = plots.layered(plots.dashed(), plots.intervals(known, "gold_pmi", x, y=y.copy().axis(None), color=ink))
@@ -114,10 +118,8 @@ def _draw_uses(frame: pl.DataFrame) -> ChartType:
         .mark_bar(height=9)
         .encode(x=share.scale(domain=[0, 1]), y=y.copy().axis(None), color=colour, order="layer:Q")
     )
-    panels = [
-        panel.properties(width=width, height=height) for panel, width in ((moved, 170), (pmi, 150), (bars, 150))
-    ]
-    return alt.hconcat(*panels, spacing=14)
+    widths = ((plots.layered(*moved), 170), (pmi, 150), (bars, 150))
+    return alt.hconcat(*(panel.properties(width=width, height=height) for panel, width in widths), spacing=14)
 
 
 def _priors(material: Material) -> pl.DataFrame:
@@ -183,7 +185,7 @@ FIGURE = (
         *("image-use", 113, "What the picture does", _uses, _draw_uses),
         reading="How much of the probability among the choices the picture moves, how much likelier it makes the "
         "right one, and on what share of items it helps it, leaves it alone or hurts it. A model that does not look "
-        "moves nothing.",
+        "moves nothing; where grey pictures were shown too, a grey dot says what those move.",
         needs=f"choices weighed with and without the picture: {_ASK} likelihood --sight image,blind",
         part=_PART,
     ),

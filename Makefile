@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check test-slow speed peers browser wordnet ocr torch lock clean
+.PHONY: demo test check test-slow speed peers browser wordnet ocr torch vllm lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -47,6 +47,15 @@ torch: $(VENV)/dev.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps torchvision==0.28.0 transformers==5.22.2 \
 	  tokenizers==0.23.3 safetensors==0.8.0 regex==2026.11.9
+
+# A real vLLM on the processor, for slow tests in an environment of its own; they are skipped without it.
+vllm: .venv-vllm/installed
+
+.venv-vllm/installed: tests/models/vllm/requirements.txt tests/models/vllm/mend.py
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check -r $< -e .
+	.venv-vllm/bin/python tests/models/vllm/mend.py
+	touch $@
 
 # A browser for the tests that open pages; they are skipped where there is none. Needs root, Debian or Ubuntu.
 browser:

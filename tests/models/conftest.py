@@ -1,5 +1,26 @@
-"""An endpoint and commands for tests of models."""
+"""An endpoint, commands and a real engine for tests of models."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 
 from tests.endpoint import endpoint as endpoint
+from tests.models.serving import VllmServer, make_served_llava
 from tests.running.processes import _nursery as _nursery
 from tests.running.processes import nursery as nursery
+
+
+@pytest.fixture(scope="session")
+def served_llava(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Random weights of a LLaVA that vLLM and transformers both load."""
+    return make_served_llava(tmp_path_factory.mktemp("served") / "llava")
+
+
+@pytest.fixture(scope="session")
+def vllm_server(served_llava: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[VllmServer]:
+    """vLLM's own server with these weights."""
+    server = VllmServer(served_llava, tmp_path_factory.mktemp("vllm") / "log.txt")
+    server.start()
+    yield server
+    server.kill()

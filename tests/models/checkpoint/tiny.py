@@ -15,6 +15,7 @@ except RuntimeError:  # built for another torch, it cannot load its own operator
     for _name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
         del sys.modules[_name]
 
+from safetensors.torch import load_file, save_file
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     CLIPImageProcessor,
@@ -58,12 +59,15 @@ LANGUAGE: dict[str, Any] = {
     "max_position_embeddings": 2048,
 }
 KINDS = ("llama", "llava", "qwen2-vl", "idefics3")
+SERVED = "served-llava"
+"""A kind that vLLM runs as well, with 576 tokens a picture, which prefix caches are worth something for."""
 
 
 def make_checkpoint(kind: str, folder: Path, seed: int = 0) -> Path:
     """A checkpoint of an architecture, with its processor, in a folder."""
     torch.manual_seed(seed)
-    model, processor = {"llama": _llama, "llava": _llava, "qwen2-vl": _qwen, "idefics3": _idefics}[kind]()
+    makers = {"llama": _llama, "llava": _llava, "qwen2-vl": _qwen, "idefics3": _idefics, SERVED: _served}
+    model, processor = makers[kind]()
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.ndim > 1:
@@ -72,6 +76,8 @@ def make_checkpoint(kind: str, folder: Path, seed: int = 0) -> Path:
     model.generation_config.pad_token_id = processor_tokenizer(processor).pad_token_id
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
+    if kind == SERVED:
+        _published_names(folder)
     return folder
 
 
@@ -108,30 +114,26 @@ def _llama() -> tuple[Any, Any]:
     return LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **LANGUAGE)), tokenizer
 
 
-def _llava(*, real: bool = False) -> tuple[Any, Any]:
-    """LLaVA's architecture, tiny, or of the size of LLaVA-1.5-7B."""
+_EYES: dict[str, dict[str, int]] = {
+    "tiny": {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4}
+    | {"image_size": 28, "patch_size": 7},
+    "served": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2}
+    | {"image_size": 336, "patch_size": 14},
+    "real": {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16}
+    | {"image_size": 336, "patch_size": 14},
+}
+
+
+def _llava(size: str = "tiny") -> tuple[Any, Any]:
+    """LLaVA's architecture: tiny, as small as vLLM's kernels allow (heads of 32), or of the size of LLaVA-1.5-7B."""
     tokenizer = _tokenizer("<image>")
     image = tokenizer.convert_tokens_to_ids("<image>")
-    if real:
-        vision = CLIPVisionConfig(
-            hidden_size=1024,
-            intermediate_size=4096,
-            num_hidden_layers=24,
-            num_attention_heads=16,
-            image_size=336,
-            patch_size=14,
-        )
+    vision = CLIPVisionConfig(**_EYES[size])
+    if size == "real":
         text = LlamaConfig(vocab_size=32064, max_position_embeddings=4096)
     else:
-        vision = CLIPVisionConfig(
-            hidden_size=32,
-            intermediate_size=64,
-            num_hidden_layers=3,
-            num_attention_heads=4,
-            image_size=28,
-            patch_size=7,
-        )
-        text = LlamaConfig(vocab_size=len(tokenizer), **LANGUAGE)
+        heads = {"hidden_size": 64, "num_attention_heads": 2, "num_key_value_heads": 1} if size == "served" else {}
+        text = LlamaConfig(vocab_size=len(tokenizer), **{**LANGUAGE, **heads})
     config = LlavaConfig(vision_config=vision, text_config=text, image_token_index=image, image_token_id=image)
     side = vision.image_size
     processor = LlavaProcessor(
@@ -145,6 +147,19 @@ def _llava(*, real: bool = False) -> tuple[Any, Any]:
     return LlavaForConditionalGeneration(config), processor
 
 
+def _served() -> tuple[Any, Any]:
+    return _llava("served")
+
+
+def _published_names(folder: Path) -> None:
+    """Name the weights as LLaVA's authors did; transformers reads both, vLLM these alone."""
+    path = folder / "model.safetensors"
+    weights = {
+        name.replace("vision_tower.", "vision_tower.vision_model."): one for name, one in load_file(path).items()
+    }
+    save_file(weights, path, {"format": "pt"})
+
+
 def make_llava(folder: Path, *, real: bool) -> Path:
     """For measurements: LLaVA's architecture with random weights, of real size in half precision if asked."""
     if not real:
@@ -152,7 +167,7 @@ def make_llava(folder: Path, *, real: bool) -> Path:
     torch.manual_seed(0)
     torch.set_default_dtype(torch.bfloat16)
     with torch.device("cuda"):
-        model, processor = _llava(real=True)
+        model, processor = _llava("real")
     torch.set_default_dtype(torch.float32)
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
@@ -219,3 +234,7 @@ def _idefics() -> tuple[Any, Any]:
         images, tokenizer, image_seq_len=4, chat_template=TEMPLATE.replace("IMAGE", "<image>")
     )
     return Idefics3ForConditionalGeneration(config), processor
+
+
+if __name__ == "__main__":
+    make_checkpoint(sys.argv[1], Path(sys.argv[2]))

@@ -11,17 +11,7 @@ import msgspec
 import torch
 
 from eyetest.models.checkpoint.rendering import RenderedPrompt
-
-
-class Wish(msgspec.Struct, frozen=True):
-    """How one call wants its answer drawn."""
-
-    seed: int
-    temperature: float = 0.0
-    top_p: float = 1.0
-    most: int = 512
-    likeliest: int | None = None
-    """How many of the likeliest tokens to tell at each position."""
+from eyetest.models.checkpoint.settings import Wish
 
 
 class Written(msgspec.Struct, frozen=True):

@@ -12,6 +12,9 @@ from eyetest.errors import InputError, MissingExtraError
 _WEIGHTS = "*.safetensors"
 _LOOKED_AT = 16
 _PIECE = 1 << 16
+_LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+LOADING_ERRORS = (OSError, ValueError, KeyError, ImportError)
+"""What transformers raises over a folder that it cannot make sense of."""
 _SMALL_FILES = ("*.json", "*.jinja", "*.model", "*.txt")
 
 
@@ -23,19 +26,19 @@ class Checkpoint(msgspec.Struct, frozen=True):
     dtype: str
 
 
-def find_checkpoint(folder: Path) -> Checkpoint:
-    """The checkpoint in a folder, or what it lacks in one line."""
-    for package in ("torch", "transformers"):
+def find_checkpoint(folder: Path, backend: str = "transformers") -> Checkpoint:
+    """The checkpoint in a folder that a backend is to run, or what is lacking in one line."""
+    for package in dict.fromkeys((backend, "torch", "transformers")):
         if find_spec(package) is None:
-            raise MissingExtraError(f"transformers: needs {package}: pip install 'eyetest[transformers]'")
+            raise MissingExtraError(f"{backend}: needs {package}: pip install 'eyetest[{backend}]'")
     if not folder.is_dir():
-        raise InputError(f"transformers:{folder} is no folder; name one that holds a checkpoint")
+        raise InputError(f"{backend}:{folder} is no folder; name one that holds a checkpoint")
     try:
         config = msgspec.json.decode((folder / "config.json").read_bytes())
     except (FileNotFoundError, msgspec.DecodeError):
-        raise InputError(f"transformers:{folder} has no config.json that can be read; is it a checkpoint?") from None
+        raise InputError(f"{backend}:{folder} has no config.json that can be read; is it a checkpoint?") from None
     if not any(folder.glob(_WEIGHTS)):
-        raise InputError(f"transformers:{folder} has no *.safetensors; other files of weights could run code")
+        raise InputError(f"{backend}:{folder} has no *.safetensors; other files of weights could run code")
     parts = [config, *(config.get(key) or {} for key in ("text_config", "llm_config"))]
     names = (str(part.get("dtype") or part.get("torch_dtype") or "") for part in parts)
     return Checkpoint(folder, _fingerprint(folder), next(filter(None, names), "float32").removeprefix("torch."))
@@ -63,15 +66,25 @@ def load(checkpoint: Checkpoint, device: str, dtype: str) -> tuple[Any, Any]:
     import transformers  # noqa: PLC0415
 
     transformers.utils.logging.disable_progress_bar()
-    local = {"local_files_only": True, "trust_remote_code": False}
     try:
-        config = transformers.AutoConfig.from_pretrained(checkpoint.folder, **local)
-        sees = type(config) in transformers.AutoModelForImageTextToText._model_mapping
+        processor, sees = load_processor(checkpoint)
         kind = transformers.AutoModelForImageTextToText if sees else transformers.AutoModelForCausalLM
-        processor = (transformers.AutoProcessor if sees else transformers.AutoTokenizer).from_pretrained(
-            checkpoint.folder, **local
-        )
-        model = kind.from_pretrained(checkpoint.folder, dtype=getattr(torch, dtype), use_safetensors=True, **local)
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        raise InputError(f"transformers:{checkpoint.folder}: {' '.join(str(error).split())[:300]}") from None
+        model = kind.from_pretrained(checkpoint.folder, dtype=getattr(torch, dtype), use_safetensors=True, **_LOCAL)
+    except LOADING_ERRORS as error:
+        raise InputError(f"transformers:{checkpoint.folder}: {in_a_line(error)}") from None
     return model.eval().to(device), processor
+
+
+def load_processor(checkpoint: Checkpoint) -> tuple[Any, bool]:
+    """What turns words and pictures into numbers, and whether it takes pictures at all."""
+    import transformers  # noqa: PLC0415 (the core does without)
+
+    config = transformers.AutoConfig.from_pretrained(checkpoint.folder, **_LOCAL)
+    sees = type(config) in transformers.AutoModelForImageTextToText._model_mapping
+    kind = transformers.AutoProcessor if sees else transformers.AutoTokenizer
+    return kind.from_pretrained(checkpoint.folder, **_LOCAL), sees
+
+
+def in_a_line(error: Exception) -> str:
+    """What a library says at length, cut."""
+    return " ".join(str(error).split())[:300]

@@ -4,21 +4,20 @@ import asyncio
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, groupby
 from threading import Lock
 from typing import Any
 
-from eyetest.errors import EyetestError, InputError, short
+from eyetest.errors import EyetestError
 from eyetest.models.base import Call, CallError, Surroundings
 from eyetest.models.checkpoint.loading import Checkpoint, load
-from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer
-from eyetest.records import GreyPicture, Likelihood, Message, ModelEntry, Picture, Prompt, Response, Words
+from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_pictures
+from eyetest.models.checkpoint.settings import check_settings, identity, wish_of
+from eyetest.records import GreyPicture, Likelihood, Message, ModelEntry, Prompt, Response, Words
 
-_SETTINGS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "model")
 _OWN = ("dtype", "device", "batch_tokens", "compile")
-_DTYPES = ("float32", "bfloat16", "float16")
 _BATCH_TOKENS = {"cuda": 16_384, "cpu": 2_048}
 """How many tokens one pass reads; halved where the memory does not hold so many."""
 _BATCHES = 2
@@ -38,13 +37,9 @@ class CheckpointModel:
 
     def __init__(self, name: str, entry: ModelEntry, checkpoint: Checkpoint, surroundings: Surroundings) -> None:
         self.name, self.entry, self._checkpoint, self._pictures = name, entry, checkpoint, surroundings.pictures
-        _check(entry.sampling)
+        check_settings("transformers", entry.sampling, _OWN)
         self._dtype = str(entry.sampling.get("dtype", checkpoint.dtype))
-        sent = {key: value for key, value in entry.sampling.items() if key not in _OWN}
-        self.settings: dict[str, Any] = {"model": checkpoint.folder.name, "weights": checkpoint.fingerprint, **sent}
-        self.settings["dtype"] = self._dtype
-        if entry.logprobs is not None:
-            self.settings["top_logprobs"] = entry.logprobs
+        self.settings = identity(entry, checkpoint, _OWN)
         self.way = ""
         """How likelihoods are computed: known once it is open."""
         self._switch: float | None = None
@@ -125,7 +120,7 @@ class CheckpointModel:
         alike: dict[object, list[Call]] = {}
         for call in {call.id: call for call in calls}.values():
             prompt = call.request.prompt
-            alike.setdefault((_shown(prompt) or call.item.id, bool(prompt.candidates)), []).append(call)
+            alike.setdefault((names_of_pictures(prompt) or call.item.id, bool(prompt.candidates)), []).append(call)
         for parts in self._hands.map(self._prepare, alike.values()):
             yield from parts
 
@@ -158,9 +153,9 @@ class CheckpointModel:
         return results | (_as_responses(*before) if before is not None else {})
 
     def _written(self, rendered: Sequence[tuple[Call, RenderedPrompt]]) -> dict[str, Response | CallError]:
-        from eyetest.models.checkpoint.generation import Wish, write  # noqa: PLC0415
+        from eyetest.models.checkpoint.generation import write  # noqa: PLC0415
 
-        ready = [(call, one, _wish(call, Wish)) for call, one in rendered]
+        ready = [(call, one, wish_of(call)) for call, one in rendered]
         ready.sort(key=lambda entry: (entry[1].shapes, entry[2].most, len(entry[1].tokens)))
         results: dict[str, Response | CallError] = {}
         tokenizer = self._renderer.tokenizer
@@ -248,30 +243,3 @@ def _as_responses(batch: list[tuple[list[Call], Any]], pending: list[Any]) -> di
                 candidate_tokens=tuple(map(len, logs)),
             )
     return responses
-
-
-def _wish(call: Call, kind: Any) -> Any:
-    settings = call.request.settings
-    most = settings.get("max_tokens", settings.get("max_completion_tokens", 512))
-    return kind(
-        int(call.id[:15], 16),
-        float(settings.get("temperature", 0)),
-        float(settings.get("top_p", 1)),
-        int(most),
-        settings.get("top_logprobs"),
-    )
-
-
-def _shown(prompt: Prompt) -> tuple[object, ...]:
-    """What the pictures of a prompt are known by."""
-    parts = [part for message in prompt.messages for part in message.parts if not isinstance(part, Words)]
-    return tuple(part.image.sha256 if isinstance(part, Picture) else (part.width, part.height) for part in parts)
-
-
-def _check(sampling: Mapping[str, Any]) -> None:
-    """Settings that are none are refused before anything is loaded."""
-    for key, value in sampling.items():
-        if key not in (*_SETTINGS, *_OWN):
-            raise InputError(f'transformers: "{key}" is no setting; it knows {", ".join((*_OWN, *_SETTINGS[:3]))}')
-        if key == "dtype" and value not in _DTYPES:
-            raise InputError(f"transformers: dtype is one of {', '.join(_DTYPES)}, not {short(value)}")

@@ -34,9 +34,9 @@ class RenderedPrompt(msgspec.Struct, frozen=True):
 
 
 class Renderer:
-    """One checkpoint's way to write prompts."""
+    """One checkpoint's way to write prompts. Without pictures, each stays the one mark that the template writes."""
 
-    def __init__(self, processor: Any, pictures: Pictures, *, picture_token: int | None) -> None:
+    def __init__(self, processor: Any, pictures: Pictures | None, *, picture_token: int | None = None) -> None:
         self._processor, self._pictures, self._picture_token = processor, pictures, picture_token
         self.tokenizer = getattr(processor, "tokenizer", processor)
         self.sees = self.tokenizer is not processor
@@ -48,7 +48,7 @@ class Renderer:
         The processor, which is slow because of the pictures, reads the first. Others that differ only after the last
         picture take over what they share with it.
         """
-        if not self.sees and any(map(_pictures, prompts)):
+        if not self.sees and any(map(pictures_of, prompts)):
             raise CallError("bad-request", "this checkpoint has no eyes: it reads text alone")
         first: _Base | None = None
         rendered = []
@@ -65,8 +65,10 @@ class Renderer:
         return rendered
 
     def _base(self, prompt: Prompt, text: str, alone: list[int]) -> "_Base":
-        shown = _pictures(prompt)
+        shown = pictures_of(prompt)
         settings = {"return_tensors": "pt", "add_special_tokens": not self._talks}
+        if self._pictures is None:
+            return _Base(alone, alone, 0, {}, {}, None)
         if shown:
             pictures = [self._pictures.open(part) for part in shown]
             given = dict(self._processor(text=[text], images=[pictures], **settings))
@@ -128,8 +130,17 @@ class Renderer:
         return ids
 
 
-def _pictures(prompt: Prompt) -> list[Picture | GreyPicture]:
+def pictures_of(prompt: Prompt) -> list[Picture | GreyPicture]:
+    """The pictures that a prompt shows, in order."""
     return [part for message in prompt.messages for part in message.parts if not isinstance(part, Words)]
+
+
+def names_of_pictures(prompt: Prompt) -> tuple[str, ...]:
+    """What the pictures of a prompt are known by, which tells equal ones without looking at them."""
+    return tuple(
+        part.image.sha256 if isinstance(part, Picture) else f"grey {part.width} × {part.height}"
+        for part in pictures_of(prompt)
+    )
 
 
 class _Base(msgspec.Struct, frozen=True):

@@ -1,0 +1,242 @@
+"""The ``vllm:`` backend before a toy engine whose log-probabilities are known, so that every sum can be checked."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from PIL import Image
+
+import eyetest as et
+from eyetest.errors import EyetestError, InputError, MissingExtraError
+from eyetest.models import Call, CallError, Surroundings
+from eyetest.models.checkpoint import loading
+from eyetest.models.vllm import BACKEND
+from eyetest.models.vllm import model as backend
+from eyetest.records import Asked, Condition, GreyPicture, Item, Message, ModelEntry, Prompt, Request, Response, Words
+from eyetest.world import load_rates, new_world
+from tests.models.vllm import toy
+
+CHOICES = ("two birds", "two", "too", "on top", "a cone", "a")
+"""With equal beginnings, one that begins another, and two that the prompt's last letter joins."""
+
+
+class Pictures:
+    """Blank ones, counted."""
+
+    def __init__(self) -> None:
+        self.opened = 0
+
+    def open(self, part: Any) -> Image.Image:
+        self.opened += 1
+        return Image.new("RGB", (part.width, part.height))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What looks like a checkpoint, with the toy in vLLM's place."""
+    monkeypatch.setitem(sys.modules, "vllm", toy)
+    monkeypatch.setattr(loading, "find_spec", lambda name: name)
+    monkeypatch.setattr(backend, "load_processor", lambda checkpoint: (toy.Processor(), True))
+    path = tmp_path / "own"
+    path.mkdir()
+    (path / "config.json").write_text('{"dtype": "bfloat16"}')
+    (path / "model.safetensors").write_bytes(b"weights")
+    return path
+
+
+def call(question: str, sizes: Sequence[int] = (), candidates: Sequence[str] = (), **settings: Any) -> Call:
+    parts: tuple[Any, ...] = (*(GreyPicture(size, 4) for size in sizes), Words(question))
+    prompt = Prompt((Message("user", parts),), candidates=tuple(candidates))
+    request = Request(model="m", prompt=prompt, settings=settings)
+    return Call(Asked(item=question, model="m"), Item(id=question, question="?"), request, request.id)
+
+
+def using(folder: Path, work: Callable[[Any], Any], pictures: Any = None, **sampling: Any) -> Any:
+    async def do() -> Any:
+        entry = ModelEntry(spec=f"vllm:{folder}", sampling=sampling)
+        model: Any = BACKEND.make("m", entry, Surroundings(pictures=pictures or Pictures()))
+        try:
+            await model.open()
+            return await work(model)
+        finally:
+            await model.close()
+
+    return asyncio.run(do())
+
+
+def answers(folder: Path, calls: Sequence[Call], pictures: Any = None, **sampling: Any) -> list[Any]:
+    return list(using(folder, lambda model: model.answer_many(calls), pictures, **sampling))
+
+
+def directly(question: str, sizes: Sequence[int], candidate: str) -> tuple[float, int]:
+    """A candidate's sum and number of tokens, token by token from the toy itself."""
+    names = [f"grey {size} × 4" for size in sizes]
+    start = "user:" + "<image>" * len(sizes) + question + "\nassistant:"
+    read = toy.Tokenizer()([start + candidate], add_special_tokens=False, return_offsets_mapping=True)
+    tokens: list[int] = []
+    logs = []
+    for token, (_, end) in zip(read["input_ids"][0], read["offset_mapping"][0], strict=True):
+        if end > len(start):
+            logs.append(toy.log(tokens, names, token))
+        tokens += [token] * (toy.PATCHES if token == toy.MARK else 1)
+    return sum(logs), len(logs)
+
+
+def test_sums_are_those_of_the_model_and_nothing_is_asked_twice(folder: Path) -> None:
+    asked = [
+        ("What is there?", (3,)),
+        ("Be brief: what is there?", (3,)),
+        ("Which of both?", (3, 5)),
+        ("And now?", ()),
+    ]
+    pictures = Pictures()
+    for response, (question, sizes) in zip(
+        answers(folder, [call(question, sizes, CHOICES) for question, sizes in asked], pictures), asked, strict=True
+    ):
+        expected = [directly(question, sizes, candidate) for candidate in CHOICES]
+        assert response.candidates == pytest.approx([log for log, _ in expected], abs=1e-9)
+        assert response.candidate_tokens == tuple(number for _, number in expected)
+        assert response.tokens_in == len(f"user:{question}\nassistant:") + toy.PATCHES * len(sizes)
+    assert pictures.opened == 3
+    llm = toy.LLM.made
+    assert len(set(llm.asked)) == len(llm.asked)
+    read = toy.Tokenizer()(CHOICES, add_special_tokens=False)["input_ids"]
+    assert len(llm.asked) == len(asked) * len({tuple(ids[:at]) for ids in read for at in range(len(ids))})
+    assert llm.llm_engine.together > len(asked)
+    assert llm.llm_engine.stopped
+
+
+def test_a_letter_that_joins_the_prompt_is_weighed_with_it(folder: Path) -> None:
+    wanted = call("Say it.", (), ("oh", "ah"))
+    prompt = msgspec.structs.replace(wanted.request.prompt, prefill="wo")
+    request = msgspec.structs.replace(wanted.request, prompt=prompt)
+    (response,) = answers(folder, [msgspec.structs.replace(wanted, request=request, id=request.id)])
+    begun = [ord(letter) for letter in "user:Say it.\nassistant:w"]
+    joined = toy.log(begun, [], toy.PAIR) + toy.log([*begun, toy.PAIR], [], ord("h"))
+    apart = [*begun, ord("o")]
+    alone = toy.log(apart, [], ord("a")) + toy.log([*apart, ord("a")], [], ord("h"))
+    assert response.candidates == pytest.approx([joined, alone], abs=1e-9)
+    assert response.candidate_tokens == (2, 2)
+
+
+def test_more_first_tokens_than_are_told_at_once(folder: Path) -> None:
+    letters = [chr(code) for code in range(200, 500)]
+    (response,) = answers(folder, [call("Which letter?", (), letters)])
+    assert response.candidates == pytest.approx([directly("Which letter?", (), one)[0] for one in letters], abs=1e-9)
+    assert len(toy.LLM.made.asked) == 3
+
+
+def test_what_it_writes_does_not_depend_on_who_is_asked_beside(folder: Path) -> None:
+    plain: dict[str, Any] = {"temperature": 0, "max_tokens": 6}
+    for settings in (plain, {"temperature": 1, "max_tokens": 16, "top_logprobs": 3}):
+        wanted = [call(f"What is {number}?", (3,), **settings) for number in range(9)]
+        together = answers(folder, wanted)
+        assert together == [answers(folder, [one])[0] for one in wanted]
+        for one in together:
+            assert one.outcome == ("answered" if one.finish == "stop" else "truncated")
+            assert one.tokens_out <= settings["max_tokens"]
+            assert len(one.likelihoods) == (one.tokens_out if "top_logprobs" in settings else 0)
+            assert not one.likelihoods or "".join(token.token for token in one.likelihoods).strip() == one.text
+            for token in one.likelihoods:
+                logs = [log for _, log in token.others]
+                assert len(logs) == 3
+                assert sorted(logs, reverse=True) == logs
+                assert token.logprob <= logs[0]
+    assert {one.outcome for one in together} == {"answered", "truncated"}
+    assert len({one.text for one in together}) > 1
+
+
+def test_a_call_that_cannot_be_answered_costs_no_other(folder: Path) -> None:
+    calls = [
+        call("How many?", (3,), CHOICES),
+        call("How many? " * 99, (3,), CHOICES),
+        call("Why?", (4,), max_tokens=2),
+    ]
+    good, bad, short = answers(folder, calls)
+    assert isinstance(good, Response)
+    assert isinstance(short, Response)
+    assert isinstance(bad, CallError)
+    assert (bad.kind, bad.passing) == ("bad-request", False)
+    assert "longer than the maximum model length" in str(bad)
+
+
+def test_an_engine_that_breaks_ends_the_work_in_a_line(folder: Path) -> None:
+    async def work(model: Any) -> None:
+        await model.answer(call("How many?", (), CHOICES))
+        toy.LLM.made.llm_engine.broken = True
+        for _ in range(2):
+            with pytest.raises(
+                EyetestError, match="engine broke: CUDA error: an illegal memory access was encountered"
+            ):
+                await model.answer(call("How many, again?", (), CHOICES))
+
+    using(folder, work)
+    assert toy.LLM.made.llm_engine.stopped
+
+
+def test_what_nobody_waits_for_is_given_up(folder: Path) -> None:
+    async def work(model: Any) -> None:
+        never = asyncio.ensure_future(model.answer(call("Go on.", (), max_tokens=toy.ENDLESS)))
+        core = toy.LLM.made.llm_engine
+        while not core.going:
+            await asyncio.sleep(0.001)
+        (name,) = core.going
+        never.cancel()
+        await model.answer(call("How many?", (), max_tokens=1))
+        assert core.aborted == [name]
+        assert name not in core.going
+
+    using(folder, work)
+
+
+def test_a_run_keeps_likelihoods_and_answers(folder: Path, tmp_path: Path) -> None:
+    bench = new_world(tmp_path / "world", load_rates("none"), items=18, seed=5)
+    conditions = [Condition(method="likelihood", template=template) for template in range(2)] + [Condition()]
+    how: dict[str, Any] = {"conditions": conditions, "max_tokens": 4, "to": tmp_path / "run"}
+    models = {"own": {"spec": f"vllm:{folder}", "sampling": {"max_model_len": 4000}}}
+    run = et.run(bench, models, **how)
+    assert run.responses().num_rows == 18 * 3
+    assert set(run.responses()["outcome"].to_pylist()) <= {"answered", "truncated"}
+    assert sum(run.responses()["tokens_out"].to_pylist()) > 18
+    engine = toy.LLM.made
+    et.run(bench, models, **how)
+    assert toy.LLM.made is engine, "with nothing left to ask, nothing is loaded"
+
+
+def test_settings_reach_the_engine_and_decide_who_it_is(folder: Path) -> None:
+    def made(**sampling: Any) -> Any:
+        return BACKEND.make("m", ModelEntry(spec=f"vllm:{folder}", sampling=sampling), Surroundings())
+
+    plain, other = made(), made(tensor_parallel_size=2, gpu_memory_utilization=0.5)
+    assert plain.settings == other.settings
+    assert plain.settings["dtype"] == "bfloat16"
+    assert made(dtype="float32").settings != plain.settings
+    answers(folder, [], dtype="float16", enforce_eager=True, tensor_parallel_size=2)
+    assert (
+        toy.LLM.made.options.items() >= {"dtype": "float16", "enforce_eager": True, "tensor_parallel_size": 2}.items()
+    )
+    assert toy.LLM.made.options["trust_remote_code"] is False
+    assert toy.LLM.made.options["load_format"] == "safetensors"
+
+
+def test_bad_settings_and_folders_are_told_in_a_line(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match='vllm: "heat" is no setting; it knows dtype, tensor_parallel_size'):
+        answers(folder, [], heat=3)
+    with pytest.raises(InputError, match="dtype is one of float32"):
+        answers(folder, [], dtype="int4")
+    with pytest.raises(InputError, match=r"vllm:.*own: the model's longest sequence \(4\) does not fit"):
+        answers(folder, [], max_model_len=4)
+    with pytest.raises(InputError, match="is no folder"):
+        answers(tmp_path / "gone", [])
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(InputError, match=r"no \*\.safetensors"):
+        answers(folder, [])
+    monkeypatch.setattr(loading, "find_spec", lambda name: None if name == "vllm" else name)
+    with pytest.raises(MissingExtraError, match=r"vllm: needs vllm: pip install 'eyetest\[vllm\]'"):
+        answers(folder, [])

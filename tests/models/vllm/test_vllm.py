@@ -150,6 +150,16 @@ def test_what_it_writes_does_not_depend_on_who_is_asked_beside(folder: Path) -> 
     assert len({one.text for one in together}) > 1
 
 
+def test_the_likeliest_tokens_are_told_whatever_is_weighed_at_the_same_time(folder: Path) -> None:
+    written = [call(f"What is {number}?", (3,), max_tokens=6, top_logprobs=3) for number in range(4)]
+    weighed = [call(f"What is {number}?", (3,), CHOICES) for number in range(4)]
+    mixed = [one for pair in zip(written, weighed, strict=True) for one in pair]
+    together = answers(folder, mixed)
+    assert together[::2] == answers(folder, written)
+    assert together[1::2] == answers(folder, weighed)
+    assert all(len(token.others) == 3 for one in together[::2] for token in one.likelihoods)
+
+
 def test_a_call_that_cannot_be_answered_costs_no_other(folder: Path) -> None:
     calls = [
         call("How many?", (3,), CHOICES),

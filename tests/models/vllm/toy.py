@@ -105,13 +105,13 @@ class _Going:
         self.read, self.told = len(tokens), list[dict[int, Any]]()
         self.lot = random.Random(params.seed)
 
-    def write(self) -> Any:
-        """One token more; the output once that was the last."""
+    def write(self, *, confused: bool) -> Any:
+        """One token more, and what came of it so far; confused, no likeliest tokens are told, as vLLM 0.32 does."""
         logs = _logs(self.tokens, self.pictures)
         ranked = sorted(range(LETTERS), key=logs.__getitem__, reverse=True)
         drawn = self.lot.choices(range(LETTERS), [math.exp(one) for one in logs])[0]
         token = drawn if self.params.temperature else ranked[self.params.max_tokens == ENDLESS]
-        wanted = self.params.logprob_token_ids or ranked[: self.params.logprobs or 0]
+        wanted = self.params.logprob_token_ids or ranked[: 0 if confused else self.params.logprobs or 0]
         self.told.append({
             one: SimpleNamespace(logprob=logs[one], rank=ranked.index(one) + 1, decoded_token=spelled(one))
             for one in (token, *wanted)
@@ -151,7 +151,8 @@ class Core:
         if self.broken:
             raise RuntimeError("CUDA error: an illegal memory access\nwas encountered")
         self.together = max(self.together, len(self.going))
-        outputs = [one.write() for one in self.going.values()]
+        confused = any(one.params.logprob_token_ids for one in self.going.values())
+        outputs = [one.write(confused=confused) for one in self.going.values()]
         for output in outputs:
             if output.finished:
                 self.going = {

@@ -8,6 +8,7 @@ import asyncio
 import gc
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -37,6 +38,11 @@ class _Job(NamedTuple):
     prompt: Mapping[str, Any]
     params: Mapping[str, Any]
     output: "Future[Any]"
+
+    @property
+    def telling(self) -> str:
+        """How it asks for log-probabilities. vLLM mixes up two ways if it computes both at once: they take turns."""
+        return next((name for name in ("logprobs", "logprob_token_ids") if self.params.get(name) is not None), "")
 
 
 class Engine:
@@ -90,8 +96,11 @@ class _Shift:
 
     def __init__(self, llm: Any, make_params: Callable[..., Any], jobs: "SimpleQueue[_Job | None]") -> None:
         self._llm, self._make_params, self._jobs = llm, make_params, jobs
-        self._under_way: dict[str, tuple[str, Future[Any]]] = {}
-        """By its number: how vLLM calls a request, and who waits for it."""
+        self._under_way: dict[str, tuple[str, _Job]] = {}
+        """By its number: how vLLM calls a request, and what was asked."""
+        self._telling: Counter[str] = Counter()
+        """How many under way want to be told log-probabilities, by the way in which they ask."""
+        self._held: list[_Job] = []
         self._broken: EyetestError | None = None
 
     def work(self) -> None:
@@ -100,8 +109,7 @@ class _Shift:
                 self._give_up_unwanted()
                 for output in self._llm.llm_engine.step():
                     if output.finished:
-                        _, waiting = self._under_way.pop(_number(output.request_id))
-                        _settle(waiting.set_result, output)
+                        _settle(self._done(_number(output.request_id)).output.set_result, output)
             except Exception as error:
                 self._broken = EyetestError(f"vllm: its engine broke: {in_a_line(error)}; start again to go on")
                 self._end(self._broken)
@@ -109,6 +117,9 @@ class _Shift:
 
     def _take_in(self) -> bool:
         """Take what has come; with nothing to do, wait for something. False where that is the end."""
+        held, self._held = self._held, []
+        for one in held:
+            self._begin(one)
         for _ in range(_TAKEN_AT_ONCE):
             if self._under_way and self._jobs.empty():
                 break
@@ -124,24 +135,35 @@ class _Shift:
         if self._broken is not None:
             _settle(job.output.set_exception, self._broken)
             return
+        if any(kind != job.telling for kind, number in self._telling.items() if number and job.telling):
+            self._held.append(job)
+            return
         try:
             (name,) = self._llm.enqueue([job.prompt], self._make_params(**job.params), use_tqdm=False)
         except (ValueError, TypeError, KeyError) as error:
             _settle(job.output.set_exception, CallError("bad-request", in_a_line(error)))
         else:
-            self._under_way[_number(name)] = name, job.output
+            self._under_way[_number(name)] = name, job
+            self._telling[job.telling] += bool(job.telling)
+
+    def _done(self, number: str) -> _Job:
+        _, job = self._under_way.pop(number)
+        self._telling[job.telling] -= bool(job.telling)
+        return job
 
     def _give_up_unwanted(self) -> None:
-        unwanted = {number: name for number, (name, waiting) in self._under_way.items() if waiting.cancelled()}
+        unwanted = {number: name for number, (name, job) in self._under_way.items() if job.output.cancelled()}
         if unwanted:
             self._llm.llm_engine.abort_request(list(unwanted.values()), internal=True)
             for number in unwanted:
-                del self._under_way[number]
+                self._done(number)
 
     def _end(self, why: EyetestError) -> None:
-        for _, waiting in self._under_way.values():
-            _settle(waiting.set_exception, why)
+        for job in (*(job for _, job in self._under_way.values()), *self._held):
+            _settle(job.output.set_exception, why)
         self._under_way.clear()
+        self._telling.clear()
+        self._held.clear()
 
 
 def _settle(tell: Callable[[Any], None], what: Any) -> None:

@@ -181,9 +181,9 @@ def test_a_run_keeps_likelihoods_and_answers(checkpoints: Any, tmp_path: Path) -
 
 
 def test_marks_are_one_token_and_sizes_are_kept(checkpoints: Any, tmp_path: Path) -> None:
-    bench = new_world(tmp_path / "world", load_rates("none"), items=6, seed=5)
+    bench = new_world(tmp_path / "world", load_rates("none"), items=18, seed=5)
     spec = f"transformers:{checkpoints('llava')}"
-    run = et.run(bench, {"own": spec}, methods="first-token,likelihood", templates=2, to=tmp_path / "run")
+    run = et.run(bench, {"own": spec}, methods="first-token,likelihood", templates=2, limit=6, to=tmp_path / "run")
     table = pl.from_arrow(run.responses())
     assert isinstance(table, pl.DataFrame)
     assert table.height == 6 * 2 * 2

@@ -45,7 +45,7 @@ class _Job(NamedTuple):
         return next((name for name in ("logprobs", "logprob_token_ids") if self.params.get(name) is not None), "")
 
 
-class Engine:
+class VllmEngine:
     """Answers requests, each a prompt as vLLM takes it and the fields of its ``SamplingParams``."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:

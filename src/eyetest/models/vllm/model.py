@@ -13,7 +13,7 @@ from eyetest.models.checkpoint.loading import LOADING_ERRORS, Checkpoint, in_a_l
 from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_of_pictures, pictures_of
 from eyetest.models.checkpoint.settings import check_settings, identity, wish_of
 from eyetest.models.trie import Fork, weigh
-from eyetest.models.vllm.engine import Engine
+from eyetest.models.vllm.engine import VllmEngine
 from eyetest.records import Likelihood, ModelEntry, Response
 
 _ENGINE = ("dtype", "tensor_parallel_size", "max_model_len", "gpu_memory_utilization", "enforce_eager")
@@ -36,7 +36,7 @@ class VllmModel:
         check_settings("vllm", entry.sampling, _ENGINE)
         self.settings = {"engine": "vllm", **identity(entry, checkpoint, _ENGINE)}
         own = {key: value for key, value in entry.sampling.items() if key in _ENGINE}
-        self._engine = Engine(
+        self._engine = VllmEngine(
             {
                 "model": str(checkpoint.folder),
                 "trust_remote_code": False,

@@ -2,14 +2,20 @@
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
-from eyetest.measures import MEASURES, Settings
+from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.weighed import weighed
 from eyetest.records import Asked, Choice, Item, Response
+from eyetest.records.order import order_of
+from eyetest.records.suite import SuiteBenchmark
 from eyetest.results.gather import results_of
+from eyetest.results.union import SuitePart, united
 from eyetest.scoring import Scorer
+from tests.measures.tables import choice_items
+from tests.measures.tables import weighed as weighed_results
 from tests.scoring.test_table import make_bench, make_run, request
 
 ITEMS = [
@@ -18,6 +24,11 @@ ITEMS = [
     Item(id="tie", question="?", choices=(Choice("a", correct=True), Choice("b"))),
     Item(id="open", question="?", references=("x",)),
 ]
+
+
+def united_twice(of: Results) -> Results:
+    """The same results as two benchmarks of a suite."""
+    return united([SuitePart(name, SuiteBenchmark(bench=name), of) for name in ("one", "two")], "both")
 
 
 def said(number: int, candidates: tuple[float | None, ...], sizes: bool = True) -> Response:
@@ -48,3 +59,19 @@ def test_candidates_are_read_as_scoring_reads_them(tmp_path: Path) -> None:
     stored = of.scores.filter(pl.col("method") == "likelihood").select(pl.col("score").mean()).collect().item()
     assert table.row(0, named=True)["accuracy"] == pytest.approx(stored) == pytest.approx(2 / 3)
     assert table.select("normalisation", "n").rows() == [("sum", 3), ("per token", 2), ("per byte", 2)]
+
+
+def test_a_suite_keeps_what_choices_weigh_and_in_what_order_they_were_shown() -> None:
+    rng = np.random.default_rng(0)
+    rows, prior = [], np.log([0.6, 0.3, 0.1])
+    for item in range(40):
+        content = rng.normal(0, 1, 3)
+        for order in range(3):
+            places = np.argsort(order_of(str(item), 3, order))
+            row = {"item": str(item), "order": order, "method": "first-token", "score": 0.0}
+            rows.append(row | {"weights": (content + prior[places]).tolist()})
+    alone = weighed_results(rows, choice_items([[0]] * 40, 3))
+    for of in (alone, united_twice(alone)):
+        table = MEASURES["option-prior"].measure(of, Settings(resamples=50)).table
+        assert table["prior"].to_list() == pytest.approx([0.6, 0.3, 0.1])
+    assert len(weighed(united_twice(alone), "test", ("first-token",)).rows) == 2 * len(rows)

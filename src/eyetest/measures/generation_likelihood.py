@@ -69,6 +69,8 @@ def _pairs(results: Results, way: str, keys: Sequence[str], by: Sequence[str]) -
         pl.col(words).cast(pl.String), "cluster", *TESTS, method, pl.col("choice").cast(pl.String), "score"
     )
     weighed = said.filter(method == way).collect(engine="streaming")
+    if weighed.is_empty():
+        return weighed.with_columns(pl.lit(None, pl.String).alias("base"))
     alike = [axis for axis in TESTS if weighed.get_column(axis).n_unique() > 1]
     on = [*words, *alike]
     generated = said.filter(method == GENERATE).drop(set(TESTS) - set(alike), "method")

@@ -6,7 +6,7 @@ import polars as pl
 
 from eyetest.measures.results import split
 from eyetest.measures.stats.intervals import Moments, bounds
-from eyetest.measures.stats.paired import Paired, holm, is_verdict, paired, with_imaginary_items
+from eyetest.measures.stats.paired import WITHOUT_SPREAD, Paired, holm, is_verdict, paired, with_imaginary_items
 
 ADJUSTED = "p_adjusted"
 
@@ -67,7 +67,9 @@ def mean_table(
 def compared(rows: pl.DataFrame, one: str, other: str, level: float) -> Paired:
     """How two columns of shares of right answers compare, row by row. Rows have a ``cluster``."""
     a, b, clusters = (rows.get_column(name).to_numpy() for name in (one, other, "cluster"))
-    return with_imaginary_items(paired(a, b, clusters, level), level)
+    pair = with_imaginary_items(paired(a, b, clusters, level), level)
+    level_within_rounding = pair.difference is not None and abs(pair.difference) < WITHOUT_SPREAD
+    return pair._replace(difference=0.0) if level_within_rounding else pair
 
 
 def _in_cluster(value: str, told: Container[str]) -> Iterator[pl.Expr]:

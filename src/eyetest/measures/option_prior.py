@@ -175,7 +175,8 @@ def _debiased(name: str, results: Results, settings: Settings) -> tuple[list[_De
     share = float(settings.own.get("share", _SHARE))
     if not 0 < share < 1:
         raise InputError(f"{heading('own', 'share')}: found {short(share)}, expected a share between 0 and 1")
-    every = weighed(results, name, (_METHOD,))
+    orders = param("order", "0,1,2,3")
+    every = weighed(results, name, (_METHOD,), also=orders)
     every = every.take(~np.isnan(every.logs).all(axis=1))
     varied = ["marks"] if every.rows.get_column("marks").n_unique() > 1 else []
     keys = [*(key for key in results.keys(settings.by) if key != "method"), *varied, "options"]
@@ -188,7 +189,7 @@ def _debiased(name: str, results: Results, settings: Settings) -> tuple[list[_De
             parts += [part] if part else []
             untold += part is None
     if not parts:
-        wanted = f"{param('method', _METHOD)} {param('order', '0,1,2,3')}"
+        wanted = f"{param('method', _METHOD)} {orders}"
         raise NotMeasurable(f"{name}: fewer than {_FEWEST} {_ORDERED}; ask some with {wanted}")
     told = sorted(parts, key=lambda part: [str(part.key[name]) for name in keys[:-1]])
     lacking = f"{untold} of {len(parts) + untold} priors are not told: fewer than {_FEWEST} {_ORDERED}"
@@ -198,7 +199,7 @@ def _debiased(name: str, results: Results, settings: Settings) -> tuple[list[_De
 def _estimated(key: dict[str, Any], answers: WeighedAnswers, share: float, settings: Settings) -> _Debiased | None:
     """The prior of one series, from a share of its items at most, drawn by lot among those that changed places."""
     rows, options = answers.rows, key["options"]
-    asked = rows.select("item", "order").iter_rows()
+    asked = rows.select("own_id", "order").iter_rows()
     shown = np.array([order_of(item, options, order) for item, order in asked])
     logs = np.take_along_axis(answers.logs, shown, axis=1)
     items = rows.with_row_index("number").group_by("item", "cluster", maintain_order=True).agg("number")

@@ -23,7 +23,7 @@ CAPTION_METRICS = ("bleu", "cider", "meteor", "rouge")
 TAG = "tag."
 """Columns of the item table that hold tags begin so."""
 ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
-    **dict.fromkeys(("benchmark", "item", "cluster", "group"), pl.String),
+    **dict.fromkeys(("benchmark", "item", "cluster", "group", "own_id"), pl.String),
     **{"options": pl.Int64, "gold": pl.String, "position": pl.Int64, "kinds": pl.List(pl.Int64)},
     "golds": pl.List(pl.Int64),
 }
@@ -55,7 +55,8 @@ class Results:
     names what makes items depend on each other (a picture, a passage). ``options`` is their number, ``gold`` the
     letter of the right choice in the order as written, ``position`` its place from 0; all are null for text items.
     ``kinds`` numbers answers that recur from item to item, such as yes and no, option by option; null where they do
-    not. ``golds`` are the places of all right choices. Empty where only verdicts are known.
+    not. ``golds`` are the places of all right choices. ``own_id`` is what the item is called in its own benchmark, by
+    which orders of options are drawn, where that is not ``item``. Empty where only verdicts are known.
     """
 
     scores: pl.LazyFrame

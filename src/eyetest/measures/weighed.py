@@ -33,7 +33,7 @@ class WeighedAnswers:
     """
 
     rows: pl.DataFrame
-    """``benchmark, model, item``, protocol, tests, ``request, cluster, options, score``, and some tags."""
+    """``benchmark, model, item``, protocol, tests, ``request, cluster, own_id, options, score``, and some tags."""
     logs: Floats
     tokens: Floats
     bytes: Floats
@@ -74,22 +74,31 @@ class WeighedAnswers:
         return np.where(lacks, np.nan, hits.astype(float))
 
 
-def weighed(results: Results, name: str, methods: Sequence[str], by: Sequence[str] = ()) -> WeighedAnswers:
-    """The weighed answers of some results, with some tags, for the measure of this name."""
+def weighed(
+    results: Results, name: str, methods: Sequence[str], by: Sequence[str] = (), also: str = ""
+) -> WeighedAnswers:
+    """The weighed answers of some results, with some tags, for the measure of this name.
+
+    ``also`` is what has to be asked for beside the method, in words.
+    """
     how = pl.col("method").cast(pl.String).is_in(methods)
-    scored = results.with_items("cluster", "options", "golds", by=by).filter(
+    asked = " ".join(filter(None, (param("method", ",".join(methods)), also)))
+    nothing = NotMeasurable(f"{name}: no choice was weighed; ask a model that gives likelihoods with {asked}")
+    if results.scores.filter(how).head(1).collect().is_empty():
+        raise nothing
+    scored = results.with_items("cluster", "options", "golds", "own_id", by=by).filter(
         how & (pl.col("outcome").cast(pl.String) != "failed")
     )
-    columns = (*_WORDS, "template", "order", "trial", "options", "golds", "score", *results.by_tags(by))
-    plain = scored.select(pl.col(_WORDS).cast(pl.String), *(column for column in columns if column not in _WORDS))
-    there = "candidates" in results.replies.collect_schema()
-    if there:
-        asked = pl.col("benchmark", "request").cast(pl.String)
-        known = results.replies.select(asked, "candidates").drop_nulls("candidates")
-        rows = plain.join(known, on=("benchmark", "request")).sort(_LIKE).collect(engine="streaming")
-    if not there or rows.is_empty():
-        wanted = f"{param('method')} {','.join(methods)}"
-        raise NotMeasurable(f"{name}: no choice was weighed; ask with {wanted} a model that gives likelihoods")
+    columns = ("template", "order", "trial", "options", "golds", "score", *results.by_tags(by))
+    own_id = pl.coalesce("own_id", pl.col("item").cast(pl.String)).alias("own_id")
+    plain = scored.select(pl.col(_WORDS).cast(pl.String), own_id, *columns)
+    if "candidates" not in results.replies.collect_schema():
+        raise nothing
+    request = pl.col("benchmark", "request").cast(pl.String)
+    known = results.replies.select(request, "candidates").drop_nulls("candidates")
+    rows = plain.join(known, on=("benchmark", "request")).sort(_LIKE).collect(engine="streaming")
+    if rows.is_empty():
+        raise nothing
     if rows.get_column("options").null_count() == len(rows):
         raise NotMeasurable(f"{name}: no right choice is known; name the benchmark with {param('bench')}")
     return _laid_out(rows)

@@ -34,7 +34,8 @@ def united(parts: Sequence[SuitePart], name: str) -> Results:
     scores = pl.concat([_scores(part, name) for part in parts])
     models = {model: entry for part in parts for model, entry in part.results.models.items()}
     notes = dict.fromkeys(note for part in parts for note in part.results.notes)
-    return Results(scores, items, models, tuple(notes))
+    replies = pl.concat([part.results.replies.with_columns(pl.lit(name).alias("benchmark")) for part in parts])
+    return Results(scores, items, models, tuple(notes), replies.unique(("benchmark", "request")))
 
 
 def keep_items(results: Results, ids: Sequence[str]) -> Results:
@@ -65,6 +66,7 @@ def _items(part: SuitePart, name: str) -> pl.DataFrame:
     table = known.select(
         pl.lit(name).alias("benchmark"),
         *(_own(part, column) for column in ("item", "cluster", "group")),
+        pl.col("item").cast(pl.String).alias("own_id"),
         *(pl.col(column).cast(ITEM_TYPES[column]) for column in _TOLD),
         *(TAG + tag for tag in results.tags if tag not in SUITE_TAGS),
     )

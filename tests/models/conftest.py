@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.endpoint import endpoint as endpoint
-from tests.models.serving import VllmServer, make_served_llava
+from tests.models.serving import VllmServer, make_weights
 from tests.running.processes import _nursery as _nursery
 from tests.running.processes import nursery as nursery
 
@@ -14,7 +14,7 @@ from tests.running.processes import nursery as nursery
 @pytest.fixture(scope="session")
 def served_llava(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Random weights of a LLaVA that vLLM and transformers both load."""
-    return make_served_llava(tmp_path_factory.mktemp("served") / "llava")
+    return make_weights("served-llava", tmp_path_factory.mktemp("served") / "llava")
 
 
 @pytest.fixture(scope="session")

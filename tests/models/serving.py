@@ -33,9 +33,9 @@ def python_with_vllm() -> Path:
     return python
 
 
-def make_served_llava(folder: Path) -> Path:
-    """A small LLaVA that vLLM and transformers both load."""
-    command: list[str | Path] = [python_with_vllm(), "-m", "tests.models.checkpoint.tiny", "served-llava", folder]
+def make_weights(kind: str, folder: Path) -> Path:
+    """A small checkpoint that vLLM and transformers both load, as ``tests.models.checkpoint.tiny`` makes them."""
+    command: list[str | Path] = [python_with_vllm(), "-m", "tests.models.checkpoint.tiny", kind, folder]
     subprocess.run(command, check=True, capture_output=True, env={**os.environ, **ENVIRONMENT})
     return folder
 

@@ -35,6 +35,9 @@ class Tokenizer:
             return {"input_ids": [ids for ids, _ in read], "offset_mapping": [spans for _, spans in read]}
         return {"input_ids": self._read(text)[0]}
 
+    def decode(self, tokens: Sequence[int], *, skip_special_tokens: bool = False) -> str:
+        return "".join(map(spelled, tokens))
+
     def _read(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         ids, spans, at = [], [], 0
         while at < len(text):
@@ -113,7 +116,7 @@ class _Going:
         token = drawn if self.params.temperature else ranked[self.params.max_tokens == ENDLESS]
         wanted = self.params.logprob_token_ids or ranked[: 0 if confused else self.params.logprobs or 0]
         self.told.append({
-            one: SimpleNamespace(logprob=logs[one], rank=ranked.index(one) + 1, decoded_token=spelled(one))
+            one: SimpleNamespace(logprob=logs[one], rank=ranked.index(one) + 1)
             for one in (token, *wanted)
         })  # fmt: skip
         self.tokens = [*self.tokens, token]
@@ -122,7 +125,6 @@ class _Going:
         asked = self.params.logprobs is not None or self.params.logprob_token_ids
         answer = SimpleNamespace(
             token_ids=written,
-            text="".join(map(spelled, written)),
             finish_reason=reason,
             logprobs=self.told if asked else None,
         )

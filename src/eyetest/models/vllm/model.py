@@ -165,6 +165,7 @@ class VllmModel:
             max_tokens=wish.most,
             seed=wish.seed,
             logprobs=wish.likeliest,
+            detokenize=False,
         )
         (written,) = output.outputs
         ended = written.finish_reason == "stop"
@@ -172,22 +173,19 @@ class VllmModel:
         return Response(
             request=call.id,
             outcome="answered" if ended else "truncated",
-            text=written.text.strip(),
+            text=self._renderer.tokenizer.decode(tokens, skip_special_tokens=True).strip(),
             finish=str(written.finish_reason),
             tokens_in=len(output.prompt_token_ids),
             tokens_out=len(tokens),
             likelihoods=tuple(
-                _likelihood(token, told, wish.likeliest or 0)
+                self._likelihood(token, told, wish.likeliest or 0)
                 for token, told in zip(tokens, written.logprobs or (), strict=False)
             ),
         )
 
-
-def _likelihood(token: int, told: Mapping[int, Any], most: int) -> Likelihood:
-    """A token as vLLM tells it: with the likeliest at its position, and itself where it is none of them."""
-    best = sorted(told.values(), key=lambda one: one.rank)[:most]
-    return Likelihood(
-        told[token].decoded_token or "",
-        float(told[token].logprob),
-        tuple((one.decoded_token or "", float(one.logprob)) for one in best),
-    )
+    def _likelihood(self, token: int, told: Mapping[int, Any], most: int) -> Likelihood:
+        """A token as vLLM tells it: with the likeliest at its position, and itself where it is none of them."""
+        best = sorted(told, key=lambda one: told[one].rank)[:most]
+        spell = self._renderer.tokenizer.decode
+        others = tuple((spell([one]), float(told[one].logprob)) for one in best)
+        return Likelihood(spell([token]), float(told[token].logprob), others)

@@ -110,9 +110,9 @@ class Throttle:
     round. While the server has asked for a pause, nobody passes.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, *, at_first: int = _FIRST_WIDTH) -> None:
         self.most = most
-        self.width = float(min(_FIRST_WIDTH, most))
+        self.width = float(min(at_first, most))
         self.active = 0
         self._starting = True
         self._last_cut = 0.0

@@ -44,10 +44,11 @@ class _Lane:
     def __init__(self, model: Model, limits: Limits) -> None:
         self.model = model
         self.answer, most = model.answer, min(model.entry.concurrency or limits.concurrency, limits.concurrency)
+        self.throttle = Throttle(most)
         if isinstance(model, BatchModel):
             self.answer = Batches(model).answer
             most = model.entry.concurrency or max(most, _BATCHES_IN_FLIGHT * model.batch)
-        self.throttle = Throttle(most)
+            self.throttle = Throttle(most, at_first=most)  # no server that could be pushed too hard
         self.health = Health(limits)
         self.abandoned = ""
 

@@ -45,6 +45,7 @@ class Weighing:
 
     def __init__(self, model: Any, device: Any, *, compiled: bool = False) -> None:
         self._model, self._device = model, device
+        self._is_cuda = torch.device(device).type == "cuda"
         layers = getattr(model.get_decoder(), "layers", ()) if compiled else ()
         self._layers = [(layer, torch.compile(layer.forward, dynamic=True)) for layer in layers]
         self._head = model.get_output_embeddings()
@@ -52,7 +53,10 @@ class Weighing:
 
     @torch.inference_mode()
     def in_trees(self, groups: Sequence[PromptGroup]) -> Pending:
-        """One pass for all groups, each a row."""
+        """One pass for all groups, each a row. A row alone would be compiled for by itself, so it goes twice."""
+        if self._layers and len(groups) == 1:
+            twice = self.in_trees([*groups, *groups])
+            return lambda: twice()[:1]
         longest = -(-max(group.size for group in groups) // _ROUND) * _ROUND
         tokens = torch.zeros((len(groups), longest), dtype=torch.long)
         ends = torch.arange(1, longest + 1).repeat(len(groups), 1)  # what only fills a row sees itself alone
@@ -61,15 +65,15 @@ class Weighing:
             tokens[row, : group.size] = torch.from_numpy(group.packed.tokens)
             ends[row, : group.size] = torch.from_numpy(group.packed.ends)
             places.append(self._tree_places(group, longest))
-        ends = ends.to(self._device)
+        ends = self._sent(ends)
         at = torch.arange(longest, device=self._device)
         may_look = (at[None, None, :] <= at[None, :, None]) & (at[None, :, None] < ends[:, None, :])
         mask = torch.zeros(may_look.shape, dtype=self._model.dtype, device=self._device)
         mask.masked_fill_(~may_look, torch.finfo(self._model.dtype).min)
         given = {
-            "input_ids": tokens.to(self._device),
+            "input_ids": self._sent(tokens),
             "attention_mask": mask[:, None],
-            "position_ids": torch.stack(places, dim=-2).to(self._device),
+            "position_ids": self._sent(torch.stack(places, dim=-2)),
             **self._vision(groups),
         }
         rows, nodes, targets = [], [], []
@@ -170,9 +174,13 @@ class Weighing:
         names = groups[0].first.vision
         tensors = {name: torch.cat([group.first.vision[name] for group in groups]) for name in names}
         return {
-            name: tensor.to(self._device, self._model.dtype if tensor.is_floating_point() else None)
+            name: self._sent(tensor.to(self._model.dtype) if tensor.is_floating_point() else tensor)
             for name, tensor in tensors.items()
         }
+
+    def _sent(self, tensor: Any) -> Any:
+        """A tensor on the device; memory that cannot be swapped goes there while the device is at something else."""
+        return tensor.pin_memory().to(self._device, non_blocking=True) if self._is_cuda else tensor.to(self._device)
 
     def _tree_places(self, group: PromptGroup, longest: int) -> Any:
         line = self._line_places(group, int(group.packed.depths.max()) + 1)[..., 0, :]

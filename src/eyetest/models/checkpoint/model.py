@@ -2,8 +2,6 @@
 
 import asyncio
 import gc
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, groupby
@@ -22,10 +20,9 @@ _BATCH_TOKENS = {"cuda": 16_384, "cpu": 2_048}
 """How many tokens one pass reads; halved where the memory does not hold so many."""
 _BATCHES = 2
 """One batch is prepared while another is on the device."""
-_MOST_HANDS = 4
-"""How many pictures are prepared side by side, each by one thread of PyTorch."""
-_SWITCH = 0.0005
-"""How soon, in seconds, whoever feeds the device gets its turn among those who prepare pictures."""
+_HANDS = 2
+"""How many pictures are prepared side by side, each by one thread of PyTorch; more would be in the way of whoever
+feeds the device."""
 
 
 class CheckpointModel:
@@ -42,10 +39,9 @@ class CheckpointModel:
         self.settings = identity(entry, checkpoint, _OWN)
         self.way = ""
         """How likelihoods are computed: known once it is open."""
-        self._switch: float | None = None
         self._device_lock = Lock()
         self._workers = ThreadPoolExecutor(_BATCHES, "checkpoint")
-        self._hands = ThreadPoolExecutor(min(_MOST_HANDS, os.cpu_count() or 1), "checkpoint-pictures")
+        self._hands = ThreadPoolExecutor(_HANDS, "checkpoint-pictures")
 
     async def open(self) -> None:
         """Load the weights, and try out how likelihoods can be computed."""
@@ -59,8 +55,6 @@ class CheckpointModel:
         device = str(self.entry.sampling.get("device") or ("cuda" if torch.cuda.is_available() else "cpu"))
         if device.startswith("cuda"):
             torch.set_num_threads(1)
-            self._switch = sys.getswitchinterval()
-            sys.setswitchinterval(_SWITCH)
         self._network, processor = load(self._checkpoint, device, self._dtype)
         known = self._network.config
         mark = getattr(known, "image_token_id", None) or getattr(known, "image_token_index", None)
@@ -83,8 +77,6 @@ class CheckpointModel:
         if hasattr(self, "_network"):
             del self._network, self._weigh
             gc.collect()
-        if self._switch is not None:
-            sys.setswitchinterval(self._switch)
 
     async def answer(self, call: Call) -> Response:
         """One attempt."""
@@ -111,8 +103,10 @@ class CheckpointModel:
             else:
                 written += zip(members, ready, strict=True)
         with self._device_lock:
-            results |= self._weighed(weighed)
+            under_way = self._begun(weighed)
             results |= self._written(written)
+        for batch, pending in under_way:  # others may feed the device before this is over
+            results |= _as_responses(batch, pending)
         return [results[call.id] for call in calls]
 
     def _prepared(self, calls: Sequence[Call]) -> Iterator[tuple[list[Call], Any]]:
@@ -140,17 +134,13 @@ class CheckpointModel:
             groups.setdefault(tuple(one.tokens[: one.shown]), []).append((call, one))
         return [([call for call, _ in group], PromptGroup([one for _, one in group])) for group in groups.values()]
 
-    def _weighed(self, ready: list[tuple[list[Call], Any]]) -> dict[str, Response | CallError]:
-        """Likelihoods. The device is handed a batch before the one before it is asked for."""
+    def _begun(self, ready: list[tuple[list[Call], Any]]) -> list[tuple[list[Any], list[Any]]]:
+        """Likelihoods, which the device has begun to compute, batch by batch."""
         ready.sort(key=lambda pair: (pair[1].first.shapes, pair[1].size))
-        results: dict[str, Response | CallError] = {}
-        before: tuple[list[Any], Any] | None = None
-        for batch in self._batches(ready, lambda pair: pair[1].first.shapes, lambda pair: pair[1].size):
-            pending = self._fitting(batch, lambda part: self._weigh([group for _, group in part]))
-            if before is not None:
-                results |= _as_responses(*before)
-            before = batch, pending
-        return results | (_as_responses(*before) if before is not None else {})
+        batches = self._batches(ready, lambda pair: pair[1].first.shapes, lambda pair: pair[1].size)
+        return [
+            (batch, self._fitting(batch, lambda part: self._weigh([group for _, group in part]))) for batch in batches
+        ]
 
     def _written(self, rendered: Sequence[tuple[Call, RenderedPrompt]]) -> dict[str, Response | CallError]:
         from eyetest.models.checkpoint.generation import write  # noqa: PLC0415

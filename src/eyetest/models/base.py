@@ -3,7 +3,7 @@
 CallError
 ├── kind       a word that can be counted: timeout, rate-limit, server, garbage, empty, auth …
 ├── passing    whether the same call may succeed if it is made again
-├── wait       how long the server asked us to wait, in seconds
+├── wait       how long the server asked us to wait, in seconds; for ever (inf) if it is gone for good
 ├── blame      whether this question failed, or the whole endpoint, or nobody knows yet
 └── hopeless   whether nothing can succeed until a person does something, if nothing has so far (a wrong key)
 """

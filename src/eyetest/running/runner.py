@@ -7,6 +7,7 @@ limits and counts.
 import asyncio
 import random
 from collections.abc import Callable, Sequence
+from math import isinf
 from pathlib import Path
 from time import monotonic, time
 from traceback import extract_tb
@@ -252,7 +253,8 @@ class Runner:
             self._refuse_if_over(lane, begun=True)
             verdict = "question" if first is not None and lane.health.answered_since(first) else "endpoint"
         if verdict == "endpoint":
-            self._abandon(lane, f"it asks for a pause of {error.wait:,.0f} s: {error}")
+            is_gone = error.wait is not None and isinf(error.wait)
+            self._abandon(lane, str(error) if is_gone else f"it asks for a pause of {error.wait:,.0f} s: {error}")
             raise NotAskedError(lane.abandoned)
         error.wait = None
         tries.counted += 1

@@ -2,8 +2,11 @@
 
 import asyncio
 import sys
+import time
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import msgspec
@@ -11,12 +14,13 @@ import pytest
 from PIL import Image
 
 import eyetest as et
-from eyetest.errors import EyetestError, InputError, MissingExtraError
+from eyetest.errors import InputError, MissingExtraError
 from eyetest.models import Call, CallError, Surroundings
 from eyetest.models.checkpoint import loading
 from eyetest.models.vllm import BACKEND
 from eyetest.models.vllm import model as backend
 from eyetest.records import Asked, Condition, GreyPicture, Item, Message, ModelEntry, Prompt, Request, Response, Words
+from eyetest.runs import read_responses
 from eyetest.world import load_rates, new_world
 from tests.models.vllm import toy
 
@@ -174,18 +178,46 @@ def test_a_call_that_cannot_be_answered_costs_no_other(folder: Path) -> None:
     assert "longer than the maximum model length" in str(bad)
 
 
-def test_an_engine_that_breaks_ends_the_work_in_a_line(folder: Path) -> None:
-    async def work(model: Any) -> None:
-        await model.answer(call("How many?", (), CHOICES))
-        toy.LLM.made.llm_engine.broken = True
-        for _ in range(2):
-            with pytest.raises(
-                EyetestError, match="engine broke: CUDA error: an illegal memory access was encountered"
-            ):
-                await model.answer(call("How many, again?", (), CHOICES))
+def test_an_engine_that_breaks_is_given_up_and_no_call_is_blamed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = new_world(tmp_path / "world", load_rates("none"), items=18, seed=5)
+    models = {"own": {"spec": f"vllm:{folder}", "sampling": {"max_model_len": 4000}, "concurrency": 2}}
+    step, steps = toy.Core.step, count()
 
-    using(folder, work)
+    def breaking(core: toy.Core) -> list[Any]:
+        core.broken = next(steps) == 9
+        return step(core)
+
+    monkeypatch.setattr(toy.Core, "step", breaking)
+    how: dict[str, Any] = {"max_tokens": 4, "to": tmp_path / "run"}
+    with pytest.warns(
+        UserWarning, match="own was given up: its engine broke: CUDA error: an illegal memory access was encountered"
+    ):
+        et.run(bench, models, **how)
     assert toy.LLM.made.llm_engine.stopped
+    stored = list(read_responses(tmp_path / "run"))
+    assert 0 < len(stored) < 18
+    assert {one.outcome for one in stored} <= {"answered", "truncated"}
+    run = et.run(bench, models, **how)
+    assert run.responses().num_rows == 18
+
+
+def test_two_models_take_turns(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    step, at_work = toy.Core.step, Lock()
+
+    def alone(core: toy.Core) -> list[Any]:
+        assert at_work.acquire(blocking=False), "two engines of one process compute at the same time"
+        time.sleep(0.001)
+        outputs = step(core)
+        at_work.release()
+        return outputs
+
+    monkeypatch.setattr(toy.Core, "step", alone)
+    bench = new_world(tmp_path / "world", load_rates("none"), items=18, seed=5)
+    models = {name: {"spec": f"vllm:{folder}", "sampling": {"max_model_len": 4000}} for name in ("one", "two")}
+    run = et.run(bench, models, max_tokens=4, to=tmp_path / "run")
+    assert run.responses().num_rows == 36
 
 
 def test_what_nobody_waits_for_is_given_up(folder: Path) -> None:

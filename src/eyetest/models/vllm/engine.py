@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
+from math import inf
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, NamedTuple
 
-from eyetest.errors import EyetestError
 from eyetest.models.base import CallError
 from eyetest.models.checkpoint.loading import in_a_line
 
@@ -30,6 +30,8 @@ _ENVIRONMENT = {
 """Read when vLLM is imported: nothing is fetched or told to anybody, and the terminal stays ours."""
 
 
+_TURN = Lock()
+"""vLLM keeps in the process what it is computing, so that several models here take turns."""
 _TAKEN_AT_ONCE = 64
 """So many requests are taken in before those under way get their next turn."""
 
@@ -78,7 +80,8 @@ class VllmEngine:
                 os.environ.setdefault(name, value)
             import vllm  # noqa: PLC0415 (the core does without)
 
-            llm = vllm.LLM(**self._options)
+            with _TURN:
+                llm = vllm.LLM(**self._options)
         except BaseException as error:
             self._loaded.set_exception(error)
             return
@@ -101,19 +104,21 @@ class _Shift:
         self._telling: Counter[str] = Counter()
         """How many under way want to be told log-probabilities, by the way in which they ask."""
         self._held: list[_Job] = []
-        self._broken: EyetestError | None = None
+        self._broken = ""
 
     def work(self) -> None:
         while self._take_in():
             try:
                 self._give_up_unwanted()
-                for output in self._llm.llm_engine.step():
+                with _TURN:
+                    outputs = self._llm.llm_engine.step()
+                for output in outputs:
                     if output.finished:
                         _settle(self._done(_number(output.request_id)).output.set_result, output)
             except Exception as error:
-                self._broken = EyetestError(f"vllm: its engine broke: {in_a_line(error)}; start again to go on")
+                self._broken = f"its engine broke: {in_a_line(error)}"
                 self._end(self._broken)
-        self._end(EyetestError("vllm: its engine was stopped"))
+        self._end("its engine was stopped")
 
     def _take_in(self) -> bool:
         """Take what has come; with nothing to do, wait for something. False where that is the end."""
@@ -132,8 +137,8 @@ class _Shift:
     def _begin(self, job: _Job) -> None:
         if job.output.cancelled():
             return
-        if self._broken is not None:
-            _settle(job.output.set_exception, self._broken)
+        if self._broken:
+            _settle(job.output.set_exception, _gone(self._broken))
             return
         if any(kind != job.telling for kind, number in self._telling.items() if number and job.telling):
             self._held.append(job)
@@ -158,12 +163,17 @@ class _Shift:
             for number in unwanted:
                 self._done(number)
 
-    def _end(self, why: EyetestError) -> None:
+    def _end(self, why: str) -> None:
         for job in (*(job for _, job in self._under_way.values()), *self._held):
-            _settle(job.output.set_exception, why)
+            _settle(job.output.set_exception, _gone(why))
         self._under_way.clear()
         self._telling.clear()
         self._held.clear()
+
+
+def _gone(why: str) -> CallError:
+    """For a call that nobody will answer before the next session; it is no failure of the call."""
+    return CallError("engine", why, wait=inf, blame="endpoint")
 
 
 def _settle(tell: Callable[[Any], None], what: Any) -> None:

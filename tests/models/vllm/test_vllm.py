@@ -127,6 +127,16 @@ def test_a_letter_that_joins_the_prompt_is_weighed_with_it(folder: Path) -> None
     assert response.candidate_tokens == (2, 2)
 
 
+def test_of_first_tokens_nothing_more_is_asked(folder: Path) -> None:
+    wanted = call("Which?", (3,), ("A", "B", "both"))
+    prompt = msgspec.structs.replace(wanted.request.prompt, first_token=True)
+    request = msgspec.structs.replace(wanted.request, prompt=prompt)
+    (response,) = answers(folder, [msgspec.structs.replace(wanted, request=request, id=request.id)])
+    assert response.candidates == pytest.approx([directly("Which?", (3,), one)[0] for one in "ABb"], abs=1e-9)
+    assert response.candidate_tokens == (1, 1, 1)
+    assert len(toy.LLM.made.asked) == 1
+
+
 def test_more_first_tokens_than_are_told_at_once(folder: Path) -> None:
     letters = [chr(code) for code in range(200, 500)]
     (response,) = answers(folder, [call("Which letter?", (), letters)])

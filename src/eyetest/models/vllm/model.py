@@ -16,7 +16,7 @@ from eyetest.models.trie import Fork, weigh
 from eyetest.models.vllm.engine import VllmEngine
 from eyetest.records import Likelihood, ModelEntry, Response
 
-_ENGINE = ("dtype", "tensor_parallel_size", "max_model_len", "gpu_memory_utilization", "enforce_eager")
+_ENGINE = ("dtype", "tensor_parallel_size", "max_model_len", "gpu_memory_utilization", "block_size", "enforce_eager")
 """Settings that vLLM takes when it is started, under its own names."""
 _MOST_HANDS = 4
 _MOST_TOKENS_WEIGHED = 128

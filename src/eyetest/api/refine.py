@@ -15,9 +15,9 @@ from eyetest.errors import InputError
 from eyetest.jobs import refine as job
 from eyetest.jobs.opening import AnyPath, AnyRun, Bench, Models, open_bench, several
 from eyetest.recipes import Refined
-from eyetest.recipes.refining import BENCHMARK, REPORT, VERDICTS
 from eyetest.recipes.sources import StoppedEarly
 from eyetest.records import Recipe
+from eyetest.records.recipe import BENCHMARK, REPORT, VERDICTS
 from eyetest.running import Limits
 from eyetest.running.session import INTERRUPTED
 from eyetest.wording import counted

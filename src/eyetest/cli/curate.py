@@ -18,7 +18,8 @@ from eyetest.jobs import subset as parts
 from eyetest.jobs.card import make_card
 from eyetest.jobs.opening import open_bench
 from eyetest.models import parse_models
-from eyetest.recipes.refining import BENCHMARK, refuse_foreign
+from eyetest.recipes.refining import refuse_foreign
+from eyetest.records.recipe import BENCHMARK
 from eyetest.reports.dataset_card import Known, self_score
 from eyetest.wording import counted, listed, typed
 

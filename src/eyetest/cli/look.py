@@ -17,6 +17,7 @@ from eyetest.jobs import look
 from eyetest.jobs.look import survey
 from eyetest.prompts import CannotApply
 from eyetest.records import Asked, Item, Response, order_word
+from eyetest.results.cases import ItemCase
 from eyetest.runs import Run
 from eyetest.runs.folder import RECORDED
 from eyetest.scoring import Said, Scored, Scorer
@@ -93,7 +94,7 @@ def explain(
         out.print(Text(f"{story.unanswered:,} calls have no answer yet", "dim"))
 
 
-def _sent(item: Item, case: look.ItemCase) -> Text:
+def _sent(item: Item, case: ItemCase) -> Text:
     """What was sent; of answers that were recorded elsewhere nobody knows it, only what each mark stood for."""
     condition = case.asked.condition
     if case.response.finish == RECORDED:

@@ -18,8 +18,9 @@ from eyetest.errors import InputError, nearest, short
 from eyetest.jobs import refine as job
 from eyetest.jobs.opening import open_bench
 from eyetest.recipes import Refined, load_recipe, recipe_names, recipe_text
-from eyetest.recipes.refining import BENCHMARK, REPORT, REVIEW, FunnelRow, Refining
+from eyetest.recipes.refining import FunnelRow, Refining
 from eyetest.recipes.sources import Live, StoppedEarly
+from eyetest.records.recipe import BENCHMARK, REPORT, REVIEW
 from eyetest.review import DECISIONS, QUEUE
 from eyetest.running import Limits
 from eyetest.screens import SCREENS

@@ -7,7 +7,7 @@ from eyetest.benchmarks import Benchmark, ReadOptions, is_benchmark
 from eyetest.benchmarks.opening import refuse_one_above
 from eyetest.errors import InputError, heading, param
 from eyetest.jobs.opening import SILENT, Observer, open_bench
-from eyetest.recipes.refining import ABOUT, BENCHMARK, VERDICTS
+from eyetest.records.recipe import ABOUT, BENCHMARK, VERDICTS
 from eyetest.reports.dataset_card import (
     EXPORTS,
     SAID,

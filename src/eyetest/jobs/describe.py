@@ -9,8 +9,8 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, param
 from eyetest.jobs.opening import SILENT, Observer
 from eyetest.prompts.building import description_prompt
-from eyetest.recipes.refining import BENCHMARK, RUN
 from eyetest.records import Item, Lineage, ModelEntry
+from eyetest.records.recipe import BENCHMARK, RUN
 from eyetest.running import Limits, Progress
 from eyetest.running.questions import Questions
 

@@ -13,9 +13,10 @@ from eyetest.jobs.run import refuse_unpriced
 from eyetest.recipes import Refined, Refining, check_recipe, load_recipe
 from eyetest.recipes.hardening import settings_of
 from eyetest.recipes.panels import seat, seated_on_answers
-from eyetest.recipes.refining import RUN, FunnelRow, refuse_foreign
+from eyetest.recipes.refining import FunnelRow, refuse_foreign
 from eyetest.recipes.sources import Live, Recorded
 from eyetest.records import Recipe
+from eyetest.records.recipe import RUN
 from eyetest.running import Estimate, Limits
 
 

@@ -15,8 +15,9 @@ from eyetest.jobs.opening import SILENT, AnyPath, Observer, open_bench
 from eyetest.measures import Results, Settings
 from eyetest.measures.results import ITEM_TYPES, read_external
 from eyetest.probes import Subject
-from eyetest.recipes.refining import ABOUT, BENCHMARK, FUNNEL, KINDS, RUN
+from eyetest.recipes.refining import KINDS
 from eyetest.records import Verdict
+from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, RUN
 from eyetest.reports.gallery import fallen_items
 from eyetest.reports.material import Material, cheap_duplicates, unanswered
 from eyetest.reports.report import refuse_to_lose_files, tell, write_figures, write_tables

@@ -22,8 +22,8 @@ from eyetest.measures.results import PROTOCOL
 from eyetest.measures.stats.intervals import Floats
 from eyetest.measures.stats.item_analysis import ItemFit, fit
 from eyetest.models.specs import read_models
-from eyetest.recipes.refining import BENCHMARK
 from eyetest.records import Item, Lineage, ModelEntry
+from eyetest.records.recipe import BENCHMARK
 from eyetest.wording import counted, listed
 
 _FEWEST_MODELS = 9

@@ -15,9 +15,9 @@ from eyetest.jobs.opening import SILENT, AnyPath, Observer, model_entries, open_
 from eyetest.jobs.perturbation import perturbed, read_perturbation
 from eyetest.jobs.run import conditions, refuse_unpriced
 from eyetest.jobs.subset import Selection, subset
-from eyetest.recipes.refining import BENCHMARK, REPORT
 from eyetest.recipes.sources import StoppedEarly
 from eyetest.records import Condition, ModelEntry
+from eyetest.records.recipe import BENCHMARK, REPORT
 from eyetest.records.suite import Suite, SuiteBenchmark, spelled_out
 from eyetest.running import Asking, Budget, Estimate, Limits, Progress, Session
 from eyetest.runs import Run

@@ -15,8 +15,8 @@ from eyetest.jobs.subset import only_with, unseen
 from eyetest.jobs.suite import TABLES, PreparedSuite, SuiteEntry
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.results import PROTOCOL, TAG
-from eyetest.recipes.refining import REPORT
 from eyetest.records import Condition
+from eyetest.records.recipe import REPORT
 from eyetest.records.suite import SUITE_TAGS
 from eyetest.reports.material import Material
 from eyetest.reports.report import tell

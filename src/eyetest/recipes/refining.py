@@ -22,6 +22,7 @@ from eyetest.recipes.panels import Seated, asked_of_all, residual, told_of
 from eyetest.recipes.selecting import refuse_hopeless, selected
 from eyetest.recipes.sources import AnswerSource, Live
 from eyetest.records import BLIND_SIGHTS, Item, Lineage, Recipe, Stage, Verdict, sorting_tags, tag_word
+from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, REPORT, REVIEW, RUN, VERDICTS
 from eyetest.reports import write_refine_page
 from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
 from eyetest.reports.refinements import NOT_REVIEWED, Members, RefinedFrom, RefinementRecord, Residual
@@ -33,8 +34,6 @@ from eyetest.tabular.record_files import write_records
 from eyetest.tabular.sheets import SheetWriter
 from eyetest.version import __version__
 
-VERDICTS, FUNNEL, ABOUT, REPORT = "verdicts.parquet", "funnel.csv", "refine.json", "report.html"
-BENCHMARK, RUN, REVIEW = "benchmark", "run", "review"
 KINDS = ("keep", "drop", "fix", "review")
 
 

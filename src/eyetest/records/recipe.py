@@ -12,6 +12,9 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 KINDS = ("screen", "grade", "review", "select", "harden")
 HARDENINGS = ("options", "screenshot")
 """What can be made harder, in the order in which it has to be done."""
+VERDICTS, FUNNEL, ABOUT, REPORT = "verdicts.parquet", "funnel.csv", "refine.json", "report.html"
+BENCHMARK, RUN, REVIEW = "benchmark", "run", "review"
+"""What stands in the folder of a refinement."""
 OWN_AXES = ("sight", "ask", "shots", "marks", "method", "history")
 """On which axes a model may be asked otherwise than its panel."""
 

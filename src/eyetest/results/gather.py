@@ -42,11 +42,11 @@ def results_of(
 
     ``tell`` hears of work that takes a while.
     """
-    names = _names(runs)
+    names = benchmark_names(runs)
     tables, items, notes, replies = [], {}, list[str](), []
     for run, name in zip(runs, names, strict=True):
-        about = _benchmark(run, bench, rescore=scorer.rescore_given)
-        frame, said = _scores(run, about, scorer, tell)
+        about = benchmark_if_needed(run, bench, rescore=scorer.rescore_given)
+        frame, said = scores_if_known(run, about, scorer, tell)
         tables.append(frame.with_columns(pl.lit(name).alias("benchmark")))
         notes += said
         replies.append(_replies(run, name, about))
@@ -117,7 +117,7 @@ def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:
     return kinds.get(cluster, lambda item: [str(item.tags[cluster])] if cluster in item.tags else [])
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
+def benchmark_names(runs: Sequence[Run]) -> list[str]:
     """What each run is about. Two versions of a benchmark are told apart by the folder of the run."""
     if not runs:
         raise InputError("no run to measure")
@@ -130,7 +130,7 @@ def _names(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _benchmark(run: Run, named: Benchmark | None, *, rescore: bool) -> Benchmark | None:
+def benchmark_if_needed(run: Run, named: Benchmark | None, *, rescore: bool) -> Benchmark | None:
     """The benchmark, or None where nobody needs one: every answer is a verdict, and is to stay one."""
     if named is not None or run.manifest.benchmark is not None or rescore:
         return benchmark_of(run, named)
@@ -141,7 +141,7 @@ def _benchmark(run: Run, named: Benchmark | None, *, rescore: bool) -> Benchmark
     return benchmark_of(run) if some else None
 
 
-def _scores(
+def scores_if_known(
     run: Run, benchmark: Benchmark | None, scorer: Scorer, tell: Callable[[str], None]
 ) -> tuple[pl.LazyFrame, list[str]]:
     """A run's scores, and what has to be said of them."""

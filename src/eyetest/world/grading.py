@@ -21,6 +21,7 @@ from scipy import special, stats
 from eyetest.errors import InputError, short
 from eyetest.measures.stats.intervals import NOTHING, IntervalEstimate, wilson
 from eyetest.records import Verdict
+from eyetest.records.recipe import VERDICTS
 from eyetest.tabular.record_files import read_parquet
 from eyetest.world.flaws import FLAWS, Truth
 
@@ -152,7 +153,7 @@ def _told(flaw: str, planted: int, hits: tuple[int, int], right: tuple[int, int]
 
 def read_verdicts(path: Path) -> list[Verdict]:
     """Verdicts of a refinement or an audit: a table, or the folder of a refinement."""
-    file = path / "verdicts.parquet" if path.is_dir() else path
+    file = path / VERDICTS if path.is_dir() else path
     if not file.is_file():
         raise InputError(f"{file} does not exist")
     if file.suffix != ".parquet":

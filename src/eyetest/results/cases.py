@@ -1,0 +1,80 @@
+"""One item of a run, followed from what was asked to what it was worth."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from eyetest.benchmarks import Benchmark
+from eyetest.prompts import CannotApply, build, tells_history
+from eyetest.records import Asked, Item, Planned, Prompt, Response, columns
+from eyetest.running.dialogues import Dialogues
+from eyetest.runs import Run
+from eyetest.runs.plan import PLAN, scan_table
+from eyetest.runs.stored import one_line_if_damaged
+from eyetest.scoring import Said, Scored, Scorer, quoted
+
+Responses = Callable[[str], Response | None]
+"""The response to a request, if there is one."""
+
+
+class ItemCase(NamedTuple):
+    """One answer: who was asked how, what was sent (or why this version would not), what was said, how it is read."""
+
+    asked: Asked
+    prompt: Prompt | CannotApply
+    response: Response
+    scored: Scored
+
+
+def planned_calls(run: Run, items: Sequence[str]) -> pl.DataFrame:
+    """The rows of a run's plan that are about some items."""
+    if not (run.path / PLAN).exists():
+        return pl.DataFrame(schema=dict.fromkeys(columns(Planned), pl.String))
+    named = pl.col("item").is_in(pl.Series(items, dtype=pl.String).implode())
+    with one_line_if_damaged(run.path / PLAN):
+        return scan_table(run.path / PLAN).filter(named).collect()
+
+
+def item_cases(
+    run: Run, benchmark: Benchmark, item: Item, calls: pl.DataFrame, responses: Responses, scorer: Scorer
+) -> list[ItemCase]:
+    """What came of some planned calls about an item; those without a response are left out."""
+    rows = calls.to_dicts()
+    dialogues = _said_before(run, benchmark, item, responses) if any(map(_is_own, rows)) else None
+    cases = []
+    for row in rows:
+        asked, response = _key(row), responses(row["request"])
+        if response is not None:
+            scored = scorer.score(item, asked.condition, Said.by(response))
+            cases.append(ItemCase(asked, _prompt(item, asked, dialogues), response, scored))
+    return cases
+
+
+def _said_before(run: Run, benchmark: Benchmark, item: Item, responses: Responses) -> Dialogues:
+    """The dialogues of a benchmark, with what was said to the turns before an item."""
+    dialogues = Dialogues(benchmark)
+    for earlier in benchmark.take(sorted(dialogues.before([benchmark.position(item.id)]))):
+        for row in filter(_is_own, planned_calls(run, [earlier.id]).to_dicts()):
+            asked, response = _key(row), responses(row["request"])
+            if response is not None:
+                dialogues.said[asked] = quoted(earlier, asked.condition, response)
+    return dialogues
+
+
+def _prompt(item: Item, asked: Asked, dialogues: Dialogues | None) -> Prompt | CannotApply:
+    try:
+        answers = None
+        if dialogues and asked.history == "own" and tells_history(item, asked.condition):
+            answers = dialogues.answers(item, asked)
+        return build(item, asked.condition, answers=answers)
+    except CannotApply as reason:
+        return reason
+
+
+def _is_own(row: dict[str, Any]) -> bool:
+    return bool(row["history"] == "own")
+
+
+def _key(row: dict[str, Any]) -> Asked:
+    return Asked(**{name: row[name] for name in Asked.__struct_fields__})

@@ -1,0 +1,79 @@
+"""Which items somebody wants to see: as text, and back."""
+
+from math import inf
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyetest.errors import InputError
+from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, Query, parse_query, write_query
+
+_TEXT = st.text(min_size=1, max_size=8)
+_CONDITION = st.sampled_from(["", "image", "image cot", "blind"])
+_ENDS = st.floats(allow_nan=False)
+_SPAN = st.none() | st.tuples(_ENDS, _ENDS).map(lambda ends: (min(ends), max(ends)))
+QUERIES = st.builds(
+    Query,
+    text=st.just("") | _TEXT,
+    tags=st.lists(st.tuples(_TEXT, _TEXT), max_size=3).map(tuple),
+    gold=st.sampled_from(["", "A", "B"]),
+    findings=st.lists(_TEXT, max_size=2).map(tuple),
+    verdict=st.just("") | _TEXT,
+    answers=st.lists(
+        st.builds(AnswerFilter, st.sampled_from(ANSWER_KINDS), st.just("") | _TEXT, _CONDITION), max_size=3
+    ).map(tuple),
+    difficulty=_SPAN,
+    gain=_SPAN,
+    blind_right=st.just("") | _TEXT,
+    ids=st.lists(_TEXT, max_size=3).map(tuple),
+    sort=st.sampled_from(["", "-difficulty", "id"]),
+)
+
+
+@given(QUERIES)
+def test_a_query_comes_back_from_its_text(query: Query) -> None:
+    assert parse_query(write_query(query)) == query
+    assert parse_query("#" + write_query(query)) == query
+
+
+def test_the_text_is_one_that_people_can_write() -> None:
+    query = Query(
+        text="red car",
+        tags=(("task", "count"), ("task", "colour")),
+        answers=(AnswerFilter("wrong", "qwen", "image"), AnswerFilter("refused")),
+        difficulty=(0.5, inf),
+        sort="-gain",
+    )
+    text = "text=red+car&tag.task=count&tag.task=colour&answer=wrong:qwen@image&answer=refused"
+    text += "&difficulty=0.5..&sort=-gain"
+    assert write_query(query) == text
+    assert parse_query(f"?{text}") == query
+    assert parse_query("") == parse_query("#") == Query()
+    assert write_query(Query()) == ""
+
+
+def test_a_model_may_have_the_signs_of_the_grammar_in_its_name() -> None:
+    assert AnswerFilter.parse("right:org/a:b@c@image cot") == AnswerFilter("right", "org/a:b@c", "image cot")
+    assert str(AnswerFilter("right", "a@b")) == "right:a@b@"
+    assert AnswerFilter.parse("wrong:@blind") == AnswerFilter("wrong", "", "blind")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("verdikt=drop", 'did you mean "verdict"?'),
+        ("answer=rong:a", 'did you mean "wrong"?'),
+        ("difficulty=hard", "expected LEAST..MOST"),
+        ("difficulty=0.9..0.1", "the smaller first"),
+        ("gain=nan..1", "expected LEAST..MOST"),
+        ("gold=A&gold=B", "said twice"),
+        ("tag.=x", "no filter"),
+        ("nonsense", "not a query"),
+    ],
+)
+def test_what_is_not_understood_is_told_in_one_line(text: str, words: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse_query(text)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)

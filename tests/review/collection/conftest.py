@@ -1,0 +1,83 @@
+"""Six items, two models, with and without the picture: small enough to count by hand.
+
+Who chose what (gold A for q0 to q3, B for q4 and q5)::
+
+            q0  q1  q2       q3  q4      q5
+    a image A   A   B        A   B       B
+    a blind A   B   refuses  C   B       failed
+    b image A   B   B        ?   A       B
+    b blind B   A   C        A   A       A
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.records import Asked, Choice, Item, Manifest, Response
+from eyetest.review.collection import Collection
+from eyetest.runs import Run
+from tests.conftest import png
+from tests.scoring.test_table import make_run
+
+REFUSAL = "I'm sorry, but I can't help with that."
+RIDDLE = "Mysterious runes everywhere."
+SAID: Mapping[tuple[str, str], tuple[str | None, ...]] = {
+    ("a", "image"): ("A", "A", "B", "A", "B", "B"),
+    ("a", "blind"): ("A", "B", REFUSAL, "C", "B", None),
+    ("b", "image"): ("A", "B", "B", RIDDLE, "A", "B"),
+    ("b", "blind"): ("B", "A", "C", "A", "A", "A"),
+}
+"""By model and sight, what was replied to each item; None where the call failed."""
+OPTIONS = ("Red kite", "Blue whale", "Green frog")
+
+
+def items(writer: BenchmarkWriter) -> list[Item]:
+    """The items; q0 and q1 share a picture, q5 has none."""
+    pictures = [writer.images.put(png(colour)) for colour in ("red", "red", "green", "blue", "white")]
+    return [
+        Item(
+            id=f"q{number}",
+            question=f"Which animal is number {number}?",
+            images=() if number == 5 else (pictures[number],),
+            choices=tuple(Choice(text, place == (0 if number < 4 else 1)) for place, text in enumerate(OPTIONS)),
+            tags={"task": "birds" if number < 2 else "beasts", "year": 2020 + number},
+        )
+        for number in range(6)
+    ]
+
+
+def make_bench(path: Path, name: str = "zoo") -> Benchmark:
+    """The benchmark."""
+    with BenchmarkWriter(path, Manifest(name=name)) as writer:
+        for item in items(writer):
+            writer.add(item)
+    return Benchmark(path)
+
+
+def make_answers(path: Path, bench: Benchmark, said: Mapping[tuple[str, str], tuple[str | None, ...]]) -> Run:
+    """A run in which models said this."""
+    asked: list[tuple[Asked, str]] = []
+    responses: list[Response] = []
+    for (model, sight), replies in said.items():
+        for number, reply in enumerate(replies):
+            request = f"{len(asked):032x}"
+            asked.append((Asked(item=f"q{number}", model=model, sight=sight), request))  # type: ignore[arg-type]
+            outcome = "failed" if reply is None else "answered"
+            responses.append(Response(request=request, outcome=outcome, text=reply))  # type: ignore[arg-type]
+    return make_run(path, asked, responses, bench)
+
+
+@pytest.fixture(scope="session")
+def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the benchmark and the run."""
+    folder = tmp_path_factory.mktemp("zoo")
+    make_answers(folder / "run", make_bench(folder / "bench"), SAID)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def collection(zoo: Path) -> Collection:
+    """All of it, opened."""
+    return Collection.open([zoo / "run"])

@@ -312,8 +312,8 @@ def question_columns(table: Table) -> Columns:
     return columns
 
 
-def hashed_words(table: Table) -> sparse.csr_array:
-    """Words of each option, and each of them crossed with words of the question, hashed into columns."""
+def hashed_words(questions: Sequence[str], texts: Sequence[str], owner: Sequence[int] | Ints) -> sparse.csr_array:
+    """Words of each text, and each of them crossed with words of the question that owns it, hashed into columns."""
     remember: dict[str, int] = {}
 
     def cell(text: str) -> int:
@@ -322,21 +322,21 @@ def hashed_words(table: Table) -> sparse.csr_array:
         return remember[text]
 
     asked = [
-        list(dict.fromkeys(_WORD.findall(PLACEHOLDER.sub(" ", item.question).lower())))[-_MOST_CROSSED:]
-        for item in table.items
+        list(dict.fromkeys(_WORD.findall(PLACEHOLDER.sub(" ", question).lower())))[-_MOST_CROSSED:]
+        for question in questions
     ]
     rows, columns, values = [], [], []
-    for row, text in enumerate(table.texts):
+    for row, (text, question) in enumerate(zip(texts, owner, strict=True)):
         words = list(dict.fromkeys(_WORD.findall(text.lower())))[:_MOST_CROSSED]
         hashes = np.array([cell(word) for word in words], dtype=np.uint64)
-        others = np.array([cell(word) for word in asked[table.owner[row]]], dtype=np.uint64)
+        others = np.array([cell(word) for word in asked[question]], dtype=np.uint64)
         crosses = _mixed(hashes[:, None] * np.uint64(31) ^ _mixed(others)).ravel()
         for block, mixed in enumerate((_mixed(hashes), crosses)):
             rows.append(np.full(len(mixed), row))
             columns.append((mixed % np.uint64(BUCKETS)).astype(np.int64) + block * BUCKETS)
             sign = np.where(mixed >> np.uint64(40) & np.uint64(1), 1.0, -1.0)
             values.append(sign / math.sqrt(max(len(mixed), 1)))
-    shape = (len(table.texts), 2 * BUCKETS)
+    shape = (len(texts), 2 * BUCKETS)
     entries = (np.concatenate(values, dtype=np.float32), (np.concatenate(rows), np.concatenate(columns)))
     return sparse.csr_array(sparse.coo_array(entries, shape=shape))
 

@@ -164,7 +164,8 @@ def _views(table: Table, subject: Subject) -> Iterator[tuple[str, dict[str, Fit]
         },
     )
     asked = question_columns(table).matrix()
-    words = table.centred(hashed_words(table).toarray())
+    questions = [item.question for item in table.items]
+    words = table.centred(hashed_words(questions, table.texts, table.owner).toarray())
     with one_thread():
         left, sizes, _ = randomized_svd(words, _WORD_DIMENSIONS, random_state=seed)
     words *= _WORD_WEIGHT

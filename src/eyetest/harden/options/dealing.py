@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyetest.harden.options.drawing import SetDrawer
-from eyetest.harden.options.guessing import LEAST_ITEMS, Features, Guesser, number_features
+from eyetest.harden.options.guessing import LEAST_ITEMS, Features, Guesser, WordGuesser, number_features
 from eyetest.harden.options.meanings import plainest
 from eyetest.probes.features import MEASURES, number_of
 
@@ -33,6 +33,7 @@ _OFFERS = 10
 """How many times more a rank counts than how often a text is offered."""
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 _NUMBER_TRAITS = 8
+_WORDS = 2.0
 _GUESSED = 2.0
 """How much more than a trait the guess of a learner counts: with 3 its golds are more even than by luck."""
 
@@ -68,6 +69,8 @@ class _Hand(msgspec.Struct):
 
     dealer: "_Dealer"
     sets: list[list[int]]
+    rows: Ints
+    """Sets × options: which of the dealer's texts."""
     ranks: NDArray[np.float32]
     """Sets × traits and ranks: where the gold would stand."""
     names: Ints
@@ -95,8 +98,12 @@ def deal(tables: Sequence[Candidates], chance: random.Random) -> list[list[int]]
     luck = np.random.default_rng(chance.getrandbits(64))
     hands = [_Dealer(table, offers).hand((), luck) for table in tables]
     guessers: list[Guesser] = []
+    words = WordGuesser([table.question for table in tables], [hand.dealer.texts for hand in hands])
+    said: list[list[Floats]] = []
     _even_out(hands, offers, chance, luck)
     for _ in range(_DEALS - 1):
+        if len(hands) >= LEAST_ITEMS:
+            said.append(words.scores([hand.rows[hand.taken] for hand in hands], luck))
         numbers = [hand.features[hand.taken] for hand in hands if hand.of_numbers]
         if len(numbers) >= LEAST_ITEMS:
             guessers.append(Guesser(numbers, luck))
@@ -107,6 +114,9 @@ def deal(tables: Sequence[Candidates], chance: random.Random) -> list[list[int]]
         for guesser in guessers:
             for hand, scores in zip(guessed, guesser.scores([hand.features for hand in guessed]), strict=True):
                 hand.ranks = np.hstack([hand.ranks, _GUESSED * _gold_ranks(scores)])
+        for texts in said:
+            for hand, scores in zip(hands, texts, strict=True):
+                hand.ranks = np.hstack([hand.ranks, _WORDS * _gold_ranks(scores[hand.rows])])
         _even_out(hands, offers, chance, luck)
     return [hand.sets[hand.taken] for hand in hands]
 
@@ -200,7 +210,7 @@ class _Dealer:
     def __init__(self, table: Candidates, offers: _Offers) -> None:
         self.table = table
         self.fixed = range(1 + len(table.present))
-        texts = [table.gold, *table.present, *table.candidates]
+        self.texts = texts = [table.gold, *table.present, *table.candidates]
         self._names = [offers.numbers(table, text) for text in table.candidates]
         values = [number_of(text) for text in texts]
         self._values = None if None in values else np.array(values, np.float64)
@@ -221,7 +231,7 @@ class _Dealer:
         level = np.full((len(sets), size), 1 / size, np.float32)
         placed = [level if columns is None else _gold_ranks(columns) for columns in self._traits(rows)]
         ranks = np.concatenate(placed, axis=1)
-        return _Hand(self, sets, ranks, names.reshape(len(sets), -1), self._features(rows))
+        return _Hand(self, sets, rows, ranks, names.reshape(len(sets), -1), self._features(rows))
 
     def _features(self, rows: Ints) -> Features:
         if self._values is None:

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from eyetest.measures.stats.intervals import one_thread
+from eyetest.probes.features import hashed_words
 
 Floats = NDArray[np.float64]
 Features = NDArray[np.float32]
@@ -18,6 +20,8 @@ LEAST_ITEMS = 60
 """With fewer items nothing is learnt that holds for the next one."""
 _FOLDS = 4
 _BIG = 1e12
+_PENALTY = 50.0
+"""How many times a word must have been offered before what was learnt of it counts by half, about."""
 
 
 def number_features(offered: Floats, unit: float) -> Features:
@@ -72,4 +76,35 @@ class Guesser:
             ends = np.cumsum([drawn[row].shape[0] * drawn[row].shape[1] for row in own])[:-1]
             for row, part in zip(own, np.split(np.round(flat, 9), ends), strict=True):
                 scores[row] = part.reshape(drawn[row].shape[:2])
+        return scores
+
+
+class WordGuesser:
+    """Scores texts as likely golds by what they say and by what is asked: "2" where there are often two."""
+
+    def __init__(self, questions: Sequence[str], texts: Sequence[Sequence[str]]) -> None:
+        """Sees, for each item, the question and all texts that it could be given; the gold comes first."""
+        owner = np.repeat(np.arange(len(texts)), [len(own) for own in texts])
+        self._ends = np.cumsum([len(own) for own in texts])
+        self._starts = self._ends - [len(own) for own in texts]
+        self._words = hashed_words(questions, [text for own in texts for text in own], owner)
+
+    def scores(self, given: Sequence[Sequence[int]], luck: np.random.Generator) -> list[Floats]:
+        """For each item its texts, by what was learnt from others; ``given`` has the positions of what is offered."""
+        folds = luck.permutation(np.arange(len(given)) % _FOLDS)
+        grams, sides = [], []
+        for fold in range(_FOLDS):
+            rows = [self._starts[item] + np.asarray(given[item]) for item in np.flatnonzero(folds == fold)]
+            columns = self._words[np.concatenate(rows)].toarray().astype(np.float64)
+            starts = np.cumsum([0, *map(len, rows[:-1])])
+            means = np.add.reduceat(columns, starts, axis=0) / np.array([len(own) for own in rows])[:, None]
+            columns -= np.repeat(means, [len(own) for own in rows], axis=0)
+            grams.append(columns.T @ columns)
+            sides.append(columns[starts].sum(axis=0))
+        scores: list[Floats] = [np.empty(0)] * len(given)
+        for fold in range(_FOLDS):
+            gram = sum(grams) - grams[fold] + _PENALTY * np.eye(len(grams[fold]))
+            weights = linalg.solve(gram, sum(sides) - sides[fold], assume_a="pos", check_finite=False)
+            for item in np.flatnonzero(folds == fold).tolist():
+                scores[item] = np.round(self._words[self._starts[item] : self._ends[item]] @ weights, 9)
         return scores

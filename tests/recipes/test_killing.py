@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
 from eyetest.runs import read_responses
 from tests.endpoint import Endpoint
+from tests.harden.options.items import bench
+from tests.harden.options.writing import answering, creature_items
 from tests.recipes.benches import by_item, make_bench, outcome, write_yaml
 from tests.running.processes import Nursery, until
 
@@ -34,6 +37,13 @@ RECIPE: dict[str, Any] = {
 }
 SCREEN = RECIPE["stages"][2]
 WHO = ("--panel", "inspectors=i1,i2,i3", "--panel", "contestants=e1,e2", "--panel", "judges=judge")
+HARDENED: dict[str, Any] = {
+    "panels": {"writer": {"size": 1}, "checker": {"size": 1}},
+    "stages": [
+        {"harden": {"options": {"options": 8, "rounds": 2}}, "name": "more", "writer": "writer", "checker": "checker"},
+        {"harden": {"screenshot": {"look": "screen"}}, "name": "pages"},
+    ],
+}
 
 
 def test_kill_9_at_twenty_moments(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
@@ -121,6 +131,49 @@ def test_kill_9_while_the_results_are_written(tmp_path: Path, nursery: Nursery) 
     assert outcome(tmp_path / "killed") == outcome(tmp_path / "whole")
     left = [path.name for path in (tmp_path / "killed").iterdir()]
     assert not [name for name in left if ".partial-" in name], "the dead are swept"
+
+
+def test_kill_9_while_options_are_written_and_while_pages_are_drawn(
+    tmp_path: Path, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    pytest.importorskip("typst")
+    items = creature_items(10, 4)
+    bench(tmp_path / "b", items)
+    endpoint.answer, endpoint.latency = answering(items), 0.03
+    write_yaml(tmp_path / "models.yaml", {name: f"openai:{name}@{endpoint.url}" for name in ("scribe", "critic")})
+    write_yaml(tmp_path / "recipe.yaml", HARDENED)
+    who = ("--panel", "writer=scribe", "--panel", "checker=critic", "--skip-review", "--concurrency", 2)
+    command = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml", *who)
+    whole = nursery.run(*command, "--to", "whole")
+    assert whole.code == 0, whole.stderr
+    needed = set(endpoint.answered)
+
+    def written() -> int:
+        return endpoint.answered.total()
+
+    def drawn() -> int:
+        return len(list((tmp_path / "killed/drafts").glob(".pages.partial-*/content/images/*/*")))
+
+    for moment, least in ((written, 5), (written, len(needed) - 6), (drawn, 2), (drawn, 6)):
+        if moment is written and least == 5:
+            endpoint.forget()
+        process = nursery.start(*command, "--to", "killed")
+        until(lambda moment=moment, least=least: moment() >= least, f"{least} {moment.__name__}")  # type: ignore[misc]
+        process.kill()
+        assert process.code == -9, process.stderr
+        assert not (tmp_path / "killed/verdicts.parquet").exists()
+    asked = endpoint.answered.total()
+    assert set(endpoint.answered) == needed
+    assert asked <= len(needed) + 2 * 2, "only what was in flight is asked again"
+    done = nursery.run(*command, "--to", "killed")
+    assert done.code == 0, done.stderr
+    assert endpoint.answered.total() == asked
+    assert outcome(tmp_path / "killed") == outcome(tmp_path / "whole")
+    for name in ("options.json", "more/items.parquet", "pages/items.parquet", "pages/layout.parquet"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+    pictures = [sorted(path.name for path in (tmp_path / one / "pages/images").rglob("*.png")) for one in ("killed", "whole")]
+    assert pictures[0] == pictures[1]
+    assert len(pictures[0]) == len(items)
 
 
 def test_ctrl_c_stops_it_and_the_same_command_goes_on(tmp_path: Path, nursery: Nursery) -> None:

@@ -1,17 +1,16 @@
 """The command: models asked once, people heard in two rounds, mistakes told in one line."""
 
 import csv
-import re
 from pathlib import Path
 
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from eyetest.records import Item, Message, Prompt, Words
-from tests.endpoint import Attempt, Endpoint
+from eyetest.records import Item
+from tests.endpoint import Endpoint
 from tests.endpoint import endpoint as endpoint
 from tests.harden.options.items import bench, choice_item
-from tests.harden.options.writing import Authors, creature_items
+from tests.harden.options.writing import answering, creature_items
 from tests.running.processes import Nursery, until
 from tests.running.processes import _nursery as _nursery
 from tests.running.processes import nursery as nursery
@@ -24,17 +23,7 @@ ITEMS = creature_items(8, 4)
 @pytest.fixture
 def models(endpoint: Endpoint) -> Endpoint:
     """An endpoint that writes and checks as the scripted authors do."""
-
-    def answer(attempt: Attempt) -> str:
-        number = re.findall(r"creature is number (\d+)", attempt.question)[0]
-        item = next(item for item in ITEMS if item.id == f"c{number}")
-        prompt = Prompt((Message("user", (Words(attempt.question),)),))
-        authors = Authors(ITEMS, int(attempt.key, 16))
-        (response,) = authors("checker" if "Proposed:" in attempt.question else "writer", [(item, prompt)])
-        assert response is not None
-        return response.text or ""
-
-    endpoint.answer = answer
+    endpoint.answer = answering(ITEMS)
     return endpoint
 
 

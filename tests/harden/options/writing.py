@@ -7,9 +7,10 @@ unit or as another number, and right words in a wrong style.
 
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from eyetest.records import Item, Prompt, Response, Words
+from eyetest.records import Item, Message, Prompt, Response, Words
+from tests.endpoint import Attempt
 from tests.harden.options.items import choice_item
 
 SYLLABLES = ("ba", "do", "fe", "gi", "ku", "lo", "me", "ni", "pa", "ro", "sa", "ti", "vu", "ze")
@@ -117,3 +118,18 @@ class Authors:
             word = "RIGHT" if bad == "also right" else "ODD"
             lines.append(f"{number}: {'WRONG' if bool(bad) == wrong else word}")
         return "\n".join(lines)
+
+
+def answering(items: Sequence[Item]) -> Callable[[Attempt], str]:
+    """How an endpoint answers that writes and checks as the authors do, each time the same."""
+
+    def answer(attempt: Attempt) -> str:
+        number = re.findall(r"creature is number (\d+)", attempt.question)[0]
+        item = next(item for item in items if item.id == f"c{number}")
+        prompt = Prompt((Message("user", (Words(attempt.question),)),))
+        authors = Authors(items, int(attempt.key, 16))
+        (response,) = authors("checker" if "Proposed:" in attempt.question else "writer", [(item, prompt)])
+        assert response is not None
+        return response.text or ""
+
+    return answer

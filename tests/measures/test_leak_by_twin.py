@@ -1,13 +1,16 @@
 """Old golds on twins: memory shows, blindness and clumsiness do not, and several twins show more of it than one."""
 
+from dataclasses import replace
 from math import sqrt
 from random import Random
 from statistics import mean, stdev, variance
 from typing import Any
 
+import polars as pl
 import pytest
 
-from eyetest.measures import MEASURES, NotMeasurable, Settings
+from eyetest.measures import MEASURES, NotMeasurable, Results, Settings
+from eyetest.measures.results import EXCHANGED_TYPES
 from tests.measures.tables import results
 
 ORIGINALS, LETTERS = 1200, "ABCD"
@@ -164,7 +167,39 @@ def test_a_guessable_prior_shows_beside_fresh_items_that_it_is_no_memory() -> No
     assert row["fresh_drop_low"] < 0 < row["fresh_drop_high"]
 
 
-def test_answers_in_words_count_for_the_drop_alone() -> None:
+def in_words(said: list[Row], rows: list[Row]) -> Results:
+    """The same answers as words: no letters, and beside each reply what it is worth by each gold of its family."""
+    families: dict[str, list[Row]] = {}
+    for row in rows:
+        families.setdefault(row["group"], []).append(row)
+    group_of = {row["item"]: row["group"] for row in rows}
+    replies = [answer | {"request": f"{answer['model']} {answer['item']}"} for answer in said]
+    kin = [
+        {"benchmark": "bench", "request": reply["request"], "whose": row["item"]}
+        | {"worth": float(reply["choice"] == row["gold"])}
+        for reply in replies
+        for row in families[group_of[reply["item"]]]
+        if row["tag.edition"] != "fresh"
+    ]
+    plain = results(
+        [reply | {"choice": None, "metric": "open"} for reply in replies],
+        [row | {"gold": None, "options": None} for row in rows],
+    )
+    return replace(plain, exchanged=pl.LazyFrame(kin, schema=EXCHANGED_TYPES))
+
+
+def test_answers_in_words_count_as_letters_do() -> None:
+    rng = Random(8)
+    rows = [row for row in items(rng) if int(row["group"]) < 90]
+    said = [*answers(rows, "weak", rng, 0.4), *answers(rows, "many", rng, 0.6, 0.05)]
+    letters = measured(said, rows)
+    table = MEASURES["leak-by-twin"].measure(in_words(said, rows), Settings(resamples=400)).table
+    for row in table.iter_rows(named=True):
+        assert row == letters[row["model"]]
+    assert letters["many"]["leak"] > 0.3
+
+
+def test_without_words_answers_count_for_the_drop_alone() -> None:
     rows = [row | {"gold": None, "options": None} for row in items(Random(3)) if row["tag.edition"] != "fresh"]
     said = [{"item": row["item"], "score": float(row["tag.edition"] == "original")} for row in rows]
     told = MEASURES["leak-by-twin"].measure(results(said, rows), Settings())

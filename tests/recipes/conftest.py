@@ -13,7 +13,8 @@ _REFINING = """
 import eyetest.cli.refine, scipy.stats
 from eyetest.screens import SCREENS
 from eyetest.probes import PROBES
-list(SCREENS), list(PROBES)
+from eyetest.recipes.hardening import hardeners
+list(SCREENS), list(PROBES), hardeners()
 """
 
 

@@ -66,23 +66,24 @@ def _originals(results: Results, keys: Sequence[str], by: Sequence[str]) -> pl.D
     original, twin, fresh = (scores.filter(pl.col(_TAG) == one).drop(_TAG) for one in (ORIGINAL, TWIN, FRESH))
     both = original.drop("len").join(twin.drop("cluster").rename({"len": "twins"}), on=series, suffix="_twin")
     both = both.join(fresh.select(*series, pl.col("score").alias("score_fresh")), on=series, how="left")
-    return both.join(_golds(answers, series), on=series, how="left").sort(series).collect(engine="streaming")
+    return (
+        both.join(_golds(answers, results.exchanged, series), on=series, how="left")
+        .sort(series)
+        .collect(engine="streaming")
+    )
 
 
-def _golds(answers: pl.LazyFrame, series: Sequence[str]) -> pl.LazyFrame:
-    """Of each original with options: whose gold came where.
+def _golds(answers: pl.LazyFrame, exchanged: pl.LazyFrame, series: Sequence[str]) -> pl.LazyFrame:
+    """Of each original: whose gold came where.
 
     ``kept`` is a list over the original, which comes first, and its twins: how far the gold of each came on itself,
     times the square of how far it came on the others.
     """
-    choices = answers.filter(_EDITION.is_in([ORIGINAL, TWIN]), pl.col("gold").is_not_null())
-    golds = choices.select(*series, pl.col("item").alias("whose"), "gold", (_EDITION == ORIGINAL).alias("first"))
     own = pl.col("item") == pl.col("whose")
     came = (
-        choices.drop("gold")
-        .join(golds.unique(), on=series)
-        .group_by(*series, "item", "whose", "first", (_EDITION == ORIGINAL).alias("on_first"))
-        .agg(pl.col("choice").eq_missing(pl.col("gold")).mean().alias("share"))
+        _given(answers, exchanged, series)
+        .group_by(*series, "item", "whose", "first", "on_first")
+        .agg(pl.col("given").mean().alias("share"))
         .group_by(*series, "whose", "first")
         .agg(
             pl.col("share").filter(own).first().alias("own"),
@@ -106,6 +107,26 @@ def _golds(answers: pl.LazyFrame, series: Sequence[str]) -> pl.LazyFrame:
             pl.col("kept").list.slice(1).list.mean().alias("by_luck"),
         )
     )
+
+
+def _given(answers: pl.LazyFrame, exchanged: pl.LazyFrame, series: Sequence[str]) -> pl.LazyFrame:
+    """Each answer beside each gold of its family: whether it gives it, by its letter or, in words, by the metric."""
+    first = (_EDITION == ORIGINAL).alias("first")
+    family = answers.filter(_EDITION.is_in([ORIGINAL, TWIN])).with_columns(first.alias("on_first"))
+    golds = family.select(*series, pl.col("item").alias("whose"), "gold", first).unique()
+    chosen = (
+        family.filter(pl.col("gold").is_not_null())
+        .drop("gold")
+        .join(golds.filter(pl.col("gold").is_not_null()), on=series)
+        .with_columns(pl.col("choice").eq_missing(pl.col("gold")).cast(pl.Float64).alias("given"))
+    )
+    said = (
+        family.filter(pl.col("gold").is_null())
+        .join(exchanged.rename({"worth": "given"}), on=("benchmark", "request"))
+        .join(golds.filter(pl.col("gold").is_null()).drop("gold"), on=[*series, "whose"])
+    )
+    columns = [*series, "item", "whose", "first", "on_first", "given"]
+    return pl.concat([chosen.select(columns), said.select(columns)])
 
 
 def _rows(originals: pl.DataFrame, keys: Sequence[str], settings: Settings) -> Iterator[dict[str, Any]]:
@@ -162,9 +183,10 @@ def _named(name: str, pair: Paired) -> dict[str, float | None]:
 
 
 def _notes(originals: pl.DataFrame) -> Iterator[str]:
-    words = originals.filter(pl.col("kept").is_null()).get_column("of").n_unique()
-    if words:
-        yield f"{counted(words, 'original')} answered in words: they count for the drop, not for old golds"
+    untold = originals.filter(pl.col("kept").is_null()).get_column("of").n_unique()
+    if untold:
+        why = "no words are known that could be held to another gold, or their metric needs all answers together"
+        yield f"{counted(untold, 'original')} count for the drop, not for old golds: {why}"
 
 
 MEASURES = (LeakByTwin(),)

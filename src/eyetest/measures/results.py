@@ -37,6 +37,11 @@ REPLY_TYPES: dict[str, type[pl.DataType]] = {
 }
 """The columns of the table of replies; how many sentences of each kind a judge found, how like a transcript is to its
 screenshot's text, and what each choice weighs (`read_candidates`): null where none was asked for."""
+EXCHANGED_TYPES: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(("benchmark", "request", "whose"), pl.String),
+    "worth": pl.Float64,
+}
+"""The columns of the table of replies to twins: what each is worth by the gold of each item of its family."""
 AXES = (*Condition.__struct_fields__, "trial")
 Own = Mapping[str, tuple[Any, str]]
 """A measure's own settings: their defaults and what they mean."""
@@ -66,6 +71,8 @@ class Results:
     """What has to be said beside whatever is made of them."""
     replies: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=REPLY_TYPES))
     """What was said: a row a benchmark and request, read only by measures of words and of likelihoods."""
+    exchanged: pl.LazyFrame = field(default_factory=lambda: pl.LazyFrame(schema=EXCHANGED_TYPES))
+    """Replies in words to originals and twins, held to each other's golds: read only by measures of twins."""
 
     @property
     def tags(self) -> list[str]:

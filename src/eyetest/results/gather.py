@@ -16,6 +16,7 @@ from eyetest.measures.results import ITEM_TYPES, REPLY_TYPES, TAG
 from eyetest.measures.stats.consensus import recurring, short_texts
 from eyetest.measures.stats.intervals import DisjointSets
 from eyetest.records import GIVEN, Asked, Item, ModelEntry, Score, columns, letter, tag_word
+from eyetest.results.exchanged import exchanged
 from eyetest.results.provenance import ScoreProvenance
 from eyetest.results.scores import benchmark_of, refuse_gaps, scores_of
 from eyetest.results.sentences import labelled
@@ -43,13 +44,14 @@ def results_of(
     ``tell`` hears of work that takes a while.
     """
     names = benchmark_names(runs)
-    tables, items, notes, replies = [], {}, list[str](), []
+    tables, items, notes, replies, kin = [], {}, list[str](), [], []
     for run, name in zip(runs, names, strict=True):
         about = benchmark_if_needed(run, bench, rescore=scorer.rescore_given)
         frame, said = scores_if_known(run, about, scorer, tell)
         tables.append(frame.with_columns(pl.lit(name).alias("benchmark")))
         notes += said
         replies.append(_replies(run, name, about))
+        kin.append(exchanged(run, about, scorer).select(pl.lit(name).alias("benchmark"), pl.all()))
         if about is not None and name not in items:
             items[name] = items_table(name, about, cluster)
     if not items and cluster not in _NEED_NO_ITEMS:
@@ -63,6 +65,7 @@ def results_of(
     return Results(
         *(scores.select("benchmark", *columns(Score)), table, known | dict(models or {}), tuple(notes)),
         replies=pl.concat(replies).unique(("benchmark", "request")),
+        exchanged=pl.concat(kin).unique(("benchmark", "request", "whose")),
     )
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from eyetest.harden.options.dealing import Candidates, deal
 from eyetest.harden.options.drawing import SetDrawer
-from eyetest.harden.options.guessing import Guesser
+from eyetest.harden.options.guessing import Guesser, WordGuesser
 
 Floats = NDArray[np.float64]
 
@@ -63,6 +63,48 @@ def test_a_guesser_finds_what_traits_tell_together_and_nothing_where_there_is_no
         scores = Guesser(given, luck).scores([rows[None] for rows in given])
         beaten = [float((one[0, 0] > one[0, 1:]).mean() + (one[0, 0] == one[0, 1:]).mean() / 2) for one in scores]
         assert low < np.mean(beaten) < high
+
+
+ASKED = ("How many birds are there?", "What is the length?")
+
+
+def test_a_guesser_of_words_knows_values_that_are_often_right_where_they_are_asked_for() -> None:
+    luck = np.random.default_rng(3)
+    questions, texts, silent = [], [], []
+    for number in range(160):
+        birds = number % 2 == 0
+        gold = "2" if (luck.random() < 0.5) == birds else "7"
+        others = luck.permutation([text for text in map(str, range(10)) if text != gold])[:7].tolist()
+        questions.append(ASKED[not birds])
+        texts.append([gold, *others])
+        silent.append(luck.permutation(texts[-1]).tolist())
+    given = [list(range(8))] * 160
+    for offered, low, high in ((texts, 0.4, 0.85), (silent, 0.05, 0.21)):
+        scores = WordGuesser(questions, offered).scores(given, luck)
+        hits = [(one[0] == one.max()) / (one == one.max()).sum() for one in scores]
+        assert low < np.mean(hits) < high
+
+
+def test_a_number_that_is_often_right_is_offered_where_it_is_wrong() -> None:
+    """Of 90 counts 18 are "2": to be worth no more than others among five it has to be offered in all."""
+    luck = np.random.default_rng(6)
+    golds = [*["2"] * 18, *map(str, luck.integers(3, 13, 72))]
+    tables = [
+        Candidates(
+            gold=gold,
+            candidates=tuple(text for text in map(str, range(1, 16)) if text != gold),
+            need=4,
+            group="counts",
+            question=ASKED[0],
+        )
+        for gold in golds
+    ]
+    dealt = deal(tables, random.Random(4))
+    offered = sum(
+        "2" in (table.gold, *(table.candidates[at] for at in given))
+        for table, given in zip(tables, dealt, strict=True)
+    )
+    assert offered > 70
 
 
 def test_how_wide_a_dealt_set_is_does_not_tell_where_its_gold_stands() -> None:

@@ -1,7 +1,11 @@
 """What becomes of items: golds and old options stay, others come, and some are left alone."""
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -9,7 +13,8 @@ import pytest
 from scipy import stats
 
 from eyetest.benchmarks import Benchmark
-from eyetest.harden.options import OPTIONS_STEP, GrownOptions, OptionSettings, grow_options
+from eyetest.harden.options import OPTIONS_STEP, GrownOptions, OptionSettings, dealing, grow_options
+from eyetest.harden.options.guessing import LEAST_ITEMS, Guesser
 from eyetest.probes.audit import run_audit
 from eyetest.probes.subject import Subject
 from eyetest.records import Choice, ImageRef, Item
@@ -54,11 +59,25 @@ def test_a_flawless_benchmark_raises_no_alarm(numeric: tuple[Benchmark, GrownOpt
     assert not run_audit(Subject(numeric[1].benchmark), names).alarms
 
 
-def test_the_same_seed_gives_the_same_options(tmp_path: Path) -> None:
-    given = bench(tmp_path / "given", numeric_items(12, 4, 1))
-    made = [grow_options(given, tmp_path / str(n), OptionSettings(seed=seed)) for n, seed in enumerate((3, 3, 4))]
-    one, same, other = (grown.benchmark.manifest.fingerprint for grown in made)
-    assert one == same != other
+def test_the_same_seed_gives_the_same_bytes_in_any_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With as many items as learners need: what they learn must not depend on hashes or threads."""
+    learners: list[Guesser] = []
+
+    def new_guesser(*given: Any) -> Guesser:
+        learners.append(Guesser(*given))
+        return learners[-1]
+
+    monkeypatch.setattr(dealing, "Guesser", new_guesser)
+    given = bench(tmp_path / "given", numeric_items(LEAST_ITEMS, 4, 1))
+    one, other = (grow_options(given, tmp_path / f"seed-{seed}", OptionSettings(seed=seed)) for seed in (3, 4))
+    assert len(learners) == 6
+    assert one.benchmark.manifest.fingerprint != other.benchmark.manifest.fingerprint
+    command = ("harden", "options", given.path, "--to", tmp_path / "again", "--seed", 3, "--skip-probes")
+    program = "from eyetest.cli import main; main()"
+    environment = os.environ | {"PYTHONHASHSEED": "7", "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    subprocess.run([sys.executable, "-c", program, *map(str, command)], check=True, env=environment)
+    again = tmp_path / "again/benchmark/items.parquet"
+    assert again.read_bytes() == (one.benchmark.path / "items.parquet").read_bytes()
 
 
 def test_what_is_left_alone_and_why(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ _OFFERS = 10
 """How many times more a rank counts than how often a text is offered."""
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 _NUMBER_TRAITS = 8
-_WORDS = 2.0
+_SAID = 2.0
 _GUESSED = 2.0
 """How much more than a trait the guess of a learner counts: with 3 its golds are more even than by luck."""
 
@@ -97,28 +97,44 @@ def deal(tables: Sequence[Candidates], chance: random.Random) -> list[list[int]]
     offers = _Offers(tables)
     luck = np.random.default_rng(chance.getrandbits(64))
     hands = [_Dealer(table, offers).hand((), luck) for table in tables]
-    guessers: list[Guesser] = []
-    words = WordGuesser([table.question for table in tables], [hand.dealer.texts for hand in hands])
-    said: list[list[Floats]] = []
+    learners = _Learners(tables, hands)
     _even_out(hands, offers, chance, luck)
     for _ in range(_DEALS - 1):
-        if len(hands) >= LEAST_ITEMS:
-            said.append(words.scores([hand.rows[hand.taken] for hand in hands], luck))
-        numbers = [hand.features[hand.taken] for hand in hands if hand.of_numbers]
-        if len(numbers) >= LEAST_ITEMS:
-            guessers.append(Guesser(numbers, luck))
+        learners.learn(hands, luck)
         for hand in hands:
             offers.add(hand, -1)
         hands = [hand.dealer.hand(hand.sets[hand.taken], luck) for hand in hands]
-        guessed = [hand for hand in hands if hand.of_numbers]
-        for guesser in guessers:
-            for hand, scores in zip(guessed, guesser.scores([hand.features for hand in guessed]), strict=True):
-                hand.ranks = np.hstack([hand.ranks, _GUESSED * _gold_ranks(scores)])
-        for texts in said:
-            for hand, scores in zip(hands, texts, strict=True):
-                hand.ranks = np.hstack([hand.ranks, _WORDS * _gold_ranks(scores[hand.rows])])
+        learners.guess(hands)
         _even_out(hands, offers, chance, luck)
     return [hand.sets[hand.taken] for hand in hands]
+
+
+class _Learners:
+    """Those who guess at golds; all that they have learnt from what was given before stays known to them."""
+
+    def __init__(self, tables: Sequence[Candidates], hands: Sequence[_Hand]) -> None:
+        self._enough = len(hands) >= LEAST_ITEMS
+        self._of_words = WordGuesser([table.question for table in tables], [hand.dealer.texts for hand in hands])
+        self._guessers: list[Guesser] = []
+        self._scores: list[list[Floats]] = []
+
+    def learn(self, hands: Sequence[_Hand], luck: np.random.Generator) -> None:
+        """From what all items are given now."""
+        numbers = [hand.features[hand.taken] for hand in hands if hand.of_numbers]
+        if len(numbers) >= LEAST_ITEMS:
+            self._guessers.append(Guesser(numbers, luck))
+        if self._enough:
+            self._scores.append(self._of_words.scores([hand.rows[hand.taken] for hand in hands], luck))
+
+    def guess(self, hands: Sequence[_Hand]) -> None:
+        """Where each set would put the gold in their guesses is one more trait for each of them."""
+        numbers = [hand for hand in hands if hand.of_numbers]
+        for guesser in self._guessers:
+            for hand, scores in zip(numbers, guesser.scores([hand.features for hand in numbers]), strict=True):
+                hand.ranks = np.hstack([hand.ranks, _GUESSED * _gold_ranks(scores)])
+        for of_words in self._scores:
+            for hand, scores in zip(hands, of_words, strict=True):
+                hand.ranks = np.hstack([hand.ranks, _SAID * _gold_ranks(scores[hand.rows])])
 
 
 def _even_out(hands: Sequence[_Hand], offers: "_Offers", chance: random.Random, luck: np.random.Generator) -> None:

@@ -15,13 +15,14 @@ from eyetest.measures.stats.intervals import one_thread
 from eyetest.probes.features import hashed_words
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Features = NDArray[np.float32]
 LEAST_ITEMS = 60
 """With fewer items nothing is learnt that holds for the next one."""
 _FOLDS = 4
 _BIG = 1e12
 _PENALTY = 50.0
-"""How many times a word must have been offered before what was learnt of it counts by half, about."""
+"""Times that a word must have been offered before what was learnt of it counts by half; the audit's, in its scale."""
 
 
 def number_features(offered: Floats, unit: float) -> Features:
@@ -80,31 +81,42 @@ class Guesser:
 
 
 class WordGuesser:
-    """Scores texts as likely golds by what they say and by what is asked: "2" where there are often two."""
+    """Scores texts as likely golds by what they say and what is asked: "2" where there are often two.
+
+    It sees the columns that the audit's linear learner sees, and learns as that does.
+    """
 
     def __init__(self, questions: Sequence[str], texts: Sequence[Sequence[str]]) -> None:
-        """Sees, for each item, the question and all texts that it could be given; the gold comes first."""
-        owner = np.repeat(np.arange(len(texts)), [len(own) for own in texts])
-        self._ends = np.cumsum([len(own) for own in texts])
-        self._starts = self._ends - [len(own) for own in texts]
+        """Is told of each item the question and all texts that it could be given, the gold first."""
+        sizes = [len(own) for own in texts]
+        self._ends = np.cumsum(sizes)
+        self._starts = self._ends - sizes
+        owner = np.repeat(np.arange(len(texts)), sizes)
         self._words = hashed_words(questions, [text for own in texts for text in own], owner)
 
     def scores(self, given: Sequence[Sequence[int]], luck: np.random.Generator) -> list[Floats]:
-        """For each item its texts, by what was learnt from others; ``given`` has the positions of what is offered."""
+        """For each item its texts, by what was learnt from others; ``given`` says which each offers, gold first."""
         folds = luck.permutation(np.arange(len(given)) % _FOLDS)
-        grams, sides = [], []
-        for fold in range(_FOLDS):
-            rows = [self._starts[item] + np.asarray(given[item]) for item in np.flatnonzero(folds == fold)]
-            columns = self._words[np.concatenate(rows)].toarray().astype(np.float64)
-            starts = np.cumsum([0, *map(len, rows[:-1])])
-            means = np.add.reduceat(columns, starts, axis=0) / np.array([len(own) for own in rows])[:, None]
-            columns -= np.repeat(means, [len(own) for own in rows], axis=0)
-            grams.append(columns.T @ columns)
-            sides.append(columns[starts].sum(axis=0))
         scores: list[Floats] = [np.empty(0)] * len(given)
-        for fold in range(_FOLDS):
-            gram = sum(grams) - grams[fold] + _PENALTY * np.eye(len(grams[fold]))
-            weights = linalg.solve(gram, sum(sides) - sides[fold], assume_a="pos", check_finite=False)
-            for item in np.flatnonzero(folds == fold).tolist():
-                scores[item] = np.round(self._words[self._starts[item] : self._ends[item]] @ weights, 9)
+        with one_thread():
+            learnt = [self._sums([given[item] for item in own], own) for own in _members(folds)]
+            gram, side = (np.sum(parts, axis=0) for parts in zip(*learnt, strict=True))
+            for own, (own_gram, own_side) in zip(_members(folds), learnt, strict=True):
+                left = gram - own_gram + _PENALTY * np.eye(len(gram))
+                weights = linalg.solve(left, side - own_side, assume_a="pos", check_finite=False)
+                for item in own.tolist():
+                    scores[item] = np.round(self._words[self._starts[item] : self._ends[item]] @ weights, 9)
         return scores
+
+    def _sums(self, given: Sequence[Sequence[int]], items: Ints) -> tuple[Floats, Floats]:
+        """Products of columns, centred within the item, with each other and with golds."""
+        sizes = np.array([len(rows) for rows in given])
+        rows = np.concatenate(given) + np.repeat(self._starts[items], sizes)
+        starts = np.cumsum(sizes) - sizes
+        columns = self._words[rows].toarray().astype(np.float64)
+        columns -= np.repeat(np.add.reduceat(columns, starts, axis=0) / sizes[:, None], sizes, axis=0)
+        return columns.T @ columns, columns[starts].sum(axis=0)
+
+
+def _members(folds: Ints) -> list[Ints]:
+    return [np.flatnonzero(folds == fold) for fold in range(_FOLDS)]

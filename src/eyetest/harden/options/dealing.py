@@ -33,9 +33,10 @@ _OFFERS = 10
 """How many times more a rank counts than how often a text is offered."""
 _WORD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 _NUMBER_TRAITS = 8
-_SAID = 2.0
 _GUESSED = 2.0
 """How much more than a trait the guess of a learner counts: with 3 its golds are more even than by luck."""
+_HEEDED = 1.6
+"""Standard errors beyond luck from which on a guess by words is heeded: to even out noise costs evenness elsewhere."""
 
 
 class Candidates(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +125,10 @@ class _Learners:
         if len(numbers) >= LEAST_ITEMS:
             self._guessers.append(Guesser(numbers, luck))
         if self._enough:
-            self._scores.append(self._of_words.scores([hand.rows[hand.taken] for hand in hands], luck))
+            given = [hand.rows[hand.taken] for hand in hands]
+            scores = self._of_words.scores(given, luck)
+            if _tell([own[rows] for own, rows in zip(scores, given, strict=True)]):
+                self._scores.append(scores)
 
     def guess(self, hands: Sequence[_Hand]) -> None:
         """Where each set would put the gold in their guesses is one more trait for each of them."""
@@ -134,7 +138,14 @@ class _Learners:
                 hand.ranks = np.hstack([hand.ranks, _GUESSED * _gold_ranks(scores)])
         for of_words in self._scores:
             for hand, scores in zip(hands, of_words, strict=True):
-                hand.ranks = np.hstack([hand.ranks, _SAID * _gold_ranks(scores[hand.rows])])
+                hand.ranks = np.hstack([hand.ranks, _GUESSED * _gold_ranks(scores[hand.rows])])
+
+
+def _tell(scores: Sequence[Floats]) -> bool:
+    """Whether golds, which come first, score higher than others beside them, by more than luck."""
+    own = [one for one in scores if len(one) > 1]
+    beaten = [((one[1:] < one[0]).mean() + (one[1:] <= one[0]).mean()) / 2 - 0.5 for one in own]
+    return bool(np.mean(beaten) > _HEEDED * np.std(beaten) / len(beaten) ** 0.5) if own else False
 
 
 def _even_out(hands: Sequence[_Hand], offers: "_Offers", chance: random.Random, luck: np.random.Generator) -> None:

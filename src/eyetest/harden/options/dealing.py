@@ -36,7 +36,7 @@ _NUMBER_TRAITS = 8
 _GUESSED = 2.0
 """How much more than a trait the guess of a learner counts: with 3 its golds are more even than by luck."""
 _HEEDED = 1.6
-"""Standard errors beyond luck from which on a guess by words is heeded: to even out noise costs evenness elsewhere."""
+"""Standard errors beyond luck from which on a guess by words is heeded: evening out noise costs evenness."""
 
 
 class Candidates(msgspec.Struct, frozen=True, kw_only=True):

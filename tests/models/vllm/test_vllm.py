@@ -186,6 +186,11 @@ def test_a_call_that_cannot_be_answered_costs_no_other(folder: Path) -> None:
     assert isinstance(bad, CallError)
     assert (bad.kind, bad.passing) == ("bad-request", False)
     assert "longer than the maximum model length" in str(bad)
+    marked = [call("What is <image>?", (3,), CHOICES) for _ in range(2)]
+    (odd, *_), fine = answers(folder, marked), answers(folder, [call("How many?", (3,), CHOICES)])[0]
+    assert isinstance(odd, CallError)
+    assert "1 pictures for 2 marks" in str(odd)
+    assert isinstance(fine, Response)
 
 
 def test_an_engine_that_breaks_is_given_up_and_no_call_is_blamed(

@@ -150,6 +150,7 @@ class Core:
         self.stopped = True
 
     def step(self) -> list[Any]:
+        assert self.going, "another engine would wait for ever"
         if self.broken:
             raise RuntimeError("CUDA error: an illegal memory access\nwas encountered")
         self.together = max(self.together, len(self.going))
@@ -187,7 +188,7 @@ class LLM:
         names: list[str] = prompt.get("multi_modal_uuids", {}).get("image", [])
         pictures = prompt.get("multi_modal_data", {}).get("image", [])
         if not len(pictures) == len(names) == tokens.count(MARK):
-            raise ValueError(f"{len(pictures)} pictures for {tokens.count(MARK)} marks")
+            raise RuntimeError(f"{len(pictures)} pictures for {tokens.count(MARK)} marks")
         read = [token for one in tokens for token in [one] * (PATCHES if one == MARK else 1)]
         if len(read) > self.most:
             raise ValueError(

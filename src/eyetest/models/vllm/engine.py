@@ -9,7 +9,7 @@ import gc
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from math import inf
@@ -28,8 +28,6 @@ _ENVIRONMENT = {
     "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
 }
 """Read when vLLM is imported: nothing is fetched or told to anybody, and the terminal stays ours."""
-
-
 _TURN = Lock()
 """vLLM keeps in the process what it is computing, so that several models here take turns."""
 _TAKEN_AT_ONCE = 64
@@ -85,7 +83,7 @@ class VllmEngine:
         except BaseException as error:
             self._loaded.set_exception(error)
             return
-        self._loaded.set_result(None)
+        _settle(self._loaded.set_result, None)
         try:
             _Shift(llm, vllm.SamplingParams, self._jobs).work()
         finally:
@@ -110,15 +108,22 @@ class _Shift:
         while self._take_in():
             try:
                 self._give_up_unwanted()
-                with _TURN:
-                    outputs = self._llm.llm_engine.step()
-                for output in outputs:
-                    if output.finished:
-                        _settle(self._done(_number(output.request_id)).output.set_result, output)
+                for output in self._step():
+                    number = _number(output.request_id)
+                    if output.finished and number in self._under_way:
+                        _settle(self._done(number).output.set_result, output)
             except Exception as error:
                 self._broken = f"its engine broke: {in_a_line(error)}"
                 self._end(self._broken)
         self._end("its engine was stopped")
+
+    def _step(self) -> Sequence[Any]:
+        """What the next turn of all under way brings."""
+        if not self._under_way:
+            return ()
+        with _TURN:
+            outputs: Sequence[Any] = self._llm.llm_engine.step()
+        return outputs
 
     def _take_in(self) -> bool:
         """Take what has come; with nothing to do, wait for something. False where that is the end."""
@@ -145,7 +150,7 @@ class _Shift:
             return
         try:
             (name,) = self._llm.enqueue([job.prompt], self._make_params(**job.params), use_tqdm=False)
-        except (ValueError, TypeError, KeyError) as error:
+        except Exception as error:  # whatever vLLM does not like about this one, others must not wait for ever
             _settle(job.output.set_exception, CallError("bad-request", in_a_line(error)))
         else:
             self._under_way[_number(name)] = name, job

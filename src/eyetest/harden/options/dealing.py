@@ -114,8 +114,9 @@ class _Learners:
     """Those who guess at golds; all that they have learnt from what was given before stays known to them."""
 
     def __init__(self, tables: Sequence[Candidates], hands: Sequence[_Hand]) -> None:
-        self._enough = len(hands) >= LEAST_ITEMS
-        self._of_words = WordGuesser([table.question for table in tables], [hand.dealer.texts for hand in hands])
+        self._of_words: WordGuesser | None = None
+        if len(hands) >= LEAST_ITEMS:
+            self._of_words = WordGuesser([table.question for table in tables], [hand.dealer.texts for hand in hands])
         self._guessers: list[Guesser] = []
         self._scores: list[list[Floats]] = []
 
@@ -124,7 +125,7 @@ class _Learners:
         numbers = [hand.features[hand.taken] for hand in hands if hand.of_numbers]
         if len(numbers) >= LEAST_ITEMS:
             self._guessers.append(Guesser(numbers, luck))
-        if self._enough:
+        if self._of_words is not None:
             given = [hand.rows[hand.taken] for hand in hands]
             scores = self._of_words.scores(given, luck)
             if _tell([own[rows] for own, rows in zip(scores, given, strict=True)]):

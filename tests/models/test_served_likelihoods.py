@@ -269,6 +269,25 @@ def test_who_shows_a_picture_first_goes_ahead_alone(tmp_path: Path) -> None:
     assert not too_early
 
 
+def test_chosen_tokens_and_the_likeliest_are_never_on_the_way_together(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "b", 6)
+    with ToyVllm() as server:
+        server.latency = 0.005
+        together: set[tuple[str, ...]] = set()
+
+        def rule(attempt: Attempt) -> None:
+            going = [one for one in server.attempts if server.sent[one.key] > server.answered[one.key]]
+            kinds = {name for one in going for name in ("logprob_token_ids", "top_logprobs") if name in one.body}
+            together.add(tuple(sorted(kinds)))
+
+        server.rule = rule
+        models = {"m": ModelEntry(spec=f"openai:toy@{server.url}", logprobs=2)}
+        conditions = (Condition(method="likelihood"), Condition())
+        Session(bench, models, Asking(conditions=conditions, limits=Limits(concurrency=8))).run(tmp_path / "r")
+    assert together == {(), ("logprob_token_ids",), ("top_logprobs",)}
+    assert server.peak > 3
+
+
 def test_what_a_server_can_do_is_asked_once_and_noted(tmp_path: Path) -> None:
     bench, condition = make_bench(tmp_path / "b", 4), Condition(method="likelihood")
     with ToyLlama() as server:

@@ -6,6 +6,7 @@ is there by then, or else before the first call that needs it.
 """
 
 import asyncio
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from yarl import URL
@@ -18,7 +19,7 @@ from eyetest.models.openai.llama_cpp import LlamaServer
 from eyetest.models.openai.sglang import SglangServer
 from eyetest.models.openai.top_logprobs import TopLogprobs
 from eyetest.models.openai.vllm import VllmPrompt, VllmTree
-from eyetest.models.openai.weighing import CandidateWeights, Way
+from eyetest.models.openai.weighing import CandidateWeights, Turns, Way
 from eyetest.models.replies import read_completion
 from eyetest.records import Message, ModelEntry, Prompt, Request, Response, Words
 from eyetest.records.tables import Method
@@ -57,7 +58,7 @@ class OpenAIModel:
         self.way = ""
         self.refusals: dict[Method, str] = {}
         self._way: Way | None = None
-        self._choosing = asyncio.Lock()
+        self._choosing, self._turns = asyncio.Lock(), Turns()
 
     async def open(self) -> None:
         """Make the session that all calls share."""
@@ -92,7 +93,12 @@ class OpenAIModel:
         if call.request.prompt.candidates:
             return await self._weigh(call)
         url = self._connection.within("chat", "completions")
-        return read_completion(call.id, *await self._connection.send(url, self.body(call.request)))
+        async with self._turn("write") if call.request.settings.get("logprobs") else nullcontext():
+            return read_completion(call.id, *await self._connection.send(url, self.body(call.request)))
+
+    def _turn(self, kind: str) -> AbstractAsyncContextManager[None]:
+        """VLLM mixes up log-probabilities of chosen tokens and of the likeliest, if it computes both at once."""
+        return self._turns.of(kind) if isinstance(self._way, VllmTree) else nullcontext()
 
     async def _weigh(self, call: Call) -> Response:
         async with self._choosing:
@@ -101,7 +107,8 @@ class OpenAIModel:
         method: Method = "first-token" if call.request.prompt.first_token else "likelihood"
         if self._way is None or method in self.refusals:
             raise CallError("bad-request", self.refusals[method])
-        weighed = await self._way.weigh(call.request.prompt, call.request.settings)
+        async with self._turn("weigh"):
+            weighed = await self._way.weigh(call.request.prompt, call.request.settings)
         return Response(
             request=call.id,
             outcome="answered",

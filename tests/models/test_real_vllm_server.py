@@ -4,6 +4,7 @@ Held to whole prompts, which need no walk, and to transformers on the same weigh
 """
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -20,7 +21,7 @@ from eyetest.records import Condition, ModelEntry
 from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Run, read_responses
 from eyetest.world import load_rates, new_world
-from tests.models.serving import VllmServer
+from tests.models.serving import ENVIRONMENT, VllmServer, python_with_vllm
 
 TEMPLATES, ITEMS = 5, 8
 RUN = [sys.executable, "-c", "from eyetest.cli import main; main()", "run"]
@@ -65,7 +66,10 @@ def test_the_tree_costs_a_quarter_of_whole_prompts_and_gives_the_same(
         logs[way] = weigh(bench, spec, tmp_path / way.__name__, *conditions)
         costs[way] = prefilled(vllm_server) - before
         assert Run(tmp_path / way.__name__).manifest.steps[0].ways == {"m": way.name}
-    plain = weigh(bench, f"transformers:{served_llava}", tmp_path / "plain", *conditions)
+    spoken = f"--model m=transformers:{served_llava} --method likelihood --templates {TEMPLATES} --limit {ITEMS}"
+    command = [str(python_with_vllm()), *RUN[1:], str(bench.path), *spoken.split(), "--to", str(tmp_path / "plain")]
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, **ENVIRONMENT})
+    plain = by_row(tmp_path / "plain")
     tree, whole = logs[VllmTree], logs[VllmPrompt]
     assert tree.keys() == whole.keys() == plain.keys()
     assert len(tree) == TEMPLATES * ITEMS

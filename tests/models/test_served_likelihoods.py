@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from eyetest.prompts import build
 from eyetest.records import Asked, Condition, Item, Manifest, ModelEntry, Picture, Prompt, Request, Response
 from eyetest.records.request import Message, Part, Words
 from eyetest.running import Asking, Limits, Session
+from tests.conftest import ROOT
 from tests.endpoint import Attempt, Endpoint, Reply, failure, fault
 from tests.models.toy_servers import IMPOSSIBLE, ToyHosted, ToyLlama, ToyServer, ToySglang, ToyVllm
 from tests.running.benches import make_bench, manifest, picture, stored
@@ -348,3 +350,13 @@ def test_marks_can_be_weighed_where_texts_cannot(tmp_path: Path) -> None:
     why = "m: its server gives no likelihoods of given texts, only the likeliest first tokens"
     assert step["not_applicable"] == {why: 5}
     assert {row.candidates for row in stored(tmp_path / "r")} == {(-1.0, -2.0, None, None)}
+
+
+def test_the_example_in_the_docs_runs(tmp_path: Path, nursery: Nursery) -> None:
+    docs = (ROOT / "docs/likelihood-servers.md").read_text()
+    (command,) = re.findall(r"^\$ eyetest (.*)$", docs, re.MULTILINE)
+    make_bench(tmp_path / "mybench", 2)
+    with ToyVllm() as server:
+        done = nursery.run(*re.sub(r"http://127.0.0.1:8000/v1", server.url, command).split())
+    assert done.code == 0, done.stderr
+    assert len(stored(tmp_path / "run")) == 2 * 3 * 5

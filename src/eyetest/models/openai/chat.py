@@ -10,8 +10,8 @@ from eyetest.models.openai.connection import encode
 from eyetest.records import GreyPicture, Message, Part, Picture, Prompt, Words
 
 CONTINUE = {"add_generation_prompt": False, "continue_final_message": True}
-STAND_IN = "answer"
-"""Put in an answer's place to learn what a chat template writes before it."""
+STAND_IN = "stand-in-7391"
+"""Put in an answer's place to learn what a chat template writes before it; no template writes such a word itself."""
 _TEMPLATE = ("model", "chat_template", "chat_template_kwargs", "reasoning_effort", "documents", "tools")
 _ANSWERING = (
     *("temperature", "top_p", "top_k", "min_p", "seed", "n", "stop", "stream", "detail"),

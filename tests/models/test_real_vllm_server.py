@@ -76,12 +76,11 @@ def test_the_tree_costs_a_quarter_of_whole_prompts_and_gives_the_same(
     for key, response in tree.items():
         assert response.candidate_tokens == whole[key].candidate_tokens == plain[key].candidate_tokens
     apart = {
-        name: max(np.abs(np.subtract(tree[key].candidates, others[key].candidates)).max() for key in tree)
+        name: float(max(np.abs(np.subtract(tree[key].candidates, others[key].candidates)).max() for key in tree))
         for name, others in (("whole prompts", whole), ("transformers", plain))
     }
     print(f"prefilled {costs[VllmTree]:,.0f} by the tree, {costs[VllmPrompt]:,.0f} by whole prompts; apart {apart}")
-    assert apart["whole prompts"] < 1e-4
-    assert apart["transformers"] < 1e-3
+    assert max(apart.values()) < 1e-4
     assert costs[VllmPrompt] > 4 * costs[VllmTree] > 0
 
 

@@ -8,14 +8,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import NamedTuple
 from unicodedata import normalize
 
 import msgspec
 
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.curate.quotas import Nesting, Values, draw, even, proportional
 from eyetest.errors import InputError, nearest, short
-from eyetest.records import Item, ModelEntry, Select, tag_word
+from eyetest.records import Item, Lineage, ModelEntry, Select, tag_word
 
 _SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015]+")
 
@@ -290,3 +292,14 @@ def _nearest(value: str, known: Collection[str]) -> str:
 def _near(plain: str, here: Mapping[str, str]) -> str:
     close = get_close_matches(plain, here, n=1)
     return here[close[0]] if close else ""
+
+
+def write_part(benchmark: Benchmark, items: Iterable[Item], to: Path, about: tuple[str, str], *, overwrite: bool) -> int:
+    """Write some items as a benchmark with a name and a word on how they were chosen; gives how many there are."""
+    old, (name, how) = benchmark.manifest, about
+    made = Lineage(step="subset", source=f"{old.name} {old.version}", note=how)
+    manifest = msgspec.structs.replace(old, name=name, lineage=(*old.lineage, made))
+    with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
+        for item in items:
+            writer.adopt(item, benchmark)
+    return writer.counts.items

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 import polars as pl
 
-from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.benchmarks import Benchmark
 from eyetest.curate.options import fewer_options
-from eyetest.curate.selection import Candidate, candidate, model_oriented, user_oriented
+from eyetest.curate.selection import Candidate, candidate, model_oriented, user_oriented, write_part
 from eyetest.curate.subset import Estimator, cautions, pps, read_curves, write_curves
 from eyetest.curate.validation import SplitPlan, validate
 from eyetest.errors import InputError, heading, param, short
@@ -22,7 +21,7 @@ from eyetest.measures.results import PROTOCOL
 from eyetest.measures.stats.intervals import Floats
 from eyetest.measures.stats.item_analysis import ItemFit, fit
 from eyetest.models.specs import read_models
-from eyetest.records import Item, Lineage, ModelEntry
+from eyetest.records import Item, ModelEntry
 from eyetest.records.recipe import BENCHMARK
 from eyetest.wording import counted, listed
 
@@ -93,7 +92,7 @@ def subset(
         steps.append(f"{part.options} options each, seed {part.seed}")
         whole = _with_options(whole, len(wanted), part, observer)
         name = f"{benchmark.manifest.name}-{part.options}-options"
-    written = _write(benchmark, whole, to / BENCHMARK, (name, "; ".join(steps)), overwrite=overwrite)
+    written = write_part(benchmark, whole, to / BENCHMARK, (name, "; ".join(steps)), overwrite=overwrite)
     if small is None:
         return written, None
     write_curves(to, small.items, small.models, small.fitted, small.chances)
@@ -198,14 +197,3 @@ def _with_options(items: Iterable[Item], total: int, part: Selection, observer: 
     if left:
         why = f"fewer than {part.options} options, none or several right, or options that speak of each other"
         observer.note(f"{counted(left, 'item')} left out: {why}")
-
-
-def _write(benchmark: Benchmark, items: Iterable[Item], to: Path, about: tuple[str, str], *, overwrite: bool) -> int:
-    """Write some items as a benchmark with a name and a word on how they were chosen; gives how many there are."""
-    old, (name, how) = benchmark.manifest, about
-    made = Lineage(step="subset", source=f"{old.name} {old.version}", note=how)
-    manifest = msgspec.structs.replace(old, name=name, lineage=(*old.lineage, made))
-    with BenchmarkWriter(to, manifest, overwrite=overwrite, gold_required=False) as writer:
-        for item in items:
-            writer.adopt(item, benchmark)
-    return writer.counts.items

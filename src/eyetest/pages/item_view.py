@@ -65,7 +65,7 @@ class Album:
         small = self._open(image)
         if small is None:
             return Thumbnail(why_not="cannot be read")
-        kind, data = min((_encoded(small, kind) for kind in ("jpeg", "png")), key=lambda coded: len(coded[1]))
+        kind, data = _shortest(small)
         self._bytes_left -= len(data)
         picture = Thumbnail(ref=f"picture-{len(self.pictures) + 1}", width=small.width, height=small.height)
         self.pictures.append((picture, f"data:image/{kind};base64,{base64.b64encode(data).decode()}"))
@@ -88,6 +88,15 @@ def _small(picture: Pillow.Image, side: int) -> Pillow.Image:
     paper = Pillow.new("RGB", picture.size, "white")
     paper.paste(picture, mask=picture.getchannel("A"))
     return paper
+
+
+def _shortest(picture: Pillow.Image) -> tuple[str, bytes]:
+    return min((_encoded(picture, kind) for kind in ("jpeg", "png")), key=lambda coded: len(coded[1]))
+
+
+def draw_small(picture: Pillow.Image, side: int) -> tuple[str, bytes]:
+    """A thumbnail as a file of its own: its kind and its bytes."""
+    return _shortest(_small(picture, side))
 
 
 def _encoded(picture: Pillow.Image, kind: str) -> tuple[str, bytes]:

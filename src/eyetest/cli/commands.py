@@ -29,6 +29,7 @@ _COMMANDS = {
     "measure": "measure:measure",
     "compare": "compare:compare",
     "report": "report:report",
+    "open": "open:open_",
     "reform": "reform:reform",
     "suite": "suite:suite",
     "refine": "refine:refine",

@@ -294,7 +294,9 @@ def _near(plain: str, here: Mapping[str, str]) -> str:
     return here[close[0]] if close else ""
 
 
-def write_part(benchmark: Benchmark, items: Iterable[Item], to: Path, about: tuple[str, str], *, overwrite: bool) -> int:
+def write_part(
+    benchmark: Benchmark, items: Iterable[Item], to: Path, about: tuple[str, str], *, overwrite: bool
+) -> int:
     """Write some items as a benchmark with a name and a word on how they were chosen; gives how many there are."""
     old, (name, how) = benchmark.manifest, about
     made = Lineage(step="subset", source=f"{old.name} {old.version}", note=how)

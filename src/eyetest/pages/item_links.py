@@ -88,8 +88,13 @@ KEYS = (*_WORDS, *_SPANS, *_LISTS, _TAG + "NAME")
 
 def parse_query(text: str) -> Query:
     """The query that an address holds, with or without its ``?`` or ``#``; what is not known is refused."""
+    return query_of(pairs_of(text))
+
+
+def pairs_of(text: str) -> list[tuple[str, str]]:
+    """The keys and values that an address holds, whoever may understand them."""
     try:
-        pairs = parse_qsl(
+        return parse_qsl(
             text[1:] if text[:1] in ("?", "#") else text,
             keep_blank_values=True,
             strict_parsing=bool(text.strip("?#")),
@@ -98,7 +103,6 @@ def parse_query(text: str) -> Query:
         )
     except (ValueError, UnicodeError) as error:
         raise InputError(f"not a query: {error}") from None
-    return query_of(pairs)
 
 
 def query_of(pairs: list[tuple[str, str]]) -> Query:

@@ -69,7 +69,10 @@ class Address(msgspec.Struct, frozen=True, dict=True):
     @property
     def href(self) -> str:
         """The address as a link has it."""
-        own = [("layout", self.layout if self.layout != "grid" else ""), ("page", str(self.page) if self.page > 1 else "")]
+        own = [
+            ("layout", self.layout if self.layout != "grid" else ""),
+            ("page", str(self.page) if self.page > 1 else ""),
+        ]
         own.append(("item", self.item))
         pairs = [*self.parts, *((key, value) for key, value in own if value)]
         return "?" + urlencode(pairs, safe=":@", errors="surrogatepass")

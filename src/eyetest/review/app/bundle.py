@@ -5,7 +5,7 @@ data. Without golds, nothing is written from which a gold follows: no scores, no
 only those that sort items and do not say the gold.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from eyetest.harden.screenshot.mathml import mathml
 from eyetest.measures.results import TAG
 from eyetest.pages.item_links import ANSWER_KINDS, Query
 from eyetest.pages.page import fill_page, printable
-from eyetest.records import Item
+from eyetest.records import Item, letter
 from eyetest.review.app.address import Address
 from eyetest.review.app.item_page import show_story
 from eyetest.review.app.listing import BANDS, PAGE_SIZE, card, list_page
@@ -31,7 +31,9 @@ _CARDS, _STORIES = 120, 10
 """How many lie in one file."""
 _QUANTILES = 300
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"
-_POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
+)
 _FILES = ("app.css", "app.js", "bundle.js", "icon.svg")
 _FOLDERS = ("cards", "stories", "pictures", "thumbnails")
 _INDEX, _DATA = "index.html", "items.js"
@@ -46,11 +48,149 @@ def write_bundle(collection: Collection, to: Path, *, golds: bool = True, overwr
         urls = _PictureFiles(collection, folder)
         for name in _FILES:
             (folder / name).write_bytes(asset(name))
-        shown = collection if golds else _WithoutGolds(collection)
-        (folder / _DATA).write_bytes(b"window.EYETEST_ITEMS = " + _encoded(_columns(shown, golds=golds)) + b";\n")
-        (folder / _INDEX).write_bytes(_page(shown, golds=golds))
+        tags = None if golds else safe_tags(collection)
+        (folder / _DATA).write_bytes(b"window.EYETEST_ITEMS = " + _encoded(_columns(collection, tags)) + b";\n")
+        (folder / _INDEX).write_bytes(_page(collection, tags))
         for kind, size in (("cards", _CARDS), ("stories", _STORIES)):
-            for number, pieces in enumerate(_pieces(shown, kind, size, urls, golds=golds)):
+            for number, pieces in enumerate(_pieces(collection, kind, size, urls, tags)):
                 data = f'eyetestChunk("{kind}", {number}, '.encode() + _encoded(pieces) + b");\n"
                 (folder / kind / f"{number}.js").write_bytes(data)
     return len(collection)
+
+
+class _PictureFiles:
+    """Writes every picture that an item shows, once, and knows where."""
+
+    def __init__(self, collection: Collection, folder: Path) -> None:
+        self._pictures, self._folder = Pictures(collection.picture), folder
+        self._known: dict[str, PictureUrl] = {}
+
+    def __call__(self, sha256: str) -> PictureUrl:
+        """Where a picture lies in the bundle; nowhere, where its file is gone."""
+        if sha256 not in self._known:
+            whole, small = self._pictures.whole(sha256), self._pictures.small(sha256)
+            files = (self._write("pictures", sha256, whole), self._write("thumbnails", sha256, small))
+            self._known[sha256] = PictureUrl(*files)
+        return self._known[sha256]
+
+    def _write(self, kind: str, sha256: str, pixels: Pixels | None) -> str:
+        if pixels is None:
+            return ""
+        name = f"{kind}/{sha256}.{pixels.kind}"
+        (self._folder / name).write_bytes(pixels.data)
+        return name
+
+
+def safe_tags(collection: Collection) -> set[str]:
+    """Tags that sort items and never say what the gold is: not its letter, its text, its place, a reference."""
+    safe = set(collection.tags)
+    for benchmark in collection.benchmarks.values():
+        for item in benchmark:
+            golds = _gold_words(item)
+            safe -= {tag for tag in safe if str(item.tags.get(tag, "")).strip().casefold() in golds}
+    return safe
+
+
+def _gold_words(item: Item) -> set[str]:
+    words = {reference.strip().casefold() for reference in item.references}
+    for position in item.gold:
+        words |= {letter(position).casefold(), item.choices[position].text.strip().casefold()}
+    return words - {""}
+
+
+def _pieces(
+    collection: Collection, kind: str, size: int, urls: _PictureFiles, tags: set[str] | None
+) -> Iterator[list[str]]:
+    """Cards or stories as they are drawn, so many at a time. ``tags``: those that may be told, without golds."""
+    view = collection.view(Query())
+    for start in range(0, len(collection), size):
+        rows = collection.rows(view, start, size)
+        if kind == "cards":
+            cards = (card(row, "#", golds=tags is None, urls=urls) for row in rows)
+            yield [fill_page("bundle_card.html.j2", {"row": one}, PACKAGE).strip() for one in cards]
+        else:
+            stories = (show_story(collection.item(row.id), collection, tags=tags, urls=urls) for row in rows)
+            filled = (fill_page("bundle_story.html.j2", {"shown": one, "mathml": mathml}, PACKAGE) for one in stories)
+            yield [one.strip() for one in filled]
+
+
+def _page(collection: Collection, tags: set[str] | None) -> bytes:
+    contents = list_page(collection, Address(), tags=tags)
+    contents |= {"rows": [], "bundle": True, "exports": [], "policy": _POLICY}
+    contents["scripts"] = (_DATA, "app.js", "bundle.js")
+    return fill_page("browse.html.j2", contents, PACKAGE).lstrip().encode("utf-8", "replace")
+
+
+def _columns(collection: Collection, tags: set[str] | None) -> dict[str, Any]:
+    """What a browser filters, sorts and counts by."""
+    items = collection.items
+    named = {TAG + tag for tag in (collection.tags if tags is None else tags)} | {"benchmark"}
+    named |= {"gold"} if tags is None else set()
+    told: dict[str, Any] = {name: _coded(items.get_column(name)) for name in sorted(named)}
+    if tags is None:
+        told["finding"] = _coded(items.get_column("findings"))
+    text = pl.concat_str(
+        pl.col("question").fill_null(""), pl.col("options").list.join("\n").fill_null(""), separator="\n"
+    )
+    numbers = (*BANDS, "blind_right") if tags is None else ()
+    return {
+        "ids": items.get_column("id").to_list(),
+        "texts": items.select(text.str.to_lowercase()).to_series().to_list(),
+        "words": told,
+        "numbers": {name: items.get_column(name).to_list() for name in (*numbers, "pictures")},
+        "judged": _judged(collection) if tags is None else None,
+        "kinds": ANSWER_KINDS,
+        "series": _series(collection) if tags is None else [],
+        "clusters": collection.answers.clusters.tolist(),
+        "quantiles": stats.t.ppf(0.975, np.arange(1, _QUANTILES + 1)).tolist(),
+        "normal": float(stats.norm.ppf(0.975)),
+        "page": PAGE_SIZE,
+        "cards": _CARDS,
+        "stories": _STORIES,
+    }
+
+
+def _coded(column: pl.Series) -> dict[str, Any]:
+    """A column as its values, and for each item the number of its own: -1 for none, a list where it has several."""
+    is_list = column.dtype.is_nested()
+    values = list(dict.fromkeys(value for value in (column.explode() if is_list else column) if value is not None))
+    numbers = {value: number for number, value in enumerate(values)}
+    if is_list:
+        return {"values": values, "codes": [[numbers[value] for value in row] for row in column]}
+    return {"values": values, "codes": [numbers.get(value, -1) for value in column]}
+
+
+def _judged(collection: Collection) -> list[list[tuple[str, str]]]:
+    return [
+        [(one.stage, one.verdict) for one in collection.verdicts(position)] for position in range(len(collection))
+    ]
+
+
+def _series(collection: Collection) -> list[dict[str, Any]]:
+    answers = collection.answers
+    blind = {number for model in collection.models for number in answers.blind_series(model)}
+    return [
+        {
+            "model": one.model,
+            "condition": one.condition,
+            "words": sorted({*one.condition.split(), *one.protocol}),
+            "blind": number in blind,
+            "kinds": "".join(_DIGITS[bits] for bits in answers.kinds[number]),
+            "scores": [None if np.isnan(score) else score for score in answers.scores[number].tolist()],
+            "graded": np.flatnonzero(~answers.binary[number]).tolist(),
+        }
+        for number, one in enumerate(answers.series)
+    ]
+
+
+def _encoded(data: Any) -> bytes:
+    """JSON that a script may hold."""
+    return msgspec.json.encode(_clean(data))
+
+
+def _clean(data: Any) -> Any:
+    if isinstance(data, str):
+        return printable(data)
+    if isinstance(data, dict):
+        return {_clean(key): _clean(value) for key, value in data.items()}
+    return [_clean(value) for value in data] if isinstance(data, list | tuple) else data

@@ -28,14 +28,18 @@ class Exported(NamedTuple):
 
 def _ids(collection: Collection, query: Query) -> Exported:
     ids = collection.items.get_column("id")[collection.view(query).positions]
-    return Exported("ids.txt", "text/plain; charset=utf-8", "".join(f"{one}\n" for one in ids).encode("utf-8", "replace"))
+    return Exported(
+        "ids.txt", "text/plain; charset=utf-8", "".join(f"{one}\n" for one in ids).encode("utf-8", "replace")
+    )
 
 
 def _table(collection: Collection, query: Query) -> Exported:
     items = collection.items[collection.view(query).positions]
     file = io.StringIO(newline="")
     writer = SheetWriter(file, items.columns)
-    writer.write([" | ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in row] for row in items.rows())
+    writer.write(
+        [" | ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in row] for row in items.rows()
+    )
     return Exported("items.csv", "text/csv; charset=utf-8", file.getvalue().encode("utf-8", "replace"))
 
 

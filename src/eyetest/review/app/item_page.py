@@ -1,4 +1,4 @@
-"""One item as its page shows it: pictures, question with formulas, golds, verdicts, findings, replies side by side."""
+"""One item as its page shows it: pictures, question with formulas, golds, verdicts, findings, replies."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -57,10 +57,14 @@ def show_story(
     told: ItemStory,
     collection: Collection,
     *,
-    golds: bool = True,
+    tags: set[str] | None = None,
     urls: PictureUrls = served_urls,
 ) -> dict[str, Any]:
-    """Everything that is known of an item, ready to be drawn; without golds nothing from which they follow."""
+    """Everything that is known of an item, ready to be drawn.
+
+    ``tags``: those that may be told in a copy without golds, which has nothing from which a gold follows.
+    """
+    golds = tags is None
     named = dict.fromkeys(one.condition for one in collection.answers.series)
     conditions = sorted(named, key=lambda name: name.split()[0] in BLIND_SIGHTS)
     cells = _cells(told.cases, collection)
@@ -84,7 +88,7 @@ def show_story(
             }
             for one in (told.findings if golds else ())
         ],
-        "facts": _facts(told, collection, golds=golds),
+        "facts": _facts(told, tags),
     }
     return shown | _asked(told, _votes(cells, asked), urls, golds=golds)
 
@@ -157,9 +161,9 @@ def _condition(case: ItemCase, collection: Collection) -> str:
 def _reply(case: ItemCase, golds: bool) -> dict[str, Any]:
     """One answer, cut around the words that decided how it is read."""
     asked, _, response, scored = case
-    kind = scored.reading or response.outcome
+    kind: str = scored.reading or response.outcome
     if response.outcome in ("failed", "blocked"):
-        tone, word = ("none" if response.outcome == "failed" else "odd"), response.outcome
+        tone, word = ("none" if response.outcome == "failed" else "odd"), str(response.outcome)
     elif golds and scored.score is not None:
         hit = scored.score >= HIT.value
         tone = _TONES.get(kind, "right" if hit else "wrong")
@@ -189,7 +193,11 @@ def _reply(case: ItemCase, golds: bool) -> dict[str, Any]:
 def _ends(text: str) -> str:
     """A text whose middle is left out where it is too long for a page."""
     text, half = printable(text), _LONGEST_REPLY // 2
-    return text if len(text) <= _LONGEST_REPLY else f"{text[:half]}\n[… {len(text) - 2 * half:,} signs …]\n{text[-half:]}"
+    return (
+        text
+        if len(text) <= _LONGEST_REPLY
+        else f"{text[:half]}\n[… {len(text) - 2 * half:,} signs …]\n{text[-half:]}"
+    )
 
 
 def _sent(cases: Sequence[ItemCase], collection: Collection) -> list[dict[str, str]]:
@@ -207,7 +215,9 @@ def _prompt_text(case: ItemCase) -> str:
         return f"This version would not ask it so: {case.prompt}"
     numbers, lines = count(1), []
     for message in case.prompt.messages:
-        said = (part.text if isinstance(part, Words) else f"[{_about(part, next(numbers))}]" for part in message.parts)
+        said = (
+            part.text if isinstance(part, Words) else f"[{_about(part, next(numbers))}]" for part in message.parts
+        )
         lines.append(f"{message.role.upper()}\n{''.join(said)}")
     lines += [f"ASSISTANT, begun for the model\n{case.prompt.prefill}"] if case.prompt.prefill else []
     if case.prompt.candidates:
@@ -221,9 +231,9 @@ def _about(part: Picture | GreyPicture, number: int) -> str:
     return f"picture {number}: {part.image.width} × {part.image.height} {part.image.format}"
 
 
-def _facts(told: ItemStory, collection: Collection, *, golds: bool) -> list[tuple[str, str]]:
+def _facts(told: ItemStory, tags: set[str] | None) -> list[tuple[str, str]]:
     row, facts = told.row, [("benchmark", told.benchmark)]
-    if golds:
+    if tags is None:
         if row.difficulty is not None:
             facts.append(("difficulty", f"{row.difficulty:.2f}"))
         if row.gain is not None:
@@ -234,8 +244,8 @@ def _facts(told: ItemStory, collection: Collection, *, golds: bool) -> list[tupl
             facts.append(("without an answer", counted(told.unanswered, "call")))
     if told.item is None:
         return facts
-    tags = told.item.tags if golds else {key: value for key, value in row.tags.items() if key in collection.tags}
-    facts += [(key, said) for key, value in list(tags.items())[:_MOST_TAGS] if (said := plain(value)).strip()]
-    facts += [("description", told.item.description)] if told.item.description and golds else []
+    said = {key: plain(value) for key, value in told.item.tags.items() if tags is None or key in tags}
+    facts += [(key, words) for key, words in list(said.items())[:_MOST_TAGS] if words.strip()]
+    facts += [("description", told.item.description)] if told.item.description and tags is None else []
     facts += [("variant of", told.item.group)] if told.item.group else []
     return facts

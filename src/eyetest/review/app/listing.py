@@ -19,7 +19,6 @@ PAGE_SIZE = 60
 _LONGEST_QUESTION = 320
 _MOST_VALUES = 60
 _OPEN_FACETS = 4
-_UNSORTED = ("position", "item", "picture")
 _EXPORTS = {
     "ids.txt": "Their ids",
     "items.csv": "A table (CSV)",
@@ -47,7 +46,13 @@ BANDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
 }
 """Filters for numbers, in words: bounds as an address has them."""
-_FACET_NAMES = {"gold": "Gold", "verdict": "Verdict", "stage": "Stage", "finding": "Finding", "benchmark": "Benchmark"}
+_FACET_NAMES = {
+    "gold": "Gold",
+    "verdict": "Verdict",
+    "stage": "Stage",
+    "finding": "Finding",
+    "benchmark": "Benchmark",
+}
 _BAND_NAMES = {"difficulty": "Difficulty", "gain": "What the picture gives", "disagreement": "Disagreement"}
 
 
@@ -57,7 +62,7 @@ class FacetValue(NamedTuple):
     key: str
     value: str
     label: str
-    count: int
+    items: int
     href: str
     on: bool
     total: int = 0
@@ -73,8 +78,9 @@ class Facet(NamedTuple):
     open: bool
 
 
-def list_page(collection: Collection, address: Address, *, golds: bool = True) -> dict[str, Any]:
-    """What the template of the list is filled with."""
+def list_page(collection: Collection, address: Address, *, tags: set[str] | None = None) -> dict[str, Any]:
+    """What the template of the list is filled with. ``tags``: those that may be told, in a copy without golds."""
+    golds = tags is None
     view = collection.view(address.query)
     pages = max(1, ceil(len(view) / PAGE_SIZE))
     page = min(address.page, pages)
@@ -88,13 +94,13 @@ def list_page(collection: Collection, address: Address, *, golds: bool = True) -
         "number": len(view),
         "total": len(collection),
         "pages": pages,
-        "facets": list(_facets(collection, view, address, golds=golds)),
+        "facets": list(_facets(collection, view, address, tags)),
         "filters": list(_filters(address)),
         "notes": [*collection.notes, *(f"no item {name}" for name in view.unknown_ids[:5])],
         "scores": score_rows(collection, view, address) if golds else [],
         "kinds": ANSWER_KINDS,
         "rows": [card(row, address.to(item=row.id, page=page), golds=golds) for row in rows],
-        "sorts": list(_sorts(collection, address, golds=golds)),
+        "sorts": list(_sorts(collection, address, tags)),
         "exports": [
             {"name": name, "label": label, "href": f"export/{name}{address.to()}"} for name, label in _EXPORTS.items()
         ],
@@ -115,16 +121,19 @@ def card(row: ItemRow, href: str, *, golds: bool = True, urls: PictureUrls = ser
         "id": row.id,
         "href": href,
         "picture": urls(row.picture).small if row.picture else "",
-        "question": clip(question, _LONGEST_QUESTION) if row.question is not None else "no benchmark here has this item",
+        "question": clip(question, _LONGEST_QUESTION)
+        if row.question is not None
+        else "no benchmark here has this item",
         "verdict": row.verdict if golds else None,
         "facts": facts,
     }
 
 
-def _facets(collection: Collection, view: CollectionView, address: Address, *, golds: bool) -> Iterator[Facet]:
+def _facets(collection: Collection, view: CollectionView, address: Address, tags: set[str] | None) -> Iterator[Facet]:
+    golds = tags is None
     told = ("verdict", "stage", "finding", "gold") if golds else ()
     named = [(key, _FACET_NAMES[key]) for key in told]
-    named += [(TAG + tag, tag) for tag in collection.tags]
+    named += [(TAG + tag, tag) for tag in collection.tags if tags is None or tag in tags]
     named += [("benchmark", "Benchmark")]
     number = 0
     for key, name in named:
@@ -135,7 +144,9 @@ def _facets(collection: Collection, view: CollectionView, address: Address, *, g
             continue
         counts = _without(collection, view, address, key).counts.get(key, {})
         values = [
-            FacetValue(key, value, value, counts.get(value, 0), address.toggled(key, value), address.holds(key, value))
+            FacetValue(
+                key, value, value, counts.get(value, 0), address.toggled(key, value), address.holds(key, value)
+            )
             for value in everything
         ]
         shown = sorted(values[:_MOST_VALUES], key=lambda one: not one.on)
@@ -215,12 +226,14 @@ def _kind(row: ModelAccuracy, kind: Any, whole: ModelAccuracy, address: Address)
     return FacetValue("answer", value, label, row.counts[kind], href, on, whole.counts[kind])
 
 
-def _sorts(collection: Collection, address: Address, *, golds: bool) -> Iterator[dict[str, Any]]:
+def _sorts(collection: Collection, address: Address, tags: set[str] | None) -> Iterator[dict[str, Any]]:
     now = address.query.sort
     yield {"value": "", "label": "As written", "on": not now}
-    hidden = () if golds else (*BANDS, "gold", "blind_right", "verdict", "stage")
+    sortable = [TAG + tag for tag in (collection.tags if tags is None else tags)]
+    sortable += ["id", "question", "benchmark", "pictures"]
+    sortable += [*BANDS, "blind_right", "gold"] if tags is None else []
     for column in collection.columns:
-        if column in (*_UNSORTED, *hidden):
+        if column not in sortable:
             continue
         name = column.removeprefix(TAG).replace("_", " ")
         for value, arrow in ((column, "↑"), (f"-{column}", "↓")):

@@ -28,6 +28,10 @@ _ASSETS = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "imag
 _KEPT_A_DAY = "private, max-age=86400, immutable"
 
 
+class PortTaken(InputError):  # noqa: N818 (another may be free)
+    """A port that cannot be listened on."""
+
+
 @cache
 def asset(name: str) -> bytes:
     """A file that pages load: ``app.js``, or ``app.css`` with the style of all pages before it."""
@@ -115,12 +119,21 @@ def listen(host: str, port: int) -> socket.socket:
         taken.bind(at)
     except OSError as error:
         taken.close()
-        raise InputError(f"{heading('port', port)}: cannot listen on {host}: {error.strerror}") from None
+        raise PortTaken(f"{heading('port', port)}: cannot listen on {host}: {error.strerror}") from None
     return taken
 
 
 def serve(app: Starlette, at: socket.socket) -> None:
     """Answer until somebody ends it."""
-    limits = {"h11_max_incomplete_event_size": 2 * LONGEST_ADDRESS, "limit_concurrency": 64, "timeout_keep_alive": 15}
-    config = uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off", ws="none", http="h11", **limits)
+    config = uvicorn.Config(
+        app,
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        http="h11",
+        h11_max_incomplete_event_size=2 * LONGEST_ADDRESS,
+        limit_concurrency=64,
+        timeout_keep_alive=15,
+    )
     uvicorn.Server(config).run(sockets=[at])

@@ -117,6 +117,11 @@ class Collection:
         """What it is called."""
         return listed(self._benchmarks) or "answers"
 
+    @property
+    def benchmarks(self) -> Mapping[str, Benchmark]:
+        """What items come from, by name."""
+        return self._benchmarks
+
     def __len__(self) -> int:
         return len(self.items)
 
@@ -184,6 +189,10 @@ class Collection:
         said = self._judgements
         about = (tuple(said.findings.get(position, ())), tuple(said.verdicts.get(position, ())))
         return ItemStory(id_, row.benchmark, item, row, *about, cases, unanswered)
+
+    def verdicts(self, position: int) -> Sequence[Verdict]:
+        """What stages said of the item that stands there, in their order."""
+        return self._judgements.verdicts.get(position, ())
 
     def picture(self, sha256: str) -> tuple[ImageRef, bytes] | None:
         """A picture of some item by its hash; None where no item has it, or its file is gone or damaged."""

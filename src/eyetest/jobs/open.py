@@ -1,0 +1,50 @@
+"""Items opened to be looked at: served on this machine, or written as a bundle of files."""
+
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from eyetest.jobs.opening import SILENT, Observer
+from eyetest.review.app import PortTaken, listen, make_app, serve, write_bundle
+from eyetest.review.collection import Collection
+
+HOST, PORT = "127.0.0.1", 8765
+_TRIED = 20
+"""Ports that are tried one after the other where none was named."""
+
+
+def bundle_items(
+    places: Sequence[Path], to: Path, *, golds: bool = True, overwrite: bool = False, observer: Observer = SILENT
+) -> int:
+    """Write what can be seen of some places as files that any browser opens; gives how many items."""
+    collection = Collection.open(places, observer.busy)
+    return write_bundle(collection, to, golds=golds, overwrite=overwrite)
+
+
+def open_items(
+    places: Sequence[Path],
+    *,
+    host: str = HOST,
+    port: int | None = None,
+    ready: Callable[[str], None] = lambda address: None,
+    observer: Observer = SILENT,
+) -> None:
+    """Serve some places until somebody ends it; ``ready`` hears the address once it answers."""
+    collection = Collection.open(places, observer.busy)
+    for line in collection.notes:
+        observer.note(line)
+    taken = _listen(host, port)
+    name = f"[{host}]" if ":" in host else host
+    ready(f"http://{name}:{taken.getsockname()[1]}/")
+    serve(make_app(collection, host), taken)
+
+
+def _listen(host: str, port: int | None) -> socket.socket:
+    """The port that was named, or the first free one after the usual; at last any."""
+    if port is not None:
+        return listen(host, port)
+    for number in range(PORT, PORT + _TRIED):
+        with suppress(PortTaken):
+            return listen(host, number)
+    return listen(host, 0)

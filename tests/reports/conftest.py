@@ -15,19 +15,24 @@ OWN_HOSTS = re.compile(r"https?://([\w-]+\.)*(google\.com|googleapis\.com|gvt1\.
 
 @pytest.fixture
 def browse(tmp_path: Path) -> Browse:
-    """Open a page in Chromium: its document, what it said on the console, and the addresses it asked for."""
+    """Open a page in Chromium: its document, what it said on the console, and the addresses it asked for.
+
+    A page is named by its file, or by an address, whose scripts get a while to draw it.
+    """
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
         pytest.skip("no Chromium is installed, so the page was not opened in a browser")
 
-    def browse(page: Path) -> tuple[str, list[str], list[str]]:
-        log = tmp_path / f"{page.stem}.netlog"
+    def browse(page: Path | str) -> tuple[str, list[str], list[str]]:
+        log = tmp_path / "asked.netlog"
+        address = page if isinstance(page, str) else page.as_uri()
         switches = (
             "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
             "--disable-component-update --disable-sync --enable-logging=stderr --v=0 --dump-dom"
         )
         command = [chromium, *switches.split(), f"--log-net-log={log}", f"--user-data-dir={tmp_path / 'profile'}"]
-        done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=60, check=True)
+        command += ["--virtual-time-budget=5000"] if isinstance(page, str) else []
+        done = subprocess.run([*command, address], capture_output=True, text=True, timeout=60, check=True)
         said = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
         asked = re.findall(r'"url":"((?:https?|wss?|ftp)://[^"]*)', log.read_text(errors="replace"))
         return done.stdout, said, [url for url in asked if not OWN_HOSTS.match(url)]

@@ -15,7 +15,7 @@ HOSTILE = (
     "{{ 7 * 7 }}{% raw %}",
     "--><!-- ]]> &lt;b&gt; \x00\x1b[31m \u202e",
 )
-Browse = Callable[[Path], tuple[str, list[str], list[str]]]
+Browse = Callable[[Path | str], tuple[str, list[str], list[str]]]
 
 
 class Tags(HTMLParser):

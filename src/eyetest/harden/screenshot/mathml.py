@@ -45,8 +45,8 @@ def _bracketed(opening: str, inner: list[Any], closing: str) -> Markup:
 
 
 def _rows(opening: str, closing: str, centred: bool, rows: list[list[Any]]) -> Markup:
-    side = "center" if centred else "left"
-    cells = [_tag("mtr", *(_tag("mtd", _row(cell), style=f"text-align: {side}") for cell in row)) for row in rows]
+    side = "centred" if centred else "left"
+    cells = [_tag("mtr", *(_tag("mtd", _row(cell), **{"class": side}) for cell in row)) for row in rows]
     return _tag("mrow", *_mos(opening), _tag("mtable", *cells), *_mos(closing))
 
 

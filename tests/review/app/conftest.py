@@ -1,0 +1,49 @@
+"""The zoo of the collection's tests, and one whose every word tries to get out of the page."""
+
+import pytest
+from starlette.testclient import TestClient
+
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.records import Asked, Choice, Item, Manifest, Response
+from eyetest.review.app import make_app
+from eyetest.review.collection import Collection
+from tests.conftest import png
+from tests.reports.conftest import browse
+from tests.reports.pages import HOSTILE
+from tests.review.collection.conftest import collection, zoo
+from tests.scoring.test_table import make_run
+
+__all__ = ["browse", "collection", "zoo"]
+HOME = "http://127.0.0.1:8765"
+
+
+@pytest.fixture(scope="session")
+def client(collection: Collection) -> TestClient:
+    """Somebody with a browser, at the pages of the zoo."""
+    return TestClient(make_app(collection), HOME)
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """Items, tags, models and replies that are all attacks."""
+    folder = tmp_path_factory.mktemp("hostile")
+    with BenchmarkWriter(folder / "bench", Manifest(name=HOSTILE[0])) as writer:
+        picture = writer.images.put(png("red"))
+        for number, words in enumerate(HOSTILE):
+            writer.add(
+                Item(
+                    id=f"{number} {HOSTILE[1]}",
+                    question=words,
+                    images=(picture,),
+                    choices=(Choice(words, correct=True), Choice("$\\frac{1}{2}$ <b>")),
+                    hint=words,
+                    tags={"kind": HOSTILE[number % 2], "note": words},
+                )
+            )
+    asked, responses = [], []
+    for number, words in enumerate(HOSTILE):
+        request = f"{number:032x}"
+        asked.append((Asked(item=f"{number} {HOSTILE[1]}", model=HOSTILE[2]), request))
+        responses.append(Response(request=request, outcome="answered", text=f"{words} A"))
+    make_run(folder / "run", asked, responses, Benchmark(folder / "bench"))
+    return Collection.open([folder / "run"])

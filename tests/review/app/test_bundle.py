@@ -1,0 +1,113 @@
+"""The copy without a server: the same items, counts and intervals, and nothing that it should not hold."""
+
+import json
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from eyetest.benchmarks import BenchmarkWriter
+from eyetest.errors import InputError
+from eyetest.pages.item_links import parse_query
+from eyetest.records import Choice, Item, Manifest
+from eyetest.review.app import write_bundle
+from eyetest.review.app.address import Address
+from eyetest.review.app.bundle import safe_tags
+from eyetest.review.collection import Collection
+from tests.reports.pages import HOSTILE, Browse, Tags
+from tests.review.collection.conftest import OPTIONS, REFUSAL
+
+QUERIES = (
+    *("", "answer=right:a@image", "answer=right:a@image&answer=wrong:b@image", "answer=refused", "answer=failed"),
+    *("answer=unparsed", "answer=wrong", "blind-right=a", "tag.task=birds", "tag.year=2021&tag.year=2025", "gold=B"),
+    *("difficulty=1", "difficulty=..0.5", "disagreement=1", "gain=0.5..", "text=NUMBER+3", "text=%22number+3%22"),
+    *("id=q3&id=q1", "sort=-tag.year&tag.task=birds", "sort=-difficulty", "benchmark=zoo&gold=A", "gold=Z"),
+)
+TRIAL = """
+const trial = QUERIES.map((text) => {
+  const parts = [...new URLSearchParams(text)];
+  const positions = sorted(matching(parts), grouped(parts, "sort")[0]);
+  return [positions.map((at) => ids[at]), series.map((one) => accuracy(one, positions))];
+});
+document.body.dataset.trial = JSON.stringify(trial);
+"""
+
+
+def test_a_browser_filters_sorts_and_measures_as_the_collection_does(
+    collection: Collection, tmp_path: Path, browse: Browse
+) -> None:
+    write_bundle(collection, tmp_path / "copy")
+    page = (tmp_path / "copy" / "index.html").read_text()
+    (tmp_path / "copy" / "trial.html").write_text(
+        page.replace("</head>", '<script src="trial.js" defer></script></head>')
+    )
+    (tmp_path / "copy" / "trial.js").write_text(f"const QUERIES = {json.dumps(QUERIES)};\n{TRIAL}")
+    document, said, asked = browse((tmp_path / "copy" / "trial.html").as_uri() + "#tag.task=birds")
+    assert (said, asked) == ([], [])
+    trial = re.search(r'data-trial="([^"]*)"', document)
+    assert trial
+    for query, (ids, scores) in zip(QUERIES, json.loads(trial[1].replace("&quot;", '"')), strict=True):
+        view = collection.view(parse_query(query))
+        assert ids == [row.id for row in collection.rows(view)], query
+        for ours, theirs in zip(view.accuracy, scores, strict=True):
+            if ours.value is None:
+                assert theirs is None
+            else:
+                assert (theirs["p"], theirs["n"]) == (pytest.approx(ours.value), ours.n)
+                assert [theirs["low"], theirs["high"]] == pytest.approx([ours.low, ours.high], abs=1e-6), query
+    assert re.findall(r'<article class="card[^"]*" data-id="(q\d)"', document) == ["q0", "q1"]
+    assert "2 of 6 items" in document
+
+
+def test_an_item_opens_from_disk(collection: Collection, tmp_path: Path, browse: Browse) -> None:
+    write_bundle(collection, tmp_path / "copy")
+    document, said, asked = browse((tmp_path / "copy" / "index.html").as_uri() + "#gold=A&item=q2")
+    assert (said, asked) == ([], [])
+    assert "3 of 4" in document
+    assert re.search(r'rel="next"[^>]*href="#gold=A&amp;item=q3"', document)
+
+
+def test_without_golds_nothing_tells_them(collection: Collection, tmp_path: Path) -> None:
+    write_bundle(collection, tmp_path / "copy", golds=False)
+    files = [*(tmp_path / "copy").rglob("*.js"), *(tmp_path / "copy").rglob("*.html")]
+    written = "".join(path.read_text() for path in files if path.name not in ("app.js", "bundle.js"))
+    assert OPTIONS[0] in written
+    assert REFUSAL[-10:] in written
+    assert not re.search(
+        r"class=.{0,2}gold|tone-(right|wrong)|>(right|wrong)<|difficulty|disagreement|Accuracy", written
+    )
+    columns = (tmp_path / "copy" / "items.js").read_text().removeprefix("window.EYETEST_ITEMS = ")
+    data = msgspec.json.decode(columns.rstrip(";\n"))
+    assert (data["series"], data["judged"], list(data["numbers"])) == ([], None, ["pictures"])
+    assert sorted(data["words"]) == ["benchmark", "tag.task", "tag.year"]
+
+
+def test_a_tag_that_says_the_gold_is_left_out_without_golds(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "bench", Manifest(name="told")) as writer:
+        for number in range(4):
+            choices = (Choice("yes", number % 2 == 0), Choice("no", number % 2 == 1))
+            tags = {"answer": "AB"[number % 2], "truth": ["yes", "no"][number % 2], "task": "xy"[number // 2]}
+            writer.add(Item(id=f"q{number}", question="Well?", choices=choices, tags=tags))
+    assert safe_tags(Collection.open([tmp_path / "bench"])) == {"task"}
+
+
+def test_what_is_not_a_bundle_is_never_replaced(collection: Collection, tmp_path: Path) -> None:
+    write_bundle(collection, tmp_path / "copy")
+    with pytest.raises(InputError, match="already there"):
+        write_bundle(collection, tmp_path / "copy")
+    write_bundle(collection, tmp_path / "copy", overwrite=True)
+    (tmp_path / "copy" / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="thesis"):
+        write_bundle(collection, tmp_path / "copy", overwrite=True)
+    assert (tmp_path / "copy" / "thesis.tex").exists()
+
+
+def test_nothing_hostile_runs_in_a_copy(hostile: Collection, tmp_path: Path, browse: Browse) -> None:
+    write_bundle(hostile, tmp_path / "copy")
+    for view in ("", Address(item=f"2 {HOSTILE[1]}").href[1:]):
+        document, said, asked = browse((tmp_path / "copy" / "index.html").as_uri() + f"#{view}")
+        assert (said, asked) == ([], [])
+        page = Tags(document)
+        assert not page.tags["iframe"]
+        assert not [name for name, _ in page.attributes if name.startswith("on")]

@@ -156,7 +156,7 @@ def _coded(column: pl.Series) -> dict[str, Any]:
     values = list(dict.fromkeys(value for value in (column.explode() if is_list else column) if value is not None))
     numbers = {value: number for number, value in enumerate(values)}
     if is_list:
-        return {"values": values, "codes": [[numbers[value] for value in row] for row in column]}
+        return {"values": values, "codes": [[numbers[value] for value in row or ()] for row in column.to_list()]}
     return {"values": values, "codes": [numbers.get(value, -1) for value in column]}
 
 

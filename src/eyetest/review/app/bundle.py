@@ -22,7 +22,7 @@ from eyetest.records import Item, letter
 from eyetest.review.app.address import Address
 from eyetest.review.app.item_page import show_story
 from eyetest.review.app.listing import BANDS, PAGE_SIZE, card, list_page
-from eyetest.review.app.pictures import Pictures, PictureUrl, Pixels
+from eyetest.review.app.pictures import PictureUrl, Pixels, ServedPictures
 from eyetest.review.app.server import PACKAGE, asset
 from eyetest.review.collection import Collection
 from eyetest.store import refuse_to_lose, replacing_folder
@@ -62,7 +62,7 @@ class _PictureFiles:
     """Writes every picture that an item shows, once, and knows where."""
 
     def __init__(self, collection: Collection, folder: Path) -> None:
-        self._pictures, self._folder = Pictures(collection.picture), folder
+        self._pictures, self._folder = ServedPictures(collection.picture), folder
         self._known: dict[str, PictureUrl] = {}
 
     def __call__(self, sha256: str) -> PictureUrl:

@@ -28,7 +28,7 @@ _HEADERS = {
 _READING = ("GET", "HEAD")
 
 
-class Guard:
+class RequestGuard:
     """Stands before the pages, refuses what nobody here would ask, and says what a browser may do with an answer."""
 
     def __init__(self, app: ASGIApp, host: str) -> None:

@@ -39,7 +39,7 @@ class Pixels(NamedTuple):
     data: bytes
 
 
-class Pictures:
+class ServedPictures:
     """The pictures of a collection, small and whole. Small ones are kept while there is room."""
 
     def __init__(self, find: Callable[[str], tuple[ImageRef, bytes] | None]) -> None:

@@ -17,10 +17,10 @@ from eyetest.errors import EyetestError, ImageError, InputError, heading
 from eyetest.pages.page import fill_page
 from eyetest.review.app.address import Address
 from eyetest.review.app.exports import EXPORTS
-from eyetest.review.app.guard import LONGEST_ADDRESS, Guard
+from eyetest.review.app.guard import LONGEST_ADDRESS, RequestGuard
 from eyetest.review.app.item_page import item_page
 from eyetest.review.app.listing import list_page
-from eyetest.review.app.pictures import Pictures, Pixels
+from eyetest.review.app.pictures import Pixels, ServedPictures
 from eyetest.review.collection import Collection
 
 PACKAGE = "eyetest.review.app"
@@ -42,7 +42,7 @@ def asset(name: str) -> bytes:
 
 def make_app(collection: Collection, host: str = "127.0.0.1") -> Starlette:
     """The pages of a collection, for a server that is called ``host``."""
-    pictures = Pictures(collection.picture)
+    pictures = ServedPictures(collection.picture)
 
     def page(request: Request) -> Response:
         address = Address.parse(request.url.query)
@@ -67,7 +67,7 @@ def make_app(collection: Collection, host: str = "127.0.0.1") -> Starlette:
     }
     return Starlette(
         routes=[Route(path, _told(answer)) for path, answer in routes.items()],
-        middleware=[Middleware(Guard, host=host)],
+        middleware=[Middleware(RequestGuard, host=host)],
     )
 
 

@@ -102,6 +102,11 @@ class Benchmark:
                 items.update(zip(here.tolist(), taken, strict=True))
         return [items[index] for index in range(len(wanted))]
 
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns of all items, as they are stored: far cheaper than the items, for whoever needs no more."""
+        with self._items() as file:
+            return file.table(columns)
+
     def by_picture(self) -> list[int]:
         """All positions, items that share their first picture side by side, otherwise in the benchmark's order."""
         keys = np.arange(len(self))

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks import Benchmark, itemtable
 from eyetest.benchmarks.folder import ITEMS
 from eyetest.errors import InputError
 from eyetest.records import Item
@@ -60,6 +60,10 @@ class MendedBenchmark(Benchmark):
     def take(self, positions: Sequence[int]) -> list[Item]:
         """The items at some positions, as they are now."""
         return [self._mended.get(item.id, item) for item in super().take(positions)]
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns of all items, as they are now."""
+        return itemtable.to_table(self).select(columns)
 
     @property
     def mends(self) -> str:

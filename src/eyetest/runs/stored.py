@@ -89,7 +89,7 @@ def refuse_if_all_is_damaged(folder: Path) -> None:
     """For those who would make a table of nothing: an empty one would look as if nothing had been asked."""
     damage = ""
     for name in part_names(folder):
-        part = read_part(folder, name)
+        part = read_part(folder, name, ("request",))
         if part.table is not None:
             return
         damage = damage or part.damage
@@ -262,15 +262,18 @@ def answers_frame(folder: Path) -> pl.LazyFrame:
 
 def responses_frame(folder: Path) -> pl.LazyFrame:
     """The responses that count, one row a request: of a request that was asked again, the last."""
-    refuse_if_all_is_damaged(folder)
-    parts = [frame for name in part_names(folder) if (frame := part_frame(folder, name)) is not None]
-    if not parts:
-        return _frame(SCHEMA.empty_table()).select(_SAID)
-    frame = pl.concat(parts)
+    frame = every_response(folder).select(_SAID)
     with one_line_if_damaged(folder):
         counts = frame.select(pl.len(), pl.col("request").hash().n_unique().alias("requests")).collect()
     rows, requests = counts.row(0)
     return frame if rows == requests else frame.unique("request", keep="last")
+
+
+def every_response(folder: Path) -> pl.LazyFrame:
+    """Every stored response with all of its columns, oldest first, lazily; a request may be there again."""
+    refuse_if_all_is_damaged(folder)
+    parts = [frame for name in part_names(folder) if (frame := part_frame(folder, name)) is not None]
+    return pl.concat(parts) if parts else _frame(SCHEMA.empty_table())
 
 
 @contextmanager
@@ -287,10 +290,10 @@ def part_frame(folder: Path, name: PartName) -> pl.LazyFrame | None:
     with suppress(InputError, FileNotFoundError):
         path = inside(sealed(folder, name), folder)
         if has_checksum(path) and pq.read_schema(path).equals(SCHEMA):
-            return pl.scan_parquet(path, glob=False).select(_SAID)
+            return pl.scan_parquet(path, glob=False)
     part = read_part(folder, name)
     tell_damage(part)
-    return None if part.table is None else _frame(part.table.select(_SAID))
+    return None if part.table is None else _frame(part.table)
 
 
 def _frame(table: pa.Table) -> pl.LazyFrame:

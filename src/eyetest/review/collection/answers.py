@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -53,6 +54,12 @@ class AnswerArrays:
     kinds: NDArray[np.uint8]
     clusters: NDArray[np.int64]
 
+    @cached_property
+    def _filled(self) -> tuple[Floats, Floats]:
+        """Scores with 0 where there is none, and how many there are."""
+        there = ~np.isnan(self.scores)
+        return np.where(there, self.scores, 0.0), there.astype(float)
+
     def matching(self, model: str, condition: str) -> list[int]:
         """The series of a model (any, if none is named) whose condition has all words that are named."""
         words = set(condition.split())
@@ -64,23 +71,34 @@ class AnswerArrays:
 
     def accuracy(self, positions: NDArray[np.int64], level: float = 0.95) -> list[ModelAccuracy]:
         """Means with clustered intervals, as the measure ``accuracy`` has them, on some items only."""
+        if not self.series:
+            return []
         order = positions[np.argsort(self.clusters[positions], kind="stable")]
         starts = np.flatnonzero(np.diff(self.clusters[order], prepend=-1))
+        sums, sizes = (table[:, order] for table in self._filled)
+        if len(starts) < len(order):
+            sums, sizes = (np.add.reduceat(table, starts, axis=1) for table in (sums, sizes))
+        total, n = sums.sum(axis=1), sizes.sum(axis=1)
+        binary: Bools = np.all(self.binary[:, order], axis=1)
+        moments = Moments(
+            *(total, n, np.count_nonzero(sizes, axis=1).astype(float)),
+            squares=_products(sums, sums),
+            cross=_products(sums, sizes),
+            sizes=_products(sizes, sizes),
+            binary=binary,
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value, (low, high) = total / n, bounds(moments, level)
+        low, high = (np.where(n > 0, end, np.nan) for end in (low, high))
+        kinds = self.kinds[:, order]
+        counts = {kind: np.count_nonzero(kinds & bit, axis=1).tolist() for kind, bit in BIT.items()}
         rows = []
         for number, one in enumerate(self.series):
-            values, kinds = self.scores[number, order], self.kinds[number, order]
-            there = ~np.isnan(values)
-            sums = _sums(np.where(there, values, 0.0), starts)
-            sizes = _sums(there.astype(float), starts)
-            binary = bool((self.binary[number, order] | ~there).all())
-            total, n = sums.sum(), sizes.sum()
-            moments = ((sums**2).sum(), (sums * sizes).sum(), (sizes**2).sum(), binary)
-            parts = (total, n, np.count_nonzero(sizes), *moments)
-            low, high = (float(end[0]) for end in bounds(Moments(*(np.array([part]) for part in parts)), level))
-            known, mean = n > 0, float(total / n) if n else np.nan
-            value, least, most = (None if not known or np.isnan(end) else end for end in (mean, low, high))
-            counts = {kind: int(np.count_nonzero(kinds & bit)) for kind, bit in BIT.items()}
-            rows.append(ModelAccuracy(one.model, one.condition, value, least, most, int(n), counts))
+            ends = [
+                None if not n[number] or np.isnan(end[number]) else float(end[number]) for end in (value, low, high)
+            ]
+            own = {kind: numbers[number] for kind, numbers in counts.items()}
+            rows.append(ModelAccuracy(one.model, one.condition, ends[0], ends[1], ends[2], int(n[number]), own))
         return rows
 
     def of_items(self) -> dict[str, Floats]:
@@ -134,8 +152,10 @@ class AnswerArrays:
         return np.where(asked, ((self.kinds[blind] & BIT["right"]) > 0).sum(axis=0), np.nan)
 
 
-def _sums(values: Floats, starts: NDArray[np.int64]) -> Floats:
-    return np.add.reduceat(values, starts) if len(starts) else np.zeros(0)
+def _products(one: Floats, other: Floats) -> Floats:
+    """Of each row of two tables the sum of its products."""
+    sums: Floats = np.einsum("ij,ij->i", one, other)
+    return sums
 
 
 def _mean(table: Floats, like_: NDArray[np.int64] | None = None) -> Floats:
@@ -148,35 +168,116 @@ def _mean(table: Floats, like_: NDArray[np.int64] | None = None) -> Floats:
     return means
 
 
-def answer_arrays(rows: pl.DataFrame, clusters: NDArray[np.int64]) -> AnswerArrays:
-    """Scores, by ``position``, as arrays: ``position, model``, the protocol, ``outcome, reading, score``."""
-    items = len(clusters)
-    heads = rows.select(pl.col(KEY).cast(pl.String)).unique().sort(KEY)
-    varied = [axis for axis in PROTOCOL if axis == "sight" or heads.get_column(axis).n_unique() > 1]
-    series = [
-        AnswerSeries(row["model"], " ".join(row[axis] for axis in varied), tuple(row[axis] for axis in PROTOCOL))
-        for row in heads.to_dicts()
+def read_scores_by_code(scores: pl.LazyFrame, more: Sequence[str] = ()) -> pl.DataFrame:
+    """The columns of scores that arrays are made of, texts as numbers of their categories."""
+    texts = pl.col("item", *KEY, "outcome", "reading").cast(pl.String).fill_null("").cast(pl.Categorical)
+    return scores.select(texts, pl.col("score").cast(pl.Float64), *more).collect(engine="streaming")
+
+
+class _Categories(NamedTuple):
+    """A column of categories: what each row has, as a number, and the numbers' names."""
+
+    rows: NDArray[np.uint32]
+    codes: NDArray[np.uint32]
+    names: list[str]
+
+    @classmethod
+    def of(cls, column: pl.Series) -> "_Categories":
+        distinct = column.unique()
+        codes = distinct.to_physical().to_numpy()
+        return cls(column.to_physical().to_numpy(), codes, distinct.cast(pl.String).to_list())
+
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
+        """To each row the value of its category."""
+        table = np.zeros(int(self.codes.max()) + 1 if len(self.codes) else 1, values.dtype)
+        table[self.codes] = values
+        return table[self.rows]
+
+    def are(self, *wanted: str) -> Bools:
+        """Which rows have one of some names."""
+        return self.spread(np.array([name in wanted for name in self.names], bool))
+
+
+def positions_of(items: pl.Series, table: pl.DataFrame) -> NDArray[np.int64]:
+    """Where each item of a column of categories stands, by ``item, position``; -1 where it is not known."""
+    categories = _Categories.of(items)
+    names = pl.DataFrame({"item": categories.names}, schema={"item": pl.String})
+    known = names.join(table.select("item", "position"), on="item", how="left", maintain_order="left")
+    return categories.spread(known.get_column("position").fill_null(-1).to_numpy())
+
+
+class _Coded(NamedTuple):
+    """Each row's series as a number, and what the numbers stand for."""
+
+    heads: list[tuple[str, ...]]
+    rows: NDArray[np.int64]
+
+
+def _series_codes(frame: pl.DataFrame) -> _Coded:
+    """Which series each row belongs to; sorting texts of a million rows would take longer than all else."""
+    columns = [_Categories.of(frame.get_column(name)) for name in KEY]
+    combined = np.zeros(len(frame), np.int64)
+    for column in columns:
+        combined = combined * len(column.names) + column.spread(np.arange(len(column.names)))
+    present = np.flatnonzero(np.bincount(combined))
+    if not len(present):
+        return _Coded([], combined)
+    places = np.unravel_index(present, [len(column.names) for column in columns])
+    heads = [
+        tuple(column.names[i] for column, i in zip(columns, at, strict=True)) for at in zip(*places, strict=True)
     ]
-    placed = rows.with_columns(pl.col(KEY).cast(pl.String)).join(heads.with_row_index("series"), on=KEY)
-    cells = placed.get_column("series").to_numpy().astype(np.int64) * items + placed.get_column("position").to_numpy()
-    shape, size = (len(series), items), len(series) * items
-    score = placed.get_column("score").cast(pl.Float64).to_numpy()
-    reading, outcome = pl.col("reading").cast(pl.String), pl.col("outcome").cast(pl.String)
-    refused = (reading == "refused").fill_null(value=False) | (outcome == "blocked")
-    flags = placed.select(
-        refused=refused, unparsed=reading.is_in(_UNREADABLE).fill_null(value=False), failed=outcome == "failed"
-    )
-    scored = ~np.isnan(score)
-    tests = np.bincount(cells[scored], minlength=size)
-    hits = np.bincount(cells[scored & (score >= HIT.value)], minlength=size)
-    total = np.bincount(cells[scored], score[scored], minlength=size)
-    odd = np.bincount(cells[scored & (score != 0) & (score != 1)], minlength=size)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        means = np.where(tests > 0, total / tests, np.nan)
-    kinds = np.zeros(size, np.uint8)
-    is_right = mostly(hits, tests) & (tests > 0)
-    kinds[is_right] |= BIT["right"]
-    kinds[~is_right & (tests > 0)] |= BIT["wrong"]
-    for name in ("refused", "unparsed", "failed"):
-        kinds[cells[flags.get_column(name).to_numpy()]] |= BIT[name]
-    return AnswerArrays(series, means.reshape(shape), (odd == 0).reshape(shape), kinds.reshape(shape), clusters)
+    dense = np.zeros(present[-1] + 1, np.int64)
+    dense[present] = np.arange(len(present))
+    return _Coded(heads, dense[combined])
+
+
+def answer_arrays(
+    scores: Sequence[tuple[pl.DataFrame, NDArray[np.int64]]], clusters: NDArray[np.int64]
+) -> AnswerArrays:
+    """Scores of runs (`read_scores_by_code`), each row with the position of its item, as arrays."""
+    coded = [_series_codes(frame) for frame, _ in scores]
+    heads = sorted({head for codes in coded for head in codes.heads})
+    varied = [i for i, axis in enumerate(KEY) if axis == "sight" or (i and len({head[i] for head in heads}) > 1)]
+    series = [AnswerSeries(head[0], " ".join(head[i] for i in varied), head[1:]) for head in heads]
+    number = {head: index for index, head in enumerate(heads)}
+    tally = _Tally((len(heads), len(clusters)))
+    for (frame, positions), codes in zip(scores, coded, strict=True):
+        own = np.array([number[head] for head in codes.heads], np.int64)
+        known = positions >= 0
+        cells = own[codes.rows] * len(clusters) + positions
+        tally.add(cells[known], frame if known.all() else frame.filter(pl.Series(known)))
+    return tally.arrays(series, clusters)
+
+
+class _Tally:
+    """Counts and sums by series and item, over all tests and all runs."""
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self._shape, size = shape, shape[0] * shape[1]
+        self._tests, self._hits, self._odd = (np.zeros(size, np.int64) for _ in range(3))
+        self._total, self._kinds = np.zeros(size), np.zeros(size, np.uint8)
+
+    def add(self, cells: NDArray[np.int64], frame: pl.DataFrame) -> None:
+        """Count some scores; ``cells`` says where each belongs."""
+        score, size = frame.get_column("score").to_numpy(), len(self._tests)
+        there = ~np.isnan(score)
+        placed, values = (cells, score) if there.all() else (cells[there], score[there])
+        self._tests += np.bincount(placed, minlength=size)
+        self._hits += np.bincount(placed[values >= HIT.value], minlength=size)
+        self._odd += np.bincount(placed[(values != 0) & (values != 1)], minlength=size)
+        self._total += np.bincount(placed, values, minlength=size)
+        reading, outcome = (_Categories.of(frame.get_column(name)) for name in ("reading", "outcome"))
+        self._kinds[cells[reading.are("refused") | outcome.are("blocked")]] |= BIT["refused"]
+        self._kinds[cells[reading.are(*_UNREADABLE)]] |= BIT["unparsed"]
+        self._kinds[cells[outcome.are("failed")]] |= BIT["failed"]
+
+    def arrays(self, series: Sequence[AnswerSeries], clusters: NDArray[np.int64]) -> AnswerArrays:
+        """What it all comes to."""
+        scored = self._tests > 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = np.where(scored, self._total / self._tests, np.nan)
+        right = mostly(self._hits, self._tests) & scored
+        self._kinds[right] |= BIT["right"]
+        self._kinds[scored & ~right] |= BIT["wrong"]
+        binary: Bools = (self._odd == 0).reshape(self._shape)
+        return AnswerArrays(series, means.reshape(self._shape), binary, self._kinds.reshape(self._shape), clusters)

@@ -1,36 +1,34 @@
 """All items that somebody opened, in memory: which of them a query means, what they are, one item's whole story."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import EyetestError, InputError, nearest, short
 from eyetest.measures.results import TAG
 from eyetest.measures.stats.intervals import Bools
-from eyetest.pages.item_links import Query, Span
+from eyetest.pages.item_links import Query
 from eyetest.records import ImageRef, Item, Verdict
-from eyetest.results.cases import ItemCase, item_cases, planned_calls
-from eyetest.results.gather import scores_if_known
-from eyetest.review.collection.answers import BIT, KEY, AnswerArrays, ModelAccuracy, answer_arrays
-from eyetest.review.collection.item_columns import counted_values, item_columns
-from eyetest.review.collection.judgements import ItemFinding, Judgements, judgements
-from eyetest.review.collection.sources import CollectionSources, RunSource, Tell, open_places
-from eyetest.review.collection.texts import SearchTexts
-from eyetest.runs import StoredResponses
-from eyetest.runs.stored import one_line_if_damaged
+from eyetest.results.cases import ItemCase
+from eyetest.review.collection.answers import BIT, AnswerArrays, ModelAccuracy
+from eyetest.review.collection.item_columns import Facets, rank_of
+from eyetest.review.collection.judgements import ItemFinding
+from eyetest.review.collection.loading import load
+from eyetest.review.collection.replies import SearchTexts
+from eyetest.review.collection.sources import CollectionSources, Tell, open_places
 from eyetest.scoring import Scorer
 from eyetest.wording import listed
 
 _MOST_VALUES = 60
-_NUMBERS = ("difficulty", "gain", "disagreement", "blind_right")
-_SCORED = (*KEY, "outcome", "reading", "score")
+_SPANS = ("difficulty", "gain", "disagreement")
+_STORIES = 200
+"""Items whose answers are read at once where many are wanted."""
 
 
 class CollectionView(NamedTuple):
@@ -43,9 +41,6 @@ class CollectionView(NamedTuple):
     accuracy: Sequence[ModelAccuracy]
     unknown_ids: tuple[str, ...] = ()
     """Ids that the query names and nobody has."""
-
-    def __len__(self) -> int:
-        return len(self.positions)
 
 
 class ItemRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,24 +83,16 @@ class Collection:
     """Items of one or more benchmarks with all that is known of them; made by `Collection.open`."""
 
     def __init__(self, sources: CollectionSources, tell: Tell = lambda line: None) -> None:
-        self._sources, self._scorer = sources, Scorer()
-        self._benchmarks = _named(sources.benchmarks)
-        self.notes: list[str] = []
-        scores = [(one, self._name_of(one), self._scores(one, tell)) for one in sources.runs]
-        columns = item_columns(self._benchmarks, {})
-        table = columns.table
-        self._pictures = columns.pictures
-        placed = [
-            frame.join(table.lazy().filter(pl.col("benchmark") == name).select("item", "position"), on="item")
-            for _, name, frame in scores
-        ]
-        rows = pl.concat([_no_scores(), *(self._collected(frame) for frame in placed)], how="vertical_relaxed")
-        self.answers: AnswerArrays = answer_arrays(rows, columns.clusters)
-        self._judgements = self._judged(table)
-        numbers = [pl.Series(name, values, nan_to_null=True) for name, values in self.answers.of_items().items()]
-        self.items = table.with_columns(*numbers, *self._judgements.columns())
-        self._texts = SearchTexts(self.items, [(one.run, name) for one, name, _ in scores])
+        self._scorer = Scorer()
+        loaded = load(sources, self._scorer, tell)
+        self.benchmarks: Mapping[str, Benchmark] = loaded.benchmarks
+        self.items = loaded.items
+        self.answers: AnswerArrays = loaded.answers
+        self.notes = loaded.notes
+        self._columns, self._judgements, self._replies = loaded.columns, loaded.judgements, loaded.replies
+        self._texts = SearchTexts(self.items, loaded.replies)
         self._index = {id_: position for position, id_ in enumerate(self.items.get_column("id"))}
+        self._ranks: dict[str, NDArray[np.float64]] = {}
 
     @classmethod
     def open(cls, places: Sequence[Path], tell: Tell = lambda line: None) -> "Collection":
@@ -115,7 +102,7 @@ class Collection:
     @property
     def name(self) -> str:
         """What it is called."""
-        return listed(self._benchmarks) or "answers"
+        return listed(self.items.get_column("benchmark").unique(maintain_order=True)) or "nothing"
 
     @property
     def benchmarks(self) -> Mapping[str, Benchmark]:
@@ -128,49 +115,42 @@ class Collection:
     @cached_property
     def models(self) -> dict[str, int]:
         """Who answered, and how many items."""
-        return {
-            name: int(((self.answers.kinds[self.answers.matching(name, "")]) > 0).any(axis=0).sum())
-            for name in dict.fromkeys(one.model for one in self.answers.series)
-        }
+        names = dict.fromkeys(one.model for one in self.answers.series)
+        return {name: self._asked(self.answers.matching(name, "")) for name in names}
 
     @cached_property
     def conditions(self) -> dict[str, int]:
-        """How models were asked, and how many items."""
-        return {
-            name: int(((self.answers.kinds[self.answers.matching("", name)]) > 0).any(axis=0).sum())
-            for name in dict.fromkeys(one.condition for one in self.answers.series)
-        }
-
-    @cached_property
-    def tags(self) -> dict[str, dict[str, int]]:
-        """Tags of few enough values to choose from, with the items that have each."""
-        counts = {name: self._facet(self.items, TAG + name) for name in self._tag_names}
-        return {name: values for name, values in counts.items() if 2 <= len(values) <= _MOST_VALUES}
-
-    @cached_property
-    def findings(self) -> dict[str, int]:
-        """What audits found, and in how many items."""
-        return self._facet(self.items, "findings")
+        """How models were asked, and about how many items."""
+        names = dict.fromkeys(one.condition for one in self.answers.series)
+        return {name: self._asked(self.answers.matching("", name)) for name in names}
 
     @property
+    def tags(self) -> dict[str, dict[str, int]]:
+        """Tags of few enough values to choose from, with the items that have each."""
+        every = self._all_counts.items()
+        return {facet.removeprefix(TAG): dict(values) for facet, values in every if facet.startswith(TAG)}
+
+    @property
+    def findings(self) -> dict[str, int]:
+        """What audits found, and in how many items."""
+        return self._all_counts["finding"]
+
+    @cached_property
     def stages(self) -> dict[str, int]:
         """The stages of refinements in order, and how many items reached each."""
         return self._judgements.stages
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """What can be sorted by."""
         return [name for name, type_ in self.items.schema.items() if not type_.is_nested()]
 
     def view(self, query: Query) -> CollectionView:
         """The items that a query means."""
-        unknown = tuple(id_ for id_ in query.ids if id_ not in self._index)
         positions = self._sorted(np.flatnonzero(self._mask(query)), query.sort)
-        shown = self.items[positions]
-        facets = {"gold": "gold", "verdict": "verdict", "stage": "stage", "finding": "findings"}
-        facets |= {"benchmark": "benchmark"} | {TAG + name: TAG + name for name in self.tags}
-        counts = {facet: self._facet(shown, column) for facet, column in facets.items()}
-        return CollectionView(query, positions, counts, self.answers.accuracy(positions), unknown)
+        unknown = tuple(id_ for id_ in query.ids if id_ not in self._index)
+        counts, accuracy = self._facets.counts(positions), self.answers.accuracy(positions)
+        return CollectionView(query, positions, counts, accuracy, unknown)
 
     def rows(self, view: CollectionView, start: int = 0, count: int = 60) -> list[ItemRow]:
         """Some of the items of a view, in its order."""
@@ -178,17 +158,25 @@ class Collection:
 
     def item(self, id_: str) -> ItemStory:
         """One item's whole story."""
-        position = self._index.get(id_)
-        if position is None:
-            raise InputError(f"no item {short(id_)}; {nearest(id_, list(self._index)[:5_000], 3)}")
-        row = self._row(self.items.row(position, named=True))
-        own = self.items.item(position, "item")
-        benchmark = self._benchmarks.get(row.benchmark)
-        item = benchmark[own] if benchmark is not None and own in benchmark else None
-        cases, unanswered = self._cases(row.benchmark, item) if item else ([], 0)
-        said = self._judgements
-        about = (tuple(said.findings.get(position, ())), tuple(said.verdicts.get(position, ())))
-        return ItemStory(id_, row.benchmark, item, row, *about, cases, unanswered)
+        return next(self.stories([id_]))
+
+    def stories(self, ids: Sequence[str]) -> Iterator[ItemStory]:
+        """The whole stories of many items; far cheaper than one after the other."""
+        for start in range(0, len(ids), _STORIES):
+            positions = [self._position(id_) for id_ in ids[start : start + _STORIES]]
+            rows = [self._row(values) for values in self.items[positions].to_dicts()]
+            records = self._records(rows)
+            cases = {
+                (run.benchmark, number): run.cases(list(records[run.benchmark].values()), self._scorer)
+                for number, run in enumerate(self._replies)
+                if run.benchmark in records
+            }
+            for row in rows:
+                yield self._story(row, records, [told for (name, _), told in cases.items() if name == row.benchmark])
+
+    def verdicts(self, position: int) -> Sequence[Verdict]:
+        """What stages said of the item that stands there, in their order."""
+        return self._judgements.verdicts(position)
 
     def verdicts(self, position: int) -> Sequence[Verdict]:
         """What stages said of the item that stands there, in their order."""
@@ -196,53 +184,68 @@ class Collection:
 
     def picture(self, sha256: str) -> tuple[ImageRef, bytes] | None:
         """A picture of some item by its hash; None where no item has it, or its file is gone or damaged."""
-        image = self._pictures.get(sha256)
-        for benchmark in self._benchmarks.values() if image else ():
+        image = self._columns.pictures.get(sha256)
+        if image is None:
+            return None
+        for benchmark in self.benchmarks.values():
             try:
-                return image, benchmark.images.read(image)  # type: ignore[arg-type, return-value]
+                return image, benchmark.images.read(image)
             except (EyetestError, OSError):
                 continue
         return None
 
     def read_replies(self) -> None:
-        """Make searches ready, which may take a second; others may ask meanwhile."""
+        """Make searching ready, which may take a second; others may ask meanwhile."""
         self._texts.read_replies()
 
+    # Which items a query means.
+
     def _mask(self, query: Query) -> Bools:
-        mask = np.ones(len(self), bool)
+        mask = self._answered(query)
         if query.ids:
-            mask &= np.isin(np.arange(len(self)), [self._index[id_] for id_ in query.ids if id_ in self._index])
-        if query.text:
-            mask &= self._texts.having(query.text)
+            named = [self._index[id_] for id_ in query.ids if id_ in self._index]
+            mask &= np.isin(np.arange(len(self)), named)
         if query.verdict or query.stage:
+            self._refuse_unknown("verdict", query.verdict, self._all_verdicts)
+            self._refuse_unknown("stage", query.stage, self.stages)
             mask &= self._judgements.judged(query.verdict, query.stage)
         if query.findings:
+            for kind in query.findings:
+                self._refuse_unknown("finding", kind, self.findings)
             mask &= self._judgements.with_finding(query.findings)
         for name in dict.fromkeys(name for name, _ in query.tags):
             self._refuse_unknown("tag", name, self._tag_names)
-            wanted = [value for tag, value in query.tags if tag == name]
-            mask &= self.items.get_column(TAG + name).is_in(wanted).fill_null(value=False).to_numpy()
+            mask &= self._has(TAG + name, [value for tag, value in query.tags if tag == name])
         for column in ("gold", "benchmark"):
-            if wanted_value := getattr(query, column):
-                mask &= (self.items.get_column(column) == wanted_value).fill_null(value=False).to_numpy()
-        for column in ("difficulty", "gain", "disagreement"):
+            if wanted := getattr(query, column):
+                mask &= self._has(column, [wanted])
+        for column in _SPANS:
             if span := getattr(query, column):
-                mask &= self._within(column, span)
-        return mask & self._answered(query)
+                mask &= self.items.get_column(column).is_between(*span).fill_null(value=False).to_numpy()
+        if query.text and mask.any():
+            mask &= self._texts.having(query.text)
+        return mask
 
-    def _within(self, column: str, span: Span) -> Bools:
-        inside = self.items.get_column(column).is_between(*span).fill_null(value=False)
-        return inside.to_numpy()
+    def _has(self, column: str, wanted: Sequence[str]) -> Bools:
+        """Items with one of some values; a value that no item has is refused."""
+        values = self.items.get_column(column)
+        known = values.unique().drop_nulls().to_list()
+        for value in wanted:
+            self._refuse_unknown(column, value, known)
+        mask: Bools = values.is_in(wanted).fill_null(value=False).to_numpy()
+        return mask
 
     def _answered(self, query: Query) -> Bools:
         mask = np.ones(len(self), bool)
         for wanted in query.answers:
-            if wanted.model:
-                self._refuse_unknown("model", wanted.model, self.models)
+            self._refuse_unknown("model", wanted.model, self.models)
             series = self.answers.matching(wanted.model, wanted.condition)
             if not series:
-                told = f"nobody was asked {short(wanted.condition)}"
-                raise InputError(f"answer: {told}; {nearest(wanted.condition, self.conditions)}")
+                asked = [one.condition for one in self.answers.series if wanted.model in ("", one.model)]
+                told = (
+                    f"{wanted.model or 'nobody'} was {'not ' if wanted.model else ''}asked {short(wanted.condition)}"
+                )
+                raise InputError(f"answer: {told}; {nearest(wanted.condition, asked)}")
             mask &= ((self.answers.kinds[series] & BIT[wanted.kind]) > 0).any(axis=0)
         if query.blind_right:
             self._refuse_unknown("model", query.blind_right, self.models)
@@ -251,33 +254,59 @@ class Collection:
         return mask
 
     def _refuse_unknown(self, what: str, name: str, known: Sequence[str] | Mapping[str, Any]) -> None:
-        if name not in known:
-            told = nearest(name, known) if known else f"there is no {what}"
-            raise InputError(f"no {what} {short(name)}; {told}")
+        if name and name not in known:
+            raise InputError(f"no {what} {short(name)}; {nearest(name, known) if known else 'there is none'}")
 
     def _sorted(self, positions: NDArray[np.int64], by: str) -> NDArray[np.int64]:
+        """In order of a column; what has no value comes last either way."""
         if not by:
             return positions
         column = by.removeprefix("-")
         self._refuse_unknown("column", column, self.columns)
-        values = self.items.get_column(column)[positions]
-        order = values.arg_sort(descending=by.startswith("-"), nulls_last=True).to_numpy()
-        return np.take(positions, order)
+        if column not in self._ranks:
+            self._ranks[column] = rank_of(self.items.get_column(column))
+        ranks = self._ranks[column][positions]
+        return positions[np.argsort(-ranks if by.startswith("-") else ranks, kind="stable")]
 
-    @property
+    # What they are.
+
+    @cached_property
+    def _facets(self) -> Facets:
+        columns = {"gold": "gold", "verdict": "verdict", "stage": "stage", "finding": "findings"}
+        columns["benchmark"] = "benchmark"
+        for name in self._tag_names:
+            if 2 <= self.items.get_column(TAG + name).drop_nulls().n_unique() <= _MOST_VALUES:
+                columns[TAG + name] = TAG + name
+        return Facets(self.items, columns)
+
+    @cached_property
+    def _all_counts(self) -> dict[str, dict[str, int]]:
+        return self._facets.counts(np.arange(len(self)))
+
+    @cached_property
+    def _all_verdicts(self) -> list[str]:
+        return self._judgements.kinds
+
+    @cached_property
     def _tag_names(self) -> list[str]:
         return [name.removeprefix(TAG) for name in self.items.columns if name.startswith(TAG)]
 
-    def _facet(self, items: pl.DataFrame, column: str) -> dict[str, int]:
-        values = items.get_column(column)
-        return counted_values(values.explode() if values.dtype.is_nested() else values)
+    def _asked(self, series: Sequence[int]) -> int:
+        return int((self.answers.kinds[series] > 0).any(axis=0).sum())
+
+    def _position(self, id_: str) -> int:
+        position = self._index.get(id_)
+        if position is None:
+            told = nearest(id_, list(self._index)[:5_000], 3) if self._index else "there is none"
+            raise InputError(f"no item {short(id_)}; {told}")
+        return position
 
     def _row(self, values: dict[str, Any]) -> ItemRow:
         tags = {name.removeprefix(TAG): value for name, value in values.items() if name.startswith(TAG)}
         blind = values["blind_right"]
         return ItemRow(
             **{name: values[name] for name in ("position", "id", "benchmark", "question", "gold", "picture")},
-            **{name: values[name] for name in ("verdict", "stage", "difficulty", "gain", "disagreement")},
+            **{name: values[name] for name in ("verdict", "stage", *_SPANS)},
             options=tuple(values["options"] or ()),
             pictures=values["pictures"] or 0,
             tags={name: value for name, value in tags.items() if value is not None},
@@ -285,49 +314,29 @@ class Collection:
             blind_right=None if blind is None else int(blind),
         )
 
-    def _cases(self, benchmark: str, item: Item) -> tuple[list[ItemCase], int]:
-        cases, planned = list[ItemCase](), 0
-        for one in self._sources.runs:
-            if self._name_of(one) == benchmark and one.benchmark is not None:
-                calls = planned_calls(one.run, [item.id])
-                stored = StoredResponses(one.run.path)
-                cases += item_cases(one.run, one.benchmark, item, calls, stored.get, self._scorer)
-                planned += len(calls)
-        return cases, planned - len(cases)
+    def _records(self, rows: Sequence[ItemRow]) -> dict[str, dict[int, Item]]:
+        """The items themselves, by benchmark and position; those that no benchmark has are left out."""
+        records: dict[str, dict[int, Item]] = {}
+        for name, benchmark in self.benchmarks.items():
+            mine = [row.position for row in rows if row.benchmark == name and row.question is not None]
+            if mine:
+                first = self._first[name]
+                items = benchmark.take([position - first for position in mine])
+                records[name] = dict(zip(mine, items, strict=True))
+        return records
 
-    def _name_of(self, one: RunSource) -> str:
-        if one.benchmark is None:
-            return one.run.path.resolve().name
-        mark = one.benchmark.manifest.fingerprint
-        return next(name for name, benchmark in self._benchmarks.items() if benchmark.manifest.fingerprint == mark)
+    @cached_property
+    def _first(self) -> dict[str, int]:
+        """Where each benchmark's items begin; they stand in its own order."""
+        starts = self.items.group_by("benchmark", maintain_order=True).first()
+        return dict(starts.select("benchmark", "position").iter_rows())
 
-    def _scores(self, one: RunSource, tell: Tell) -> pl.LazyFrame:
-        frame, notes = scores_if_known(one.run, one.benchmark, self._scorer, tell)
-        self.notes += notes
-        return frame.select("item", *_SCORED)
-
-    def _collected(self, frame: pl.LazyFrame) -> pl.DataFrame:
-        with one_line_if_damaged(Path(self.name)):
-            return frame.select("position", *_SCORED).collect()
-
-    def _judged(self, table: pl.DataFrame) -> Judgements:
-        by_name: dict[str, dict[str, int]] = {}
-        for position, name, item in table.select("position", "benchmark", "item").iter_rows():
-            by_name.setdefault(name, {})[item] = position
-        marks = {name: benchmark.manifest.fingerprint for name, benchmark in self._benchmarks.items()}
-        positions = {marks.get(name, name): items for name, items in by_name.items()}
-        return judgements(self._sources.judged, positions, len(table))
-
-
-def _no_scores() -> pl.DataFrame:
-    texts = dict.fromkeys(_SCORED[:-1], pl.String)
-    return pl.DataFrame(schema={"position": pl.Int64, **texts, "score": pl.Float64})
-
-
-def _named(benchmarks: Sequence[Benchmark]) -> dict[str, Benchmark]:
-    """Benchmarks by their names; two versions of one are told apart by their folders."""
-    names = [one.manifest.name for one in benchmarks]
-    return {
-        name if names.count(name) == 1 else f"{name} ({one.path.resolve().parent.name}{number or ''})": one
-        for number, (name, one) in enumerate(zip(names, benchmarks, strict=True))
-    }
+    def _story(
+        self, row: ItemRow, records: dict[str, dict[int, Item]], told: Sequence[dict[str, tuple[list[ItemCase], int]]]
+    ) -> ItemStory:
+        item = records.get(row.benchmark, {}).get(row.position)
+        mine = [of_run[item.id] for of_run in told if item is not None and item.id in of_run]
+        findings = tuple(self._judgements.findings(row.position))
+        verdicts = tuple(self._judgements.verdicts(row.position))
+        cases = [case for some, _ in mine for case in some]
+        return ItemStory(row.id, row.benchmark, item, row, findings, verdicts, cases, sum(open_ for _, open_ in mine))

@@ -1,18 +1,20 @@
 """What refinements and audits said of items: by position all of it, and as columns what was said last."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import polars as pl
 
 from eyetest.measures.stats.intervals import Bools
-from eyetest.records import Finding, Severity, Verdict
+from eyetest.records import Finding, Severity, Verdict, columns
 from eyetest.review.collection.sources import Judged
 
-_AUDIT = "audit"
+_AUDIT = r"^audit(:|$)"
+_TYPES = {"position": pl.Int64, **dict.fromkeys(("stage", "verdict", "reason", "evidence"), pl.String)}
+Places = Mapping[str, int]
+"""Where the items of a benchmark stand."""
 
 
 class ItemFinding(NamedTuple):
@@ -24,73 +26,94 @@ class ItemFinding(NamedTuple):
     severity: Severity | None = None
 
 
-@dataclass
 class Judgements:
-    """By position of the item."""
+    """Verdicts as a table in the order of positions, and findings by position."""
 
-    size: int
-    verdicts: dict[int, list[Verdict]] = field(default_factory=dict)
-    findings: dict[int, list[ItemFinding]] = field(default_factory=dict)
+    def __init__(self, judged: Sequence[Judged], places: Mapping[str, Places], size: int) -> None:
+        """``places``: by the fingerprint of a benchmark, or the name of what has none."""
+        self._size = size
+        self._findings: dict[int, list[ItemFinding]] = {}
+        tables = [pl.DataFrame(schema=_TYPES)]
+        for one in judged:
+            about = [places[one.fingerprint]] if one.fingerprint in places else list(places.values())
+            for finding in one.findings:
+                self._add_finding(finding, about)
+            if one.verdicts is not None:
+                tables += [self._placed(one.verdicts, place) for place in about]
+        every = pl.concat(tables, how="diagonal_relaxed").sort("position", maintain_order=True)
+        self._verdicts = every
+        self._starts = np.searchsorted(every.get_column("position").to_numpy(), np.arange(size + 1))
 
-    def columns(self) -> list[pl.Series]:
-        """As columns of the items."""
-        last = [self.verdicts[position][-1] if position in self.verdicts else None for position in range(self.size)]
-        kinds = [sorted({one.kind for one in self.findings.get(position, ())}) for position in range(self.size)]
-        return [
-            pl.Series("verdict", [one.verdict if one else None for one in last], pl.String),
-            pl.Series("stage", [one.stage if one else None for one in last], pl.String),
-            pl.Series("findings", kinds, pl.List(pl.String)),
-        ]
+    def _add_finding(self, finding: Finding, about: Sequence[Places]) -> None:
+        for item in finding.items:
+            told = ItemFinding(finding.kind, finding.title, finding.evidence.get(item, ""), finding.severity)
+            for position in dict.fromkeys(place[item] for place in about if item in place):
+                self._findings.setdefault(position, []).append(told)
+
+    def _placed(self, verdicts: pl.DataFrame, place: Places) -> pl.DataFrame:
+        """Verdicts with the positions of their items. One of an audit is a finding, where it is not ``keep``."""
+        named = pl.DataFrame({"item": list(place), "position": list(place.values())}, schema_overrides=_POSITION)
+        rows = verdicts.join(named, on="item", maintain_order="left")
+        audited = rows.filter(pl.col("stage").str.contains(_AUDIT), pl.col("verdict") != "keep")
+        for position, reason, evidence in audited.select("position", "reason", "evidence").iter_rows():
+            told = ItemFinding(reason or "", evidence or "", evidence or "")
+            self._findings.setdefault(position, []).append(told)
+        return rows.filter(~pl.col("stage").str.contains(_AUDIT))
+
+    def verdicts(self, position: int) -> list[Verdict]:
+        """What stages said of an item, in their order."""
+        rows = self._verdicts[self._starts[position] : self._starts[position + 1]].to_dicts()
+        names = columns(Verdict)
+        said = ({name: row[name] for name in names if row.get(name) is not None} for row in rows)
+        return [msgspec.convert(values, Verdict) for values in said]
+
+    def findings(self, position: int) -> Sequence[ItemFinding]:
+        """What audits say of an item."""
+        return self._findings.get(position, ())
+
+    def columns(self) -> pl.DataFrame:
+        """What was said last, and the kinds of findings, a row an item."""
+        last = self._verdicts.group_by("position", maintain_order=True).last().select("position", "verdict", "stage")
+        kinds = {position: sorted({one.kind for one in some}) for position, some in self._findings.items()}
+        kinds_of = pl.DataFrame(
+            {"position": list(kinds), "findings": list(kinds.values())},
+            schema={"position": pl.Int64, "findings": pl.List(pl.String)},
+        )
+        rows = pl.DataFrame({"position": np.arange(self._size)}, schema=_POSITION)
+        for table in (last, kinds_of):
+            rows = rows.join(table, on="position", how="left", maintain_order="left")
+        return rows.drop("position")
 
     def judged(self, verdict: str, stage: str) -> Bools:
         """Items that a stage said something of; without a stage, those of which it was said last."""
-        mask = np.zeros(self.size, bool)
-        for position, rows in self.verdicts.items():
-            said = [row for row in rows if row.stage == stage] if stage else rows[-1:]
-            mask[position] = any(not verdict or row.verdict == verdict for row in said)
-        return mask
+        rows = self._verdicts
+        if not stage:
+            rows = rows.group_by("position", maintain_order=True).last()
+        wanted = [pl.col(name) == value for name, value in (("stage", stage), ("verdict", verdict)) if value]
+        return self._mask(rows.filter(*wanted).get_column("position").to_numpy().tolist())
 
     def with_finding(self, kinds: Sequence[str]) -> Bools:
         """Items that are in one of some findings."""
-        mask = np.zeros(self.size, bool)
         wanted = set(kinds)
-        for position, rows in self.findings.items():
-            mask[position] = any(one.kind in wanted for one in rows)
+        return self._mask([at for at, some in self._findings.items() if any(one.kind in wanted for one in some)])
+
+    def _mask(self, positions: Sequence[int]) -> Bools:
+        mask = np.zeros(self._size, bool)
+        mask[list(positions)] = True
         return mask
 
     @property
+    def kinds(self) -> list[str]:
+        """The verdicts that stages gave."""
+        return self._verdicts.get_column("verdict").unique().sort().to_list()
+
+    @property
     def stages(self) -> dict[str, int]:
-        """Stages in their order, and of how many items each said something."""
-        every = [dict.fromkeys(row.stage for row in rows) for rows in self.verdicts.values()]
-        order = dict.fromkeys(stage for stages in sorted(every, key=len, reverse=True) for stage in stages)
-        counts = Counter(stage for stages in every for stage in stages)
-        return {stage: counts[stage] for stage in order}
+        """Stages in the order in which items reach them, and of how many items each said something."""
+        within = pl.int_range(pl.len()).over("position")
+        rows = self._verdicts.select("position", "stage", turn=within).group_by("stage", maintain_order=True)
+        told = rows.agg(pl.col("turn").max(), pl.col("position").n_unique()).sort("turn", maintain_order=True)
+        return dict(told.select("stage", "position").iter_rows())
 
 
-def judgements(judged: Sequence[Judged], positions: Mapping[str, Mapping[str, int]], size: int) -> Judgements:
-    """``positions``: by the fingerprint of a benchmark (or the name of what has none), where its items stand."""
-    result = Judgements(size)
-    for one in judged:
-        tables = [positions[one.fingerprint]] if one.fingerprint in positions else list(positions.values())
-        for verdict in one.verdicts:
-            for position in {table[verdict.item] for table in tables if verdict.item in table}:
-                if verdict.stage.partition(":")[0] == _AUDIT:
-                    _add_audited(result, position, verdict)
-                else:
-                    result.verdicts.setdefault(position, []).append(verdict)
-        for finding in one.findings:
-            for item in finding.items:
-                for position in {table[item] for table in tables if item in table}:
-                    result.findings.setdefault(position, []).append(_of_item(finding, item))
-    return result
-
-
-def _add_audited(result: Judgements, position: int, verdict: Verdict) -> None:
-    """A verdict of an audit is a finding; ``keep`` says that there is none."""
-    if verdict.verdict != "keep":
-        finding = ItemFinding(verdict.reason, verdict.evidence, verdict.evidence)
-        result.findings.setdefault(position, []).append(finding)
-
-
-def _of_item(finding: Finding, item: str) -> ItemFinding:
-    return ItemFinding(finding.kind, finding.title, finding.evidence.get(item, ""), finding.severity)
+_POSITION = {"position": pl.Int64}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -14,15 +15,16 @@ from eyetest.benchmarks.formats import is_readable
 from eyetest.benchmarks.opening import refuse_one_above
 from eyetest.errors import InputError
 from eyetest.probes.audit import Audit
-from eyetest.records import Finding, Verdict
+from eyetest.records import Finding
 from eyetest.records.recipe import ABOUT, BENCHMARK, RUN, VERDICTS
 from eyetest.results.gather import benchmark_if_needed
 from eyetest.results.provenance import read_mends
 from eyetest.runs import Run, is_run
 from eyetest.store.files import read_regular
-from eyetest.world.grading import read_verdicts
+from eyetest.tabular.record_files import read_parquet
 
 _AS_IT_IS = ReadOptions(gold_required=False, pictures_required=False)
+_NEEDED = ("item", "stage", "verdict", "reason", "evidence")
 _MOST_JSON = 256 * 2**20
 Tell = Callable[[str], None]
 
@@ -37,12 +39,20 @@ class RunSource(NamedTuple):
 class Judged(NamedTuple):
     """What a refinement or an audit said of items; ``fingerprint`` says of which benchmark, empty if nobody knows."""
 
+    benchmark: str
     fingerprint: str
-    verdicts: Sequence[Verdict] = ()
+    verdicts: pl.DataFrame | None = None
     findings: Sequence[Finding] = ()
+
+    @property
+    def items(self) -> list[str]:
+        """Of which items it says something."""
+        judged = self.verdicts.get_column("item").to_list() if self.verdicts is not None else []
+        return list(dict.fromkeys([*judged, *(item for finding in self.findings for item in finding.items)]))
 
 
 class _RefinedBenchmark(msgspec.Struct, frozen=True):
+    name: str = ""
     fingerprint: str = ""
 
 
@@ -117,7 +127,7 @@ def _refinement(place: Path) -> Judged:
         raise InputError(f"{place / ABOUT} is damaged: {error}; run eyetest refine again") from None
     if not (place / VERDICTS).is_file():
         raise InputError(f"{place} is a refinement without its {VERDICTS}; run eyetest refine again")
-    return Judged(head.benchmark.fingerprint, verdicts=read_verdicts(place))
+    return Judged(head.benchmark.name, head.benchmark.fingerprint, read_verdict_table(place / VERDICTS))
 
 
 def _audit(place: Path) -> Judged | None:
@@ -129,15 +139,25 @@ def _audit(place: Path) -> Judged | None:
             audit = msgspec.json.decode(read_regular(place, place.parent, _MOST_JSON), type=Audit)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return None
-        return Judged(audit.fingerprint, findings=[one for one in audit.findings if one.items])
+        return Judged(audit.benchmark, audit.fingerprint, findings=[one for one in audit.findings if one.items])
     if place.suffix == ".parquet" and _has_verdicts(place):
-        return Judged("", verdicts=read_verdicts(place))
+        return Judged(place.stem, "", read_verdict_table(place))
     return None
+
+
+def read_verdict_table(path: Path) -> pl.DataFrame:
+    """Verdicts as a table: of a large refinement there are too many to make a value of each."""
+    frame = pl.from_arrow(read_parquet(path))
+    assert isinstance(frame, pl.DataFrame)
+    odd = [name for name in _NEEDED if frame.schema.get(name) != pl.String]
+    if odd or frame.select(pl.col(_NEEDED[:3]).has_nulls()).row(0) != (False,) * 3:
+        raise InputError(f"{path} is not a table of verdicts: {odd[0] if odd else 'a value'} is missing")
+    return frame
 
 
 def _has_verdicts(table: Path) -> bool:
     """Whether a table has the columns of verdicts; another one may be a dataset of any size."""
     try:
-        return {"item", "stage", "verdict", "reason"} <= set(pq.read_schema(table).names)
+        return set(_NEEDED) <= set(pq.read_schema(table).names)
     except (OSError, pa.ArrowException):
         return False

@@ -57,11 +57,10 @@ def write_benchmark(path: Path, items: int) -> None:
                 file = io.BytesIO()
                 Image.new("RGB", (4, 4), (number >> 16, (number >> 8) % 256, number % 256)).save(file, "PNG")
                 picture = writer.images.put(file.getvalue())
-            choices = tuple(
-                Choice(f"the {WORDS[(number + i) % len(WORDS)]} {number}", i == number % 4) for i in range(4)
-            )
+            things = [WORDS[(number + place) % len(WORDS)] for place in range(4)]
+            choices = tuple(Choice(f"the {thing} {number}", thing == things[number % 4]) for thing in things)
             tags = {"task": f"task {number % TASKS:02d}", "source": f"source {number % 5}"}
-            question = f"Which of the things in picture {number} stands nearest to the {WORDS[number % len(WORDS)]}?"
+            question = f"Which of the things in picture {number} stands nearest to the {things[0]}?"
             writer.add(Item(id=str(number), question=question, images=(picture,), choices=choices, tags=tags))
 
 

@@ -1,8 +1,9 @@
 """What was replied, read from disk when somebody wants it: a few items' answers, or all texts for searching."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from threading import Lock
 
 import numpy as np
@@ -19,6 +20,7 @@ from eyetest.scoring import Scorer
 
 MOST_TEXT = 400 * 2**20
 """Bytes of replies that are kept in memory for searching; more of them are looked through on disk each time."""
+_AT_ONCE = 200_000
 _WORD = re.compile(r'"([^"]+)"|([^\s"]+)')
 
 
@@ -64,17 +66,26 @@ class RunReplies:
             rows = self._responses.filter(_is_in("request", requests)).collect()
         return {one.request: one for batch in rows.to_arrow().to_batches() for one in from_batch(batch)}
 
-    def texts(self, items: pl.LazyFrame) -> pl.LazyFrame:
-        """All replies in small letters, by ``position`` of their items: ``item, position``."""
-        plan = self._plan.select("item", "request").join(items, on="item").select("position", "request")
-        said = self._responses.select("request", "text").drop_nulls("text")
-        return plan.join(said, on="request").select("position", pl.col("text").str.to_lowercase())
+    def texts(self, items: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """All replies in small letters, some at a time: ``position, text``; ``items`` has ``item, position``.
+
+        Requests are met by hashes of 64 bits: their own letters would take more memory than most replies.
+        """
+        key = pl.col("request").hash().alias("key")
+        with one_line_if_damaged(self._source.run.path):
+            plan = self._plan.join(items.lazy(), on="item").select("position", key).collect(engine="streaming")
+            keys = self._responses.select(key).collect(engine="streaming").to_series()
+            counts = keys.is_last_distinct() if keys.n_unique() < len(keys) else None
+            for start in range(0, len(keys), _AT_ONCE):
+                some = self._responses.select(key, pl.col("text").str.to_lowercase()).slice(start, _AT_ONCE).collect()
+                said = some if counts is None else some.filter(counts[start : start + _AT_ONCE])
+                yield said.drop_nulls("text").join(plan, on="key").select("position", "text")
 
     def size(self) -> int:
         """Bytes of all replies."""
         with one_line_if_damaged(self._source.run.path):
-            bytes_ = self._responses.select(pl.col("text").str.len_bytes().cast(pl.Int64).sum())
-            return int(bytes_.collect(engine="streaming").item())
+            size = self._responses.select(pl.col("text").str.len_bytes().cast(pl.Int64).sum())
+            return int(size.collect(engine="streaming").item())
 
 
 def _is_in(column: str, values: Sequence[str] | pl.Series) -> pl.Expr:
@@ -90,28 +101,27 @@ class SearchTexts:
         self._size, self._runs = len(items), runs
         self._items = items.select(pl.col("position").cast(pl.UInt32), "benchmark", "item")
         self._own = items.select(pl.col("position").cast(pl.UInt32), own.alias("text"))
-        self._replies: pl.LazyFrame | None = None
+        self._kept: list[pl.DataFrame] | None = None
         self._lock = Lock()
 
-    def read_replies(self) -> pl.LazyFrame:
-        """The replies, read once, whoever asks first: in memory, unless they are too many."""
+    def read_replies(self) -> Iterable[pl.DataFrame]:
+        """The replies; whoever asks first has them read into memory, unless they are too many."""
         with self._lock:
-            if self._replies is None:
-                frames = [run.texts(self._of(run)) for run in self._runs]
-                every = pl.concat([self._own.lazy().head(0), *frames])
-                small = sum(run.size() for run in self._runs) <= MOST_TEXT
-                self._replies = every.collect(engine="streaming").lazy() if small else every
-        return self._replies
+            if self._kept is None and sum(run.size() for run in self._runs) <= MOST_TEXT:
+                self._kept = list(self._read())
+        return self._read() if self._kept is None else self._kept
 
-    def _of(self, run: RunReplies) -> pl.LazyFrame:
-        return self._items.lazy().filter(pl.col("benchmark") == run.benchmark).select("item", "position")
+    def _read(self) -> Iterator[pl.DataFrame]:
+        for run in self._runs:
+            mine = pl.col("benchmark") == run.benchmark
+            yield from run.texts(self._items.filter(mine).select("item", "position"))
 
     def having(self, words: str) -> Bools:
         """Which items have all of the words, or phrases in quotes, in their own text or in one reply."""
         mask = np.zeros(self._size, bool)
         wanted = [phrase or word for phrase, word in _WORD.findall(words.lower())]
         has = [pl.col("text").str.contains(word, literal=True) for word in wanted]
-        for texts in (self._own.lazy(), self.read_replies()):
-            rows = texts.filter(*has).select("position").collect(engine="streaming")
+        for texts in chain([self._own], self.read_replies()):
+            rows = texts.lazy().filter(*has).select("position").collect(engine="streaming")
             mask[rows.get_column("position").to_numpy()] = True
         return mask

@@ -34,8 +34,10 @@ def united(parts: Sequence[SuitePart], name: str) -> Results:
     scores = pl.concat([_scores(part, name) for part in parts])
     models = {model: entry for part in parts for model, entry in part.results.models.items()}
     notes = dict.fromkeys(note for part in parts for note in part.results.notes)
-    replies = pl.concat([part.results.replies.with_columns(pl.lit(name).alias("benchmark")) for part in parts])
-    return Results(scores, items, models, tuple(notes), replies.unique(("benchmark", "request")))
+    about = pl.lit(name).alias("benchmark")
+    replies = pl.concat([part.results.replies.with_columns(about) for part in parts])
+    exchanged = pl.concat([part.results.exchanged.with_columns(about, _own(part, "whose")) for part in parts])
+    return Results(scores, items, models, tuple(notes), replies.unique(("benchmark", "request")), exchanged)
 
 
 def keep_items(results: Results, ids: Sequence[str]) -> Results:

@@ -42,6 +42,9 @@ class CollectionView(NamedTuple):
     unknown_ids: tuple[str, ...] = ()
     """Ids that the query names and nobody has."""
 
+    def __len__(self) -> int:
+        return len(self.positions)
+
 
 class ItemRow(msgspec.Struct, frozen=True, kw_only=True):
     """An item in a list. One that no benchmark has any more has no question."""
@@ -103,11 +106,6 @@ class Collection:
     def name(self) -> str:
         """What it is called."""
         return listed(self.items.get_column("benchmark").unique(maintain_order=True)) or "nothing"
-
-    @property
-    def benchmarks(self) -> Mapping[str, Benchmark]:
-        """What items come from, by name."""
-        return self._benchmarks
 
     def __len__(self) -> int:
         return len(self.items)
@@ -177,10 +175,6 @@ class Collection:
     def verdicts(self, position: int) -> Sequence[Verdict]:
         """What stages said of the item that stands there, in their order."""
         return self._judgements.verdicts(position)
-
-    def verdicts(self, position: int) -> Sequence[Verdict]:
-        """What stages said of the item that stands there, in their order."""
-        return self._judgements.verdicts.get(position, ())
 
     def picture(self, sha256: str) -> tuple[ImageRef, bytes] | None:
         """A picture of some item by its hash; None where no item has it, or its file is gone or damaged."""

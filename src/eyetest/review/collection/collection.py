@@ -200,12 +200,8 @@ class Collection:
             named = [self._index[id_] for id_ in query.ids if id_ in self._index]
             mask &= np.isin(np.arange(len(self)), named)
         if query.verdict or query.stage:
-            self._refuse_unknown("verdict", query.verdict, self._all_verdicts)
-            self._refuse_unknown("stage", query.stage, self.stages)
             mask &= self._judgements.judged(query.verdict, query.stage)
         if query.findings:
-            for kind in query.findings:
-                self._refuse_unknown("finding", kind, self.findings)
             mask &= self._judgements.with_finding(query.findings)
         for name in dict.fromkeys(name for name, _ in query.tags):
             self._refuse_unknown("tag", name, self._tag_names)
@@ -221,12 +217,8 @@ class Collection:
         return mask
 
     def _has(self, column: str, wanted: Sequence[str]) -> Bools:
-        """Items with one of some values; a value that no item has is refused."""
-        values = self.items.get_column(column)
-        known = values.unique().drop_nulls().to_list()
-        for value in wanted:
-            self._refuse_unknown(column, value, known)
-        mask: Bools = values.is_in(wanted).fill_null(value=False).to_numpy()
+        """Items with one of some values. One that no item has is no mistake: the link may be older than the items."""
+        mask: Bools = self.items.get_column(column).is_in(wanted).fill_null(value=False).to_numpy()
         return mask
 
     def _answered(self, query: Query) -> Bools:
@@ -276,10 +268,6 @@ class Collection:
     @cached_property
     def _all_counts(self) -> dict[str, dict[str, int]]:
         return self._facets.counts(np.arange(len(self)))
-
-    @cached_property
-    def _all_verdicts(self) -> list[str]:
-        return self._judgements.kinds
 
     @cached_property
     def _tag_names(self) -> list[str]:

@@ -103,11 +103,6 @@ class Judgements:
         return mask
 
     @property
-    def kinds(self) -> list[str]:
-        """The verdicts that stages gave."""
-        return self._verdicts.get_column("verdict").unique().sort().to_list()
-
-    @property
     def stages(self) -> dict[str, int]:
         """Stages in the order in which items reach them, and of how many items each said something."""
         within = pl.int_range(pl.len()).over("position")

@@ -21,6 +21,15 @@ class Fork(msgspec.Struct, frozen=True):
     tokens: tuple[int, ...]
 
 
+def shared_start(sequences: Sequence[Sequence[int]]) -> int:
+    """How many first tokens all sequences have in common: as many as the first and the last in order have."""
+    ordered = sorted(map(tuple, sequences))
+    pairs = zip(ordered[0], ordered[-1], strict=False)
+    return next(
+        (at for at, (one, other) in enumerate(pairs) if one != other), min(map(len, (ordered[0], ordered[-1])))
+    )
+
+
 def forks(sequences: Sequence[Sequence[int]]) -> list[Fork]:
     """Where the sequences' tokens have to be weighed: shorter beginnings first, none of them twice."""
     following: dict[Beginning, dict[int, None]] = {}

@@ -13,8 +13,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from eyetest.models.checkpoint.packing import Continuation, pack, shared_start
+from eyetest.models.checkpoint.packing import Continuation, pack
 from eyetest.models.checkpoint.rendering import RenderedPrompt
+from eyetest.models.trie import shared_start
 
 Weights = list[NDArray[np.float64]]
 """Of each continuation, the log-probability of each token that is weighed."""

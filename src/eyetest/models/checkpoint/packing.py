@@ -12,6 +12,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from eyetest.models.trie import shared_start
+
 Nodes = NDArray[np.int64]
 
 
@@ -35,15 +37,6 @@ class Packed(msgspec.Struct, frozen=True):
 
     def __len__(self) -> int:
         return len(self.tokens)
-
-
-def shared_start(sequences: Sequence[Sequence[int]]) -> int:
-    """How many first tokens all sequences have in common: as many as the first and the last in order have."""
-    ordered = sorted(map(tuple, sequences))
-    pairs = zip(ordered[0], ordered[-1], strict=False)
-    return next(
-        (at for at, (one, other) in enumerate(pairs) if one != other), min(map(len, (ordered[0], ordered[-1])))
-    )
 
 
 def pack(sequences: Sequence[Sequence[int]]) -> Packed:

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from eyetest.models.base import CallError, Pictures
-from eyetest.models.checkpoint.packing import Continuation, shared_start
+from eyetest.models.checkpoint.packing import Continuation
+from eyetest.models.trie import shared_start
 from eyetest.records import GreyPicture, Message, Picture, Prompt, Words
 
 _LANGUAGE = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "position_ids")

@@ -13,7 +13,8 @@ import msgspec
 from eyetest.models.base import CallError
 from eyetest.models.openai.chat import STAND_IN, DataUrl, pictures_of, template_settings, with_stand_in
 from eyetest.models.openai.connection import Connection
-from eyetest.models.openai.weighing import CandidateWeights, Usage, refuse_empty, shared_start
+from eyetest.models.openai.weighing import CandidateWeights, Usage, refuse_empty
+from eyetest.models.trie import shared_start
 from eyetest.records import Prompt
 from eyetest.records.tables import Method
 
@@ -83,7 +84,7 @@ class LlamaServer:
         for candidate in dict.fromkeys(prompt.candidates):
             read = await self._read(tail + candidate, is_whole=not shown)
             tokens = [piece.id for piece in read]
-            alike = shared_start([piece.id for piece in before], tokens)
+            alike = shared_start(([piece.id for piece in before], tokens))
             if any(not isinstance(piece.piece, str) for piece in read[alike:]):
                 raise CallError("bad-request", "llama.cpp does not tell how likely a part of a letter is")
             asked: dict[str, Any] = {"prompt": tokens[:alike]}

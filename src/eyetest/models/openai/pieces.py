@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from eyetest.models.openai.weighing import shared_start
-from eyetest.models.trie import Beginning
+from eyetest.models.trie import Beginning, shared_start
 
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
@@ -34,7 +33,7 @@ class TokenizedCandidate(msgspec.Struct, frozen=True):
 
 def behind(prompt: Tokenized, text: str, read: Tokenized) -> TokenizedCandidate:
     """A candidate, from what is read without it and with it."""
-    alike = shared_start(prompt.tokens, read.tokens)
+    alike = shared_start((prompt.tokens, read.tokens))
     after = prompt.tokens[-1] if 0 < alike == len(prompt.tokens) else None
     letters = _letters(read.token_strs, text) if len(read.token_strs) == len(read.tokens) else None
     if letters is None:

@@ -13,7 +13,8 @@ import msgspec
 from eyetest.models.base import CallError
 from eyetest.models.openai.chat import STAND_IN, DataUrl, pictures_of, template_settings, with_stand_in
 from eyetest.models.openai.connection import Connection
-from eyetest.models.openai.weighing import CandidateWeights, Leaders, Usage, refuse_empty, shared_start, side_by_side
+from eyetest.models.openai.weighing import CandidateWeights, Leaders, Usage, refuse_empty, side_by_side
+from eyetest.models.trie import shared_start
 from eyetest.records import Prompt
 from eyetest.records.tables import Method
 
@@ -66,7 +67,7 @@ class SglangServer:
             size = (await self._generate(told(begun, before), usage)).prompt_tokens
 
         async def weigh(text: str, tokens: list[int]) -> tuple[float | None, int]:
-            alike = shared_start(before, tokens)
+            alike = shared_start((before, tokens))
             refuse_empty(tokens[alike:])
             start = size - (len(before) - alike) - 1
             asked = told(begun + text, tokens) | {"return_logprob": True, "logprob_start_len": start}

@@ -51,12 +51,6 @@ class Way(Protocol):
         """Weigh all candidates of a prompt; raise a CallError if that fails."""
 
 
-def shared_start(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many first tokens two texts have in common."""
-    pairs = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
-
-
 def refuse_empty(tokens: Sequence[int]) -> None:
     """A candidate without tokens would be certain."""
     if not tokens:

@@ -175,6 +175,7 @@ def test_a_run_keeps_likelihoods_and_answers(checkpoints: Any, tmp_path: Path) -
     spec = f"transformers:{checkpoints('llava')}"
     run = et.run(bench, {"own": spec}, conditions=conditions, max_tokens=4, to=tmp_path / "run")
     assert run.responses().num_rows == 18 * 4
+    assert run.manifest.steps[0].ways["own"]
     again = et.run(bench, {"own": spec}, conditions=conditions, max_tokens=4, to=tmp_path / "run")
     assert again.responses().num_rows == 18 * 4
     assert set(et.measure.accuracy(run).frame["method"]) == {"likelihood", "generate"}

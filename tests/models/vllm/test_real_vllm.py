@@ -25,9 +25,9 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return new_world(tmp_path_factory.mktemp("world") / "world", load_rates("none"), items=18, seed=5).path
 
 
-def write_models(weights: Path, path: Path) -> Path:
+def write_models(weights: Path, path: Path, **more: Any) -> Path:
     entries = {
-        "engine": {"spec": f"vllm:{weights}", "logprobs": 3, "sampling": {"max_tokens": 8, **VLLM}},
+        "engine": {"spec": f"vllm:{weights}", "logprobs": 3, "sampling": {"max_tokens": 8, **VLLM}, **more},
         "plain": {"spec": f"transformers:{weights}", "logprobs": 3, "sampling": {"max_tokens": 8}},
     }
     path.write_text(json.dumps(entries))
@@ -89,9 +89,9 @@ def test_likelihoods_are_those_of_transformers_and_answers_too(kind: str, bench:
 def test_killed_in_the_middle_it_goes_on_and_leaves_nothing_behind(
     bench: Path, served_llava: Path, tmp_path: Path
 ) -> None:
-    models = write_models(served_llava, tmp_path / "models.yaml")
+    models = write_models(served_llava, tmp_path / "models.yaml", concurrency=4)
     to = tmp_path / "run"
-    slowly = command(bench, models, "engine", to, "--template", "0,1,2,3,4", "--concurrency", "4")
+    slowly = command(bench, models, "engine", to, "--template", "0,1,2,3,4")
     with subprocess.Popen(
         slowly,
         stdout=subprocess.DEVNULL,

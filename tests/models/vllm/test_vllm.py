@@ -20,6 +20,7 @@ from eyetest.models.checkpoint import loading
 from eyetest.models.vllm import BACKEND
 from eyetest.models.vllm import model as backend
 from eyetest.records import Asked, Condition, GreyPicture, Item, Message, ModelEntry, Prompt, Request, Response, Words
+from eyetest.running.batches import Batches
 from eyetest.runs import read_responses
 from eyetest.world import load_rates, new_world
 from tests.models.vllm import toy
@@ -97,21 +98,39 @@ def test_sums_are_those_of_the_model_and_nothing_is_asked_twice(folder: Path) ->
         ("Which of both?", (3, 5)),
         ("And now?", ()),
     ]
-    pictures = Pictures()
     for response, (question, sizes) in zip(
-        answers(folder, [call(question, sizes, CHOICES) for question, sizes in asked], pictures), asked, strict=True
+        answers(folder, [call(question, sizes, CHOICES) for question, sizes in asked]), asked, strict=True
     ):
         expected = [directly(question, sizes, candidate) for candidate in CHOICES]
         assert response.candidates == pytest.approx([log for log, _ in expected], abs=1e-9)
         assert response.candidate_tokens == tuple(number for _, number in expected)
         assert response.tokens_in == len(f"user:{question}\nassistant:") + toy.PATCHES * len(sizes)
-    assert pictures.opened == 3
     llm = toy.LLM.made
     assert len(set(llm.asked)) == len(llm.asked)
     read = toy.Tokenizer()(CHOICES, add_special_tokens=False)["input_ids"]
     assert len(llm.asked) == len(asked) * len({tuple(ids[:at]) for ids in read for at in range(len(ids))})
     assert llm.llm_engine.together > len(asked)
     assert llm.llm_engine.stopped
+
+
+def test_a_picture_is_opened_once_for_all_questions_about_it(folder: Path) -> None:
+    async def work(model: Any) -> list[Response]:
+        return [await model.answer(call(question, (3,), CHOICES)) for question in ("What?", "Where?", "How?")]
+
+    pictures = Pictures()
+    assert len(using(folder, work, pictures)) == 3
+    assert pictures.opened == 1
+
+
+def test_an_answer_comes_as_soon_as_it_is_there(folder: Path) -> None:
+    async def work(model: Any) -> Response:
+        never = asyncio.ensure_future(model.answer(call("Go on.", (), max_tokens=toy.ENDLESS)))
+        response: Response = await Batches(model).answer(call("How many?", (), max_tokens=2))
+        assert not never.done()
+        never.cancel()
+        return response
+
+    assert using(folder, work).tokens_out
 
 
 def test_a_letter_that_joins_the_prompt_is_weighed_with_it(folder: Path) -> None:

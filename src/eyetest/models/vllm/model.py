@@ -4,8 +4,11 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
+
+import msgspec
+from PIL.Image import Image
 
 from eyetest.errors import EyetestError, InputError
 from eyetest.models.base import Call, CallError, Surroundings
@@ -14,10 +17,14 @@ from eyetest.models.checkpoint.rendering import RenderedPrompt, Renderer, names_
 from eyetest.models.checkpoint.settings import check_settings, identity, wish_of
 from eyetest.models.trie import Fork, weigh
 from eyetest.models.vllm.engine import VllmEngine
-from eyetest.records import Likelihood, ModelEntry, Response
+from eyetest.records import GreyPicture, Likelihood, ModelEntry, Picture, Prompt, Response
 
 _ENGINE = ("dtype", "tensor_parallel_size", "max_model_len", "gpu_memory_utilization", "block_size", "enforce_eager")
 """Settings that vLLM takes when it is started, under its own names."""
+_IN_FLIGHT = 512
+"""So many calls are under way where nothing is said; vLLM computes as many of them together as fit."""
+_PICTURES_KEPT = 64
+"""So many pictures stay open for the next questions about them."""
 _MOST_HANDS = 4
 _MOST_TOKENS_WEIGHED = 128
 """vLLM tells the log-probabilities of so many given tokens at once."""
@@ -29,10 +36,14 @@ class VllmModel:
 
     likelihoods = True
     knows_items = False
-    batch = 256
+    batch = 1
+    """No call waits for another: each is answered, and the next begun, as soon as it is done."""
 
     def __init__(self, name: str, entry: ModelEntry, checkpoint: Checkpoint, surroundings: Surroundings) -> None:
-        self.name, self.entry, self._checkpoint, self._pictures = name, entry, checkpoint, surroundings.pictures
+        self.name, self._checkpoint = name, checkpoint
+        self.entry = msgspec.structs.replace(entry, concurrency=entry.concurrency or _IN_FLIGHT)
+        self._pictures = surroundings.pictures
+        self._open_picture = lru_cache(_PICTURES_KEPT)(self._open)
         check_settings("vllm", entry.sampling, _ENGINE)
         self.settings = {"engine": "vllm", **identity(entry, checkpoint, _ENGINE)}
         own = {key: value for key, value in entry.sampling.items() if key in _ENGINE}
@@ -70,48 +81,41 @@ class VllmModel:
         self._hands.shutdown(wait=False)
 
     async def answer(self, call: Call) -> Response:
-        """One attempt."""
-        (reply,) = await self.answer_many([call])
-        if isinstance(reply, CallError):
-            raise reply
-        return reply
+        """One attempt, beside whatever else is under way."""
+        try:
+            prompt, shown = await asyncio.get_running_loop().run_in_executor(
+                self._hands, self._prepare, call.request.prompt
+            )
+        except CallError:
+            raise
+        except EyetestError as error:
+            raise CallError("picture", str(error)) from None
+        if prompt.continuations:
+            return await self._weighed(shown, call, prompt)
+        return await self._written(shown, call, prompt)
 
     async def answer_many(self, calls: Sequence[Call]) -> list[Response | CallError]:
-        """One attempt at each, all side by side; a picture that several show is opened once."""
-        alike: dict[object, list[Call]] = {}
-        for call in {call.id: call for call in calls}.values():
-            alike.setdefault(names_of_pictures(call.request.prompt) or call.item.id, []).append(call)
-        replies = await asyncio.gather(*map(self._answer_alike, alike.values()))
-        results = {call_id: reply for part in replies for call_id, reply in part.items()}
-        return [results[call.id] for call in calls]
+        """One attempt at each, all side by side."""
+        return await asyncio.gather(*map(self._reply, calls))
 
-    async def _answer_alike(self, calls: list[Call]) -> dict[str, Response | CallError]:
+    async def _reply(self, call: Call) -> Response | CallError:
         try:
-            rendered, shown = await asyncio.get_running_loop().run_in_executor(self._hands, self._prepare, calls)
-        except CallError as error:
-            return {call.id: error for call in calls}
-        except EyetestError as error:
-            return {call.id: CallError("picture", str(error)) for call in calls}
-        replies = await asyncio.gather(*map(partial(self._answer_one, shown), calls, rendered))
-        return {call.id: reply for call, reply in zip(calls, replies, strict=True)}
-
-    def _prepare(self, calls: list[Call]) -> tuple[list[RenderedPrompt], dict[str, Any]]:
-        """Prompts as tokens, in which a picture is one mark, and the pictures that all of them show."""
-        rendered = self._renderer.render([call.request.prompt for call in calls])
-        first = calls[0].request.prompt
-        pictures = [self._pictures.open(part) for part in pictures_of(first)]
-        if not pictures:
-            return rendered, {}
-        names = list(names_of_pictures(first))
-        return rendered, {"multi_modal_data": {"image": pictures}, "multi_modal_uuids": {"image": names}}
-
-    async def _answer_one(self, shown: Mapping[str, Any], call: Call, prompt: RenderedPrompt) -> Response | CallError:
-        try:
-            if prompt.continuations:
-                return await self._weighed(shown, call, prompt)
-            return await self._written(shown, call, prompt)
+            return await self.answer(call)
         except CallError as error:
             return error
+
+    def _open(self, part: Picture | GreyPicture) -> Image:
+        picture: Image = self._pictures.open(part)
+        return picture
+
+    def _prepare(self, prompt: Prompt) -> tuple[RenderedPrompt, dict[str, Any]]:
+        """A prompt as tokens, in which a picture is one mark, and its pictures."""
+        (rendered,) = self._renderer.render([prompt])
+        pictures = [self._open_picture(part) for part in pictures_of(prompt)]
+        if not pictures:
+            return rendered, {}
+        names = list(names_of_pictures(prompt))
+        return rendered, {"multi_modal_data": {"image": pictures}, "multi_modal_uuids": {"image": names}}
 
     async def _weighed(self, shown: Mapping[str, Any], call: Call, prompt: RenderedPrompt) -> Response:
         """Likelihoods. A tokenizer may read the prompt's end otherwise before some candidates: those apart."""

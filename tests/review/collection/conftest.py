@@ -48,10 +48,10 @@ def items(writer: BenchmarkWriter) -> list[Item]:
     ]
 
 
-def make_bench(path: Path, name: str = "zoo") -> Benchmark:
-    """The benchmark."""
+def make_bench(path: Path, name: str = "zoo", most: int = 6) -> Benchmark:
+    """The benchmark, or its first items."""
     with BenchmarkWriter(path, Manifest(name=name)) as writer:
-        for item in items(writer):
+        for item in items(writer)[:most]:
             writer.add(item)
     return Benchmark(path)
 

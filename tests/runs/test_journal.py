@@ -1,6 +1,7 @@
 """The journal: a line on disk before anybody hears of it, sealed into Parquet, read at any time."""
 
 import errno
+import math
 import os
 import zlib
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyetest.records import Likelihood, Response
+from eyetest.records.request import IMPOSSIBLE
 from eyetest.runs import Journal, StoredResponses, read_responses, responses_table
 from eyetest.runs import journal as journal_module
 from eyetest.runs.journal import JournalError, read_segment, seal
@@ -52,6 +54,19 @@ def checked(*responses: Response) -> bytes:
     """A segment as it is written now: each line ends with the CRC-32 of what it was without it."""
     texts = [msgspec.json.encode(response) for response in responses]
     return b"".join(text[:-1] + b',"crc":"%08x"}\n' % zlib.crc32(text) for text in texts)
+
+
+def test_the_impossible_can_be_stored(tmp_path: Path) -> None:
+    """JSON has no minus infinity: a line with one would count as damaged."""
+    odd = (Likelihood("B", -math.inf, (("A", -0.5), ("C", math.nan))), Likelihood("D", -1.0))
+    journal = Journal(tmp_path)
+    journal.append(msgspec.structs.replace(SPARE, likelihoods=odd, candidates=(-math.inf, -1.0)))
+    (back,) = read_responses(tmp_path)
+    journal.close()
+    assert list(read_responses(tmp_path)) == [back]
+    assert [one.logprob for one in back.likelihoods] == [IMPOSSIBLE, -1.0]
+    assert back.likelihoods[0].others == (("A", -0.5), ("C", IMPOSSIBLE))
+    assert back.candidates == (None, -1.0)
 
 
 def test_every_field_comes_back_from_the_open_and_from_the_sealed_segment(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import msgspec
 
 from eyetest.models.base import CallError
 from eyetest.records import Likelihood, OutcomeKind, Response
+from eyetest.records.request import IMPOSSIBLE
 from eyetest.redaction import redact, redact_answer
 
 _PASSING = {402: "quota", 407: "proxy", 408: "timeout", 409: "server", 425: "server", 429: "rate-limit"}
@@ -40,7 +41,6 @@ _INSIDE = ("error", "innererror", "metadata")
 _LONGEST_WORDS = 600
 _LONGEST_FINISH = 100
 _MOST_TOKENS = 2**53
-_IMPOSSIBLE = -9999.0
 _LONGEST_INTEGER = 18
 _CHARSETS = ("iso-8859-1", "latin-1", "windows-1252", "gbk", "gb18030", "big5", "shift_jis", "euc-jp", "euc-kr")
 _UNREADABLE = object()
@@ -222,7 +222,7 @@ def _weighed(token: Any) -> tuple[str, float] | None:
     """A token and its log-probability; the impossible has the number that OpenAI gives it, which JSON can hold."""
     text, logprob = _get(token, "token"), _get(token, "logprob")
     if str(logprob).lower() in ("-inf", "-infinity"):
-        logprob = _IMPOSSIBLE
+        logprob = IMPOSSIBLE
     number = _number(logprob)
     return (_clean(text), number) if isinstance(text, str) and number is not None else None
 

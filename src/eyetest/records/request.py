@@ -4,6 +4,7 @@ A request's id is a hash of exactly what is sent, so an unchanged question is ne
 is never answered from memory.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, Literal
@@ -80,12 +81,23 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return blake2b(_ID_VERSION + _encode(self), digest_size=16).hexdigest()
 
 
+IMPOSSIBLE = -9999.0
+"""The log-probability of the impossible, as OpenAI and vLLM write it: minus infinity is no number in JSON."""
+
+
 class Likelihood(msgspec.Struct, frozen=True, array_like=True):
-    """A token and its log-probability, with the likeliest others at its position."""
+    """A token and its log-probability, with the likeliest others at its position; no number that cannot be stored."""
 
     token: str
     logprob: float
     others: tuple[tuple[str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.logprob):
+            msgspec.structs.force_setattr(self, "logprob", IMPOSSIBLE)
+        if not all(math.isfinite(logprob) for _, logprob in self.others):
+            others = ((token, logprob if math.isfinite(logprob) else IMPOSSIBLE) for token, logprob in self.others)
+            msgspec.structs.force_setattr(self, "others", tuple(others))
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

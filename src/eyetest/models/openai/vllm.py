@@ -28,12 +28,11 @@ from eyetest.models.openai.pieces import Tokenized, TokenizedCandidate, behind
 from eyetest.models.openai.weighing import CandidateWeights, Leaders, Usage, refuse_empty, side_by_side
 from eyetest.models.trie import Beginning, Fork, weigh
 from eyetest.records import Prompt
+from eyetest.records.request import IMPOSSIBLE
 from eyetest.records.tables import Method
 
 _MOST_IDS = 128
 """As many tokens as vLLM gives the log-probabilities of in one request."""
-_IMPOSSIBLE = -9999.0
-"""What vLLM writes for minus infinity."""
 _MOST_KNOWN = 50_000
 _QUESTION = {"role": "user", "content": "?"}
 _TOKEN = re.compile(r"token_id:(\d+)")
@@ -174,7 +173,7 @@ class _Weighing:
         if len(logs) != len(tokens):
             raise CallError("bad-request", "vLLM reads the answer otherwise here than behind a short question")
         numbers = [entry.logprob for entry in logs[: len(self._tokens(text))]]
-        possible = [log for log in numbers if log is not None and log > _IMPOSSIBLE]
+        possible = [log for log in numbers if log is not None and log > IMPOSSIBLE]
         return sum(possible) if len(possible) == len(numbers) else None
 
     async def by_tree(self, leaders: Leaders) -> dict[str, float | None]:
@@ -228,7 +227,7 @@ def _logs_of(ids: Sequence[int], reply: _Completion) -> dict[int, float]:
     given = {int(match[1]): top.logprob for top in tops if (match := _TOKEN.fullmatch(top.token))}
     if missing := [token for token in ids if token not in given]:
         raise _unreadable(f"no log-probabilities of {len(missing)} of {len(ids)} tokens")
-    return {token: -math.inf if given[token] <= _IMPOSSIBLE else given[token] for token in ids}
+    return {token: -math.inf if given[token] <= IMPOSSIBLE else given[token] for token in ids}
 
 
 def _unreadable(what: str) -> CallError:

@@ -4,7 +4,9 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
+from eyetest.errors import EyetestError
 from eyetest.jobs.opening import SILENT, Observer
 from eyetest.review.app import PortTaken, listen, make_app, serve, write_bundle
 from eyetest.review.collection import Collection
@@ -35,9 +37,16 @@ def open_items(
     for line in collection.notes:
         observer.note(line)
     taken = _listen(host, port)
+    Thread(target=_read_replies, args=(collection,), daemon=True).start()
     name = f"[{host}]" if ":" in host else host
     ready(f"http://{name}:{taken.getsockname()[1]}/")
     serve(make_app(collection, host), taken)
+
+
+def _read_replies(collection: Collection) -> None:
+    """So that nobody waits at the first search, who will be told if replies cannot be read."""
+    with suppress(EyetestError):
+        collection.read_replies()
 
 
 def _listen(host: str, port: int | None) -> socket.socket:

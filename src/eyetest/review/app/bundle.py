@@ -109,7 +109,8 @@ def _pieces(
             cards = (card(row, "#", golds=tags is None, urls=urls) for row in rows)
             yield [fill_page("bundle_card.html.j2", {"row": one}, PACKAGE).strip() for one in cards]
         else:
-            stories = (show_story(collection.item(row.id), collection, tags=tags, urls=urls) for row in rows)
+            known = collection.stories([row.id for row in rows])
+            stories = (show_story(story, collection, tags=tags, urls=urls) for story in known)
             filled = (fill_page("bundle_story.html.j2", {"shown": one, "mathml": mathml}, PACKAGE) for one in stories)
             yield [one.strip() for one in filled]
 

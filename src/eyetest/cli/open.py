@@ -45,6 +45,7 @@ def open_(
 
     def ready(address: str) -> None:
         out.print(address, highlight=False, soft_wrap=True)
+        out.file.flush()
         if host != job.HOST:
             note("whoever reaches this machine sees all items, golds and replies")
         note("Ctrl-C ends it")

@@ -1,5 +1,11 @@
 """The zoo of the collection's tests, and one whose every word tries to get out of the page."""
 
+import json
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
 import pytest
 from starlette.testclient import TestClient
 
@@ -9,7 +15,7 @@ from eyetest.review.app import make_app
 from eyetest.review.collection import Collection
 from tests.conftest import png
 from tests.reports.conftest import browse
-from tests.reports.pages import HOSTILE
+from tests.reports.pages import HOSTILE, Browse
 from tests.review.collection.conftest import collection, zoo
 from tests.scoring.test_table import make_run
 
@@ -47,3 +53,15 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Collection:
         responses.append(Response(request=request, outcome="answered", text=f"{words} A"))
     make_run(folder / "run", asked, responses, Benchmark(folder / "bench"))
     return Collection.open([folder / "run"])
+
+
+def try_out(open_page: Browse, copy: Path, script: str, at: str) -> tuple[Any, str]:
+    """Run a script in a bundle, at a view of it; gives what it leaves in ``body.dataset.trial``, and the document."""
+    page = (copy / "index.html").read_text()
+    (copy / "trial.html").write_text(page.replace("</head>", '<script src="trial.js" defer></script></head>'))
+    (copy / "trial.js").write_text(f"{{{script}}}")
+    document, said, asked = open_page((copy / "trial.html").as_uri() + at)
+    assert (said, asked) == ([], [])
+    left = re.search(r'data-trial="([^"]*)"', document)
+    assert left
+    return json.loads(unescape(left[1])), document

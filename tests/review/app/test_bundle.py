@@ -16,6 +16,7 @@ from eyetest.review.app.address import Address
 from eyetest.review.app.bundle import safe_tags
 from eyetest.review.collection import Collection
 from tests.reports.pages import HOSTILE, Browse, Tags
+from tests.review.app.conftest import try_out
 from tests.review.collection.conftest import OPTIONS, REFUSAL
 
 QUERIES = (
@@ -38,16 +39,9 @@ def test_a_browser_filters_sorts_and_measures_as_the_collection_does(
     collection: Collection, tmp_path: Path, browse: Browse
 ) -> None:
     write_bundle(collection, tmp_path / "copy")
-    page = (tmp_path / "copy" / "index.html").read_text()
-    (tmp_path / "copy" / "trial.html").write_text(
-        page.replace("</head>", '<script src="trial.js" defer></script></head>')
-    )
-    (tmp_path / "copy" / "trial.js").write_text(f"const QUERIES = {json.dumps(QUERIES)};\n{TRIAL}")
-    document, said, asked = browse((tmp_path / "copy" / "trial.html").as_uri() + "#tag.task=birds")
-    assert (said, asked) == ([], [])
-    trial = re.search(r'data-trial="([^"]*)"', document)
-    assert trial
-    for query, (ids, scores) in zip(QUERIES, json.loads(trial[1].replace("&quot;", '"')), strict=True):
+    script = f"const QUERIES = {json.dumps(QUERIES)};\n{TRIAL}"
+    trial, document = try_out(browse, tmp_path / "copy", script, "#tag.task=birds")
+    for query, (ids, scores) in zip(QUERIES, trial, strict=True):
         view = collection.view(parse_query(query))
         assert ids == [row.id for row in collection.rows(view)], query
         for ours, theirs in zip(view.accuracy, scores, strict=True):

@@ -181,7 +181,6 @@ def test_nothing_that_an_item_or_a_model_says_becomes_part_of_the_page(hostile: 
 
 def test_a_port_that_is_taken_is_told() -> None:
     with listen("127.0.0.1", 0) as first:
-        first.listen()
         with pytest.raises(PortTaken, match="cannot listen"):
             listen("127.0.0.1", first.getsockname()[1])
     with pytest.raises(InputError, match="no such name"):

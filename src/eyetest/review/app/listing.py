@@ -221,7 +221,7 @@ def _rank(rows: Iterable[ModelAccuracy]) -> Any:
 
 def _kind(row: ModelAccuracy, kind: Any, whole: ModelAccuracy, address: Address) -> FacetValue:
     value = str(AnswerFilter(kind, row.model, row.condition))
-    label = f"{row.counts[kind]} {kind}: {row.model}, {row.condition}"
+    label = f"{kind}: {row.model}, {row.condition}"
     href, on = address.toggled("answer", value), address.holds("answer", value)
     return FacetValue("answer", value, label, row.counts[kind], href, on, whole.counts[kind])
 

@@ -25,6 +25,7 @@ from eyetest.review.collection import Collection
 
 PACKAGE = "eyetest.review.app"
 _ASSETS = {"app.css": "text/css", "app.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_WAITING = 64
 _KEPT_A_DAY = "private, max-age=86400, immutable"
 
 
@@ -108,7 +109,7 @@ def _refused(why: str, status: int) -> Response:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A port of this machine, taken before anything is told; ``port`` 0 takes one that is free."""
+    """A port of this machine, on which callers wait from now on; ``port`` 0 takes one that is free."""
     try:
         family, _, _, _, at = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError):
@@ -117,6 +118,7 @@ def listen(host: str, port: int) -> socket.socket:
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind(at)
+        taken.listen(_WAITING)
     except OSError as error:
         taken.close()
         raise PortTaken(f"{heading('port', port)}: cannot listen on {host}: {error.strerror}") from None
@@ -133,7 +135,7 @@ def serve(app: Starlette, at: socket.socket) -> None:
         ws="none",
         http="h11",
         h11_max_incomplete_event_size=2 * LONGEST_ADDRESS,
-        limit_concurrency=64,
+        limit_concurrency=_WAITING,
         timeout_keep_alive=15,
     )
     uvicorn.Server(config).run(sockets=[at])

@@ -115,6 +115,7 @@ const KEYS = {
   "=": () => view?.zoom(1.4),
   "-": () => view?.zoom(1 / 1.4),
   0: () => view?.reset(),
+  Enter: () => document.activeElement === document.body && press(".card.at .to"),
   Escape: () => press("#back"),
 };
 

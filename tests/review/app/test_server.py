@@ -8,6 +8,7 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import quote
 
+import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
@@ -40,16 +41,58 @@ def test_a_list_shows_the_items_that_its_address_names(client: TestClient, query
     assert cards(answer.text) == ids.split()
 
 
-def test_every_number_of_the_list_leads_to_as_many_items(client: TestClient) -> None:
-    page = client.get("/?tag.task=beasts").text
+def numbers(page: str) -> list[tuple[str, int]]:
+    """Where the counts of a list lead, and how many items each promises."""
     links = re.findall(r'<a class="value[^"]*" href="([^"]*)"[^>]*>.*?<span class="count">(\d+)</span>', page)
-    answers = re.findall(r'<a href="([^"]*)" data-key="answer"[^>]*>(\d+)</a>', page)
-    assert len(links) > 8
-    assert len(answers) > 8
-    narrower = [(unescape(href), number) for href, number in [*links, *answers] if href.count("tag.task=") == 1]
+    links += re.findall(r'<a href="([^"]*)" data-key="answer"[^>]*>(\d+)</a>', page)
+    return [(unescape(href), int(number)) for href, number in links]
+
+
+def test_every_number_of_the_list_leads_to_as_many_items(client: TestClient) -> None:
+    promised = numbers(client.get("/?tag.task=beasts").text)
+    narrower = [(href, number) for href, number in promised if href.count("tag.task=") == 1]
     assert len(narrower) > 16
     for href, number in narrower:
-        assert len(cards(client.get(f"/{href}").text)) == int(number), href
+        assert len(cards(client.get(f"/{href}").text)) == number, href
+
+
+@pytest.fixture(scope="module")
+def judged(zoo: Path, tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """The zoo after two stages: the first drops q0 and doubts q1, the second sees the rest and drops q2."""
+    path = tmp_path_factory.mktemp("judged") / "verdicts.parquet"
+    first = ("drop", "review", "keep", "keep", "keep", "keep")
+    second = (None, "keep", "drop", "keep", "keep", "review")
+    rows = [
+        {"item": f"q{number}", "stage": stage, "verdict": verdict, "reason": "so", "evidence": ""}
+        for stage, verdicts in (("one", first), ("two", second))
+        for number, verdict in enumerate(verdicts)
+        if verdict
+    ]
+    pl.DataFrame(rows).write_parquet(path)
+    return Collection.open([zoo / "run", path])
+
+
+@pytest.mark.parametrize(
+    "query", ["", "verdict=drop", "stage=one", "stage=two&verdict=keep", "verdict=keep&tag.task=birds"]
+)
+def test_stages_and_verdicts_promise_what_they_show(judged: Collection, query: str) -> None:
+    client = TestClient(make_app(judged), HOME)
+    page = client.get(f"/?{query}").text
+    shown = [one for one in numbers(page) if re.search(r"[?&](stage|verdict)=", one[0])]
+    now = {(key, value) for key, value in Address.parse(query).parts}
+    followed = 0
+    for href, number in shown:
+        added = set(Address.parse(href).parts) - now
+        if any(key in ("stage", "verdict") for key, _ in added):
+            assert len(cards(client.get(f"/{href}").text)) == number, href
+            followed += 1
+    assert followed >= 3
+
+
+def test_a_verdict_is_shown_with_its_stage_and_reason(judged: Collection) -> None:
+    page = TestClient(make_app(judged), HOME).get("/?verdict=drop&item=q2").text
+    assert "2 of 2" in page
+    assert re.search(r'<span class="badge drop">drop</span> <b>two</b><p dir="auto">so</p>', page)
 
 
 def test_a_facet_that_is_chosen_still_tells_what_its_other_values_would_add(client: TestClient) -> None:
@@ -180,9 +223,8 @@ def test_nothing_that_an_item_or_a_model_says_becomes_part_of_the_page(hostile: 
 
 
 def test_a_port_that_is_taken_is_told() -> None:
-    with listen("127.0.0.1", 0) as first:
-        with pytest.raises(PortTaken, match="cannot listen"):
-            listen("127.0.0.1", first.getsockname()[1])
+    with listen("127.0.0.1", 0) as first, pytest.raises(PortTaken, match="cannot listen"):
+        listen("127.0.0.1", first.getsockname()[1])
     with pytest.raises(InputError, match="no such name"):
         listen("no such host", 0)
 

@@ -135,14 +135,17 @@ def _facets(collection: Collection, view: CollectionView, address: Address, tags
     named = [(key, _FACET_NAMES[key]) for key in told]
     named += [(TAG + tag, tag) for tag in collection.tags if tags is None or tag in tags]
     named += [("benchmark", "Benchmark")]
-    number = 0
+    number, judged = 0, collection.judged_counts(address.query)
     for key, name in named:
         everything = _everything(collection, key)
         if len(everything) < 2 and key not in ("finding", "stage"):
             continue
         if not everything:
             continue
-        counts = _without(collection, view, address, key).counts.get(key, {})
+        if key in ("verdict", "stage"):
+            counts: Mapping[str, int] = judged[key]
+        else:
+            counts = _without(collection, view, address, key).counts.get(key, {})
         values = [
             FacetValue(
                 key, value, value, counts.get(value, 0), address.toggled(key, value), address.holds(key, value)

@@ -176,6 +176,11 @@ class Collection:
         """What stages said of the item that stands there, in their order."""
         return self._judgements.verdicts(position)
 
+    def judged_counts(self, query: Query) -> dict[str, dict[str, int]]:
+        """How many items each ``stage`` and each ``verdict`` would show in the place of that which a query names."""
+        others = msgspec.structs.replace(query, verdict="", stage="")
+        return self._judgements.counts(np.flatnonzero(self._mask(others)), query.verdict, query.stage)
+
     def picture(self, sha256: str) -> tuple[ImageRef, bytes] | None:
         """A picture of some item by its hash; None where no item has it, or its file is gone or damaged."""
         image = self._columns.pictures.get(sha256)

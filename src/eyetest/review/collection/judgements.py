@@ -6,6 +6,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from eyetest.measures.stats.intervals import Bools
 from eyetest.records import Finding, Severity, Verdict, columns
@@ -91,6 +92,19 @@ class Judgements:
             rows = rows.group_by("position", maintain_order=True).last()
         wanted = [pl.col(name) == value for name, value in (("stage", stage), ("verdict", verdict)) if value]
         return self._mask(rows.filter(*wanted).get_column("position").to_numpy().tolist())
+
+    def counts(self, positions: NDArray[np.int64], verdict: str, stage: str) -> dict[str, dict[str, int]]:
+        """Of some items, how many each ``stage`` and each ``verdict`` would leave, beside the other of the two."""
+        rows = self._verdicts.filter(pl.col("position").is_in(pl.Series(positions).implode()))
+        last = rows.group_by("position", maintain_order=True).last()
+        told = {
+            "stage": rows.filter(pl.col("verdict") == verdict) if verdict else rows,
+            "verdict": rows.filter(pl.col("stage") == stage) if stage else last,
+        }
+        return {
+            name: dict(some.group_by(name).agg(pl.col("position").n_unique()).iter_rows())
+            for name, some in told.items()
+        }
 
     def with_finding(self, kinds: Sequence[str]) -> Bools:
         """Items that are in one of some findings."""

@@ -3,6 +3,7 @@
 const { ids, texts, words, judged, numbers, series, clusters } = bundle;
 const BIT = Object.fromEntries(bundle.kinds.map((kind, number) => [kind, 1 << number]));
 const total = ids.length;
+const JUDGED = ["verdict", "stage"];
 const everything = ids.map((_, position) => position);
 
 const grouped = (parts, key) => parts.filter((part) => part[0] === key).map((part) => part[1]);
@@ -141,8 +142,10 @@ function fillFacets(parts) {
   const shown = new Map();
   for (const link of all(".value")) {
     const { key, value } = link.dataset;
-    if (!shown.has(key)) shown.set(key, matching(parts.filter((part) => part[0] !== key)));
-    const [test] = tests([[key, value]]);
+    const own = JUDGED.includes(key) ? JUDGED : [key];
+    if (!shown.has(key)) shown.set(key, matching(parts.filter((part) => !own.includes(part[0]))));
+    const beside = parts.filter((part) => own.includes(part[0]) && part[0] !== key);
+    const [test] = tests([[key, value], ...beside]);
     const count = shown.get(key).filter(test).length;
     link.querySelector(".count").textContent = told(count);
     link.classList.toggle("none", !count);

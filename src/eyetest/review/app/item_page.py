@@ -66,7 +66,7 @@ def show_story(
     """
     golds = tags is None
     named = dict.fromkeys(one.condition for one in collection.answers.series)
-    conditions = sorted(named, key=lambda name: name.split()[0] in BLIND_SIGHTS)
+    conditions = sorted(named, key=lambda name: (name.split()[0] in BLIND_SIGHTS, name.split()[0] != "image"))
     cells = _cells(told.cases, collection)
     asked = [name for name in conditions if any(key[1] == name for key in cells)]
     models = sorted({model for model, _ in cells})

@@ -199,6 +199,7 @@ function openItem() {
   view = stage && new PictureView(stage);
   const id = document.querySelector(".whole")?.dataset.id;
   if (id !== undefined) memory.write("at", id);
+  for (const mark of all("blockquote mark")) mark.parentElement.scrollTop = mark.offsetTop - 60;
   showChosen();
 }
 

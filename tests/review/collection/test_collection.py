@@ -12,6 +12,7 @@ from eyetest.measures.results import narrowed, read_where
 from eyetest.pages.item_links import Query, parse_query
 from eyetest.records import Asked, Item, Manifest, Prompt, Response
 from eyetest.results.gather import results_of
+from eyetest.results.scores import read_scores
 from eyetest.review.collection import Collection
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
@@ -159,6 +160,21 @@ def test_a_story_has_everything_that_is_known(collection: Collection) -> None:
     assert [story.id for story in collection.stories(["q5", "q0"])] == ["q5", "q0"]
     with pytest.raises(InputError, match="no item 'q9'"):
         collection.item("q9")
+
+
+def test_a_story_tells_the_score_that_counts_where_a_reply_alone_has_none(tmp_path: Path) -> None:
+    """Captions are scored over all of them together."""
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        for name, words in (("x", "a red kite over the sea"), ("y", "two green frogs on a leaf")):
+            writer.add(Item(id=name, question="Describe it.", references=(words,), tags={"metric": "cider"}))
+    asked = [(Asked(item=name, model="m"), f"{n:032x}") for n, name in enumerate("xy")]
+    replies = ("a red kite over the sea", "a ship")
+    said = [Response(request=f"{n:032x}", outcome="answered", text=text) for n, text in enumerate(replies)]
+    run = make_run(tmp_path / "r", asked, said, Benchmark(tmp_path / "b"))
+    collection = Collection.open([run.path])
+    stored = dict(read_scores(run).select("item", "score").iter_rows())
+    assert stored["x"] > stored["y"]
+    assert {story.id: story.cases[0].scored.score for story in collection.stories(["x", "y"])} == stored
 
 
 def test_pictures_go_by_their_hash_and_by_nothing_else(collection: Collection) -> None:

@@ -48,10 +48,9 @@ def load(sources: CollectionSources, scorer: Scorer, tell: Tell) -> Loaded:
         marks[source.benchmark.manifest.fingerprint] if source.benchmark else source.run.path.resolve().name
         for source in sources.runs
     ]
-    scores = [
-        _RunScores(name, frame) for name, frame in zip(names, _scores(sources, scorer, tell, notes), strict=True)
-    ]
-    scores = _without_repeated(scores, notes)
+    stored = _scores(sources, scorer, tell, notes)
+    frames = _read(stored, sources)
+    scores = _without_repeated([_RunScores(*pair) for pair in zip(names, frames, strict=True)], notes)
     columns = ItemColumns(benchmarks)
     columns.add_unknown(_unknown(columns.table, scores, sources, marks))
     items = columns.named()
@@ -66,7 +65,7 @@ def load(sources: CollectionSources, scorer: Scorer, tell: Tell) -> Loaded:
     judged = Judgements(sources.judged, places, len(items))
     numbers = [pl.Series(name, values, nan_to_null=True) for name, values in answers.of_items().items()]
     whole = pl.concat([items.with_columns(numbers), judged.columns()], how="horizontal")
-    replies = [RunReplies(source, name) for source, name in zip(sources.runs, names, strict=True)]
+    replies = [RunReplies(*one) for one in zip(sources.runs, names, stored, strict=True)]
     return Loaded(benchmarks, columns, whole, answers, judged, replies, notes)
 
 
@@ -83,11 +82,19 @@ def _named(benchmarks: Sequence[Benchmark]) -> dict[str, Benchmark]:
     return named
 
 
-def _scores(sources: CollectionSources, scorer: Scorer, tell: Tell, notes: list[str]) -> list[pl.DataFrame]:
+def _scores(sources: CollectionSources, scorer: Scorer, tell: Tell, notes: list[str]) -> list[pl.LazyFrame]:
     frames = []
     for source in sources.runs:
         frame, said = scores_if_known(source.run, source.benchmark, scorer, tell)
         notes += said
+        frames.append(frame)
+    return frames
+
+
+def _read(stored: Sequence[pl.LazyFrame], sources: CollectionSources) -> list[pl.DataFrame]:
+    """What arrays are made of; what tells one test from another only where runs could hold the same."""
+    frames = []
+    for frame, source in zip(stored, sources.runs, strict=True):
         with one_line_if_damaged(source.run.path):
             frames.append(read_scores_by_code(frame, _TESTS if len(sources.runs) > 1 else ()))
     return frames

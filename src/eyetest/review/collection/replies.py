@@ -1,16 +1,18 @@
 """What was replied, read from disk when somebody wants it: a few items' answers, or all texts for searching."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from threading import Lock
+from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
 from eyetest.measures.stats.intervals import Bools
-from eyetest.records import Item, Response
+from eyetest.records import Asked, Item, Response, columns
 from eyetest.results.cases import ItemCase, item_cases
 from eyetest.review.collection.sources import RunSource
 from eyetest.runs.parts import from_batch
@@ -21,15 +23,16 @@ from eyetest.scoring import Scorer
 MOST_TEXT = 400 * 2**20
 """Bytes of replies that are kept in memory for searching; more of them are looked through on disk each time."""
 _AT_ONCE = 200_000
+_READ = ("reading", "choice", "rule", "metric", "score")
 _WORD = re.compile(r'"([^"]+)"|([^\s"]+)')
 
 
 class RunReplies:
     """A run's plan and responses as they were when it was opened."""
 
-    def __init__(self, source: RunSource, benchmark: str) -> None:
+    def __init__(self, source: RunSource, benchmark: str, scores: pl.LazyFrame) -> None:
         self.benchmark = benchmark
-        self._source = source
+        self._source, self._scores = source, scores
 
     @cached_property
     def _plan(self) -> pl.LazyFrame:
@@ -53,7 +56,14 @@ class RunReplies:
             rows = by_item.get(item.id, calls.head(0))
             cases = item_cases(run, about, item, rows, lambda request: self._get(request, responses), scorer)
             told[item.id] = (cases, len(rows) - len(cases))
-        return told
+        unread = [item for item, (cases, _) in told.items() if any(map(_is_undecided, cases))]
+        stored = self._stored_scores(unread) if unread else {}
+        return {item: ([_as_stored(case, stored) for case in cases], left) for item, (cases, left) in told.items()}
+
+    def _stored_scores(self, items: Sequence[str]) -> dict[Asked, dict[str, Any]]:
+        with one_line_if_damaged(self._source.run.path):
+            rows = self._scores.filter(_is_in("item", items)).collect().to_dicts()
+        return {Asked(**{name: row.pop(name) for name in columns(Asked)}): row for row in rows}
 
     def _get(self, request: str, known: dict[str, Response]) -> Response | None:
         """A response; of what was said in earlier turns of a dialogue nobody knew before that it would be needed."""
@@ -86,6 +96,21 @@ class RunReplies:
         with one_line_if_damaged(self._source.run.path):
             size = self._responses.select(pl.col("text").str.len_bytes().cast(pl.Int64).sum())
             return int(size.collect(engine="streaming").item())
+
+
+def _is_undecided(case: ItemCase) -> bool:
+    """Whether the reply alone does not tell: a judge may have read it, or a metric weighs all replies together."""
+    scored = case.scored
+    return scored.reading == "unparsed" or (scored.score is None and case.response.outcome != "failed")
+
+
+def _as_stored(case: ItemCase, stored: Mapping[Asked, Mapping[str, Any]]) -> ItemCase:
+    """An answer with the score that counts, where that is not what its words alone come to."""
+    row = stored.get(case.asked)
+    if row is None or not _is_undecided(case) or all(row[name] == getattr(case.scored, name) for name in _READ):
+        return case
+    changed = {name: row[name] for name in _READ}
+    return case._replace(scored=msgspec.structs.replace(case.scored, **changed, why="", span=None))
 
 
 def _is_in(column: str, values: Sequence[str] | pl.Series) -> pl.Expr:

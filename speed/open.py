@@ -112,7 +112,8 @@ from eyetest.pages.item_links import parse_query
 from eyetest.review.collection import Collection
 load, began = since(began), clock()
 collection = Collection.open([Path(sys.argv[1])])
-collection.rows(collection.view(parse_query("")), 0, 60)
+view = collection.view(parse_query(""))
+view.counts, view.accuracy, collection.rows(view, 0, 60)
 first, began = since(began), clock()
 collection.read_replies()
 replies = since(began)
@@ -120,9 +121,10 @@ filters, stories = {}, []
 for text in sys.argv[3:]:
     filters[text] = []
     for _ in range(int(sys.argv[2])):
+        collection.forget_views()
         began = clock()
         view = collection.view(parse_query(text))
-        collection.rows(view, 0, 60)
+        view.counts, view.accuracy, collection.rows(view, 0, 60)
         filters[text].append([len(view.positions), *since(began)])
 for number in range(0, len(collection), max(1, len(collection) // 10)):
     began = clock()

@@ -1,7 +1,8 @@
 """All items that somebody opened, in memory: which of them a query means, what they are, one item's whole story."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,23 +28,34 @@ from eyetest.wording import listed
 
 _MOST_VALUES = 60
 _SPANS = ("difficulty", "gain", "disagreement")
+_VIEWS = 64
 _STORIES = 200
 """Items whose answers are read at once where many are wanted."""
 
 
-class CollectionView(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class CollectionView:
     """What a query means in a collection: where the items stand, in order, and what they come to."""
 
     query: Query
     positions: NDArray[np.int64]
-    counts: Mapping[str, Mapping[str, int]]
-    """By facet (``gold``, ``verdict``, ``stage``, ``finding``, ``benchmark``, ``tag.NAME``): values and items."""
-    accuracy: Sequence[ModelAccuracy]
-    unknown_ids: tuple[str, ...] = ()
+    unknown_ids: tuple[str, ...]
     """Ids that the query names and nobody has."""
+    _facets: Facets
+    _answers: AnswerArrays
 
     def __len__(self) -> int:
         return len(self.positions)
+
+    @cached_property
+    def counts(self) -> Mapping[str, Mapping[str, int]]:
+        """By facet (``gold``, ``verdict``, ``stage``, ``finding``, ``benchmark``, ``tag.NAME``): values and items."""
+        return self._facets.counts(self.positions)
+
+    @cached_property
+    def accuracy(self) -> Sequence[ModelAccuracy]:
+        """What every model comes to under every condition on these items."""
+        return self._answers.accuracy(self.positions)
 
 
 class ItemRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +108,8 @@ class Collection:
         self._texts = SearchTexts(self.items, loaded.replies)
         self._index = {id_: position for position, id_ in enumerate(self.items.get_column("id"))}
         self._ranks: dict[str, NDArray[np.float64]] = {}
+        self._kept_view = lru_cache(_VIEWS)(self._view)
+        self._having = lru_cache(_VIEWS)(self._texts.having)
 
     @classmethod
     def open(cls, places: Sequence[Path], tell: Tell = lambda line: None) -> "Collection":
@@ -144,11 +158,19 @@ class Collection:
         return [name for name, type_ in self.items.schema.items() if not type_.is_nested()]
 
     def view(self, query: Query) -> CollectionView:
-        """The items that a query means."""
+        """The items that a query means. A page needs some views again and again, so the last ones are kept."""
+        return self._kept_view(query)
+
+    def forget_views(self) -> None:
+        """Keep no views, for whoever measures how long one takes."""
+        self._kept_view.cache_clear()
+        self._having.cache_clear()
+
+    def _view(self, query: Query) -> CollectionView:
         positions = self._sorted(np.flatnonzero(self._mask(query)), query.sort)
+        positions.setflags(write=False)
         unknown = tuple(id_ for id_ in query.ids if id_ not in self._index)
-        counts, accuracy = self._facets.counts(positions), self.answers.accuracy(positions)
-        return CollectionView(query, positions, counts, accuracy, unknown)
+        return CollectionView(query, positions, unknown, self._facets, self.answers)
 
     def rows(self, view: CollectionView, start: int = 0, count: int = 60) -> list[ItemRow]:
         """Some of the items of a view, in its order."""
@@ -218,7 +240,7 @@ class Collection:
             if span := getattr(query, column):
                 mask &= self.items.get_column(column).is_between(*span).fill_null(value=False).to_numpy()
         if query.text and mask.any():
-            mask &= self._texts.having(query.text)
+            mask &= self._having(query.text)
         return mask
 
     def _has(self, column: str, wanted: Sequence[str]) -> Bools:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eyetest.api.refine import RefinedFolder as Refined
     from eyetest.api.refine import refine
     from eyetest.api.reform import reform
-    from eyetest.api.report import card, chart, charts, report
+    from eyetest.api.report import bundle_items, card, chart, charts, report
     from eyetest.api.results import Compared, compare, results, score
     from eyetest.api.run import import_answers, run
     from eyetest.api.suite import ToldSuite, suite
@@ -52,6 +52,7 @@ __all__ = [
     "ToldSuite",
     "Turn",
     "audit",
+    "bundle_items",
     "card",
     "chart",
     "charts",
@@ -90,7 +91,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest.api.open_": ("open", "open_run"),
     "eyetest.api.refine": ("RefinedFolder", "refine"),
     "eyetest.api.reform": ("reform",),
-    "eyetest.api.report": ("card", "chart", "charts", "report"),
+    "eyetest.api.report": ("bundle_items", "card", "chart", "charts", "report"),
     "eyetest.api.views": ("MeasureTable",),
     "eyetest.benchmarks": ("Benchmark", "ReadOptions", "export_benchmark", "import_benchmark"),
     "eyetest.errors": ("EyetestError",),

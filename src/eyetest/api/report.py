@@ -8,6 +8,7 @@ from eyetest.api.audit import Audited
 from eyetest.api.refine import RefinedFolder
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import README
+from eyetest.jobs import open as looking
 from eyetest.jobs import report as job
 from eyetest.jobs.card import make_card
 from eyetest.jobs.measure import Measurable, Scoring, gather, settings
@@ -76,6 +77,21 @@ def _things(what: Results | Told | Sequence[Told]) -> Results | list[Path | Run 
     named: list[Told] = several(what)
     things = [one.path if isinstance(one, RefinedFolder) else one for one in named]
     return [one if isinstance(one, Run | Benchmark) else Path(one) for one in things]
+
+
+def bundle_items(what: Told | Sequence[Told], *, to: AnyPath, golds: bool = True, overwrite: bool = False) -> Path:
+    """Write the items of runs, refinements and benchmarks as a folder of pages to look at them; gives its first page.
+
+    It opens from disk and from any web host. Without ``golds`` nothing is written that they follow from. On the
+    command line, ``eyetest open`` also serves them.
+
+    >>> et.bundle_items("run", to="browse").name
+    'index.html'
+    """
+    named: list[Told] = several(what)
+    places = [one.path if isinstance(one, Run | Benchmark | RefinedFolder) else Path(one) for one in named]
+    _, page = looking.bundle_items(places, Path(to), golds=golds, overwrite=overwrite)
+    return page
 
 
 def card(

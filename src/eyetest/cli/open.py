@@ -37,8 +37,8 @@ def open_(
     if bundle is not None:
         if browser or port is not None or host != job.HOST:
             raise InputError(f"{param('bundle', bundle)} serves nothing; leave the options of the server out")
-        items = job.bundle_items(places, bundle, golds=not no_golds, overwrite=overwrite, observer=TERMINAL)
-        note(f"{counted(items, 'item')} → {bundle / 'index.html'}")
+        items, page = job.bundle_items(places, bundle, golds=not no_golds, overwrite=overwrite, observer=TERMINAL)
+        note(f"{counted(items, 'item')} → {page}")
         return
     if no_golds or overwrite:
         raise InputError(f"{param('no_golds', True)} and {param('overwrite', True)} go with {param('bundle', 'DIR')}")

@@ -8,7 +8,7 @@ from threading import Thread
 
 from eyetest.errors import EyetestError
 from eyetest.jobs.opening import SILENT, Observer
-from eyetest.review.app import PortTaken, listen, make_app, serve, write_bundle
+from eyetest.review.app import INDEX, PortTaken, listen, make_app, serve, write_bundle
 from eyetest.review.collection import Collection
 
 HOST, PORT = "127.0.0.1", 8765
@@ -18,10 +18,10 @@ _TRIED = 20
 
 def bundle_items(
     places: Sequence[Path], to: Path, *, golds: bool = True, overwrite: bool = False, observer: Observer = SILENT
-) -> int:
-    """Write what can be seen of some places as files that any browser opens; gives how many items."""
+) -> tuple[int, Path]:
+    """Write what can be seen of some places as files for any browser; gives how many items, and the first page."""
     collection = Collection.open(places, observer.busy)
-    return write_bundle(collection, to, golds=golds, overwrite=overwrite)
+    return write_bundle(collection, to, golds=golds, overwrite=overwrite), to / INDEX
 
 
 def open_items(

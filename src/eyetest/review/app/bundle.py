@@ -16,7 +16,7 @@ from scipy import stats
 
 from eyetest.harden.screenshot.mathml import mathml
 from eyetest.measures.results import TAG
-from eyetest.pages.item_links import ANSWER_KINDS, Query
+from eyetest.pages.item_links import ANSWER_KINDS
 from eyetest.pages.page import fill_page, printable
 from eyetest.records import Item, letter
 from eyetest.review.app.address import Address
@@ -36,12 +36,12 @@ _POLICY = (
 )
 _FILES = ("app.css", "app.js", "bundle.js", "icon.svg")
 _FOLDERS = ("cards", "stories", "pictures", "thumbnails")
-_INDEX, _DATA = "index.html", "items.js"
+INDEX, _DATA = "index.html", "items.js"
 
 
 def write_bundle(collection: Collection, to: Path, *, golds: bool = True, overwrite: bool = False) -> int:
     """Write everything that can be seen of a collection as files; gives how many items."""
-    refuse_to_lose(to, overwrite=overwrite, ours={*_FILES, *_FOLDERS, _INDEX, _DATA})
+    refuse_to_lose(to, overwrite=overwrite, ours={*_FILES, *_FOLDERS, INDEX, _DATA})
     with replacing_folder(to, overwrite=overwrite) as folder:
         for name in _FOLDERS:
             (folder / name).mkdir()
@@ -50,7 +50,7 @@ def write_bundle(collection: Collection, to: Path, *, golds: bool = True, overwr
             (folder / name).write_bytes(asset(name))
         tags = None if golds else safe_tags(collection)
         (folder / _DATA).write_bytes(b"window.EYETEST_ITEMS = " + _encoded(_columns(collection, tags)) + b";\n")
-        (folder / _INDEX).write_bytes(_page(collection, tags))
+        (folder / INDEX).write_bytes(_page(collection, tags))
         for kind, size in (("cards", _CARDS), ("stories", _STORIES)):
             for number, pieces in enumerate(_pieces(collection, kind, size, urls, tags)):
                 data = f'eyetestChunk("{kind}", {number}, '.encode() + _encoded(pieces) + b");\n"
@@ -102,7 +102,7 @@ def _pieces(
     collection: Collection, kind: str, size: int, urls: _PictureFiles, tags: set[str] | None
 ) -> Iterator[list[str]]:
     """Cards or stories as they are drawn, so many at a time. ``tags``: those that may be told, without golds."""
-    view = collection.view(Query())
+    view = collection.everything
     for start in range(0, len(collection), size):
         rows = collection.rows(view, start, size)
         if kind == "cards":

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eyetest.measures.results import TAG
-from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, Query, query_of
+from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, query_of
 from eyetest.pages.page import clip
 from eyetest.records import BLIND_SIGHTS
 from eyetest.review.app.address import Address
@@ -197,7 +197,7 @@ def _filters(address: Address) -> Iterator[dict[str, str]]:
 
 def score_rows(collection: Collection, view: CollectionView, address: Address) -> list[dict[str, Any]]:
     """What each model comes to on the items that are shown, the best first where models saw the picture."""
-    whole = {(row.model, row.condition): row for row in collection.view(Query()).accuracy}
+    whole = {(row.model, row.condition): row for row in collection.everything.accuracy}
     return [
         {
             "series": f"{row.model}\n{row.condition}",

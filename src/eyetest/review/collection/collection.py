@@ -172,6 +172,11 @@ class Collection:
         unknown = tuple(id_ for id_ in query.ids if id_ not in self._index)
         return CollectionView(query, positions, unknown, self._facets, self.answers)
 
+    @cached_property
+    def everything(self) -> CollectionView:
+        """All items, which many ask for beside those they see."""
+        return self.view(Query())
+
     def rows(self, view: CollectionView, start: int = 0, count: int = 60) -> list[ItemRow]:
         """Some of the items of a view, in its order."""
         return [self._row(values) for values in self.items[view.positions[start : start + count]].to_dicts()]

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from eyetest.benchmarks import BenchmarkWriter
+from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
 from eyetest.pages.item_links import parse_query
-from eyetest.records import Choice, Item, Manifest
+from eyetest.records import Asked, Choice, Item, Manifest, Response, Turn
 from eyetest.review.app import write_bundle
 from eyetest.review.app.address import Address
 from eyetest.review.app.bundle import safe_tags
@@ -18,6 +18,7 @@ from eyetest.review.collection import Collection
 from tests.reports.pages import HOSTILE, Browse, Tags
 from tests.review.app.conftest import try_out
 from tests.review.collection.conftest import OPTIONS, REFUSAL
+from tests.scoring.test_table import make_run
 
 QUERIES = (
     *("", "answer=right:a@image", "answer=right:a@image&answer=wrong:b@image", "answer=refused", "answer=failed"),
@@ -84,6 +85,25 @@ def test_a_tag_that_says_the_gold_is_left_out_without_golds(tmp_path: Path) -> N
             tags = {"answer": "AB"[number % 2], "truth": ["yes", "no"][number % 2], "task": "xy"[number // 2]}
             writer.add(Item(id=f"q{number}", question="Well?", choices=choices, tags=tags))
     assert safe_tags(Collection.open([tmp_path / "bench"])) == {"task"}
+
+
+def test_an_earlier_turn_keeps_its_answer_to_itself_without_golds(tmp_path: Path) -> None:
+    with BenchmarkWriter(tmp_path / "bench", Manifest(name="talk")) as writer:
+        turn = Turn("Which bird is it?", "An ostrich")
+        writer.add(
+            Item(
+                id="q1", question="Can it fly?", choices=(Choice("no", correct=True), Choice("yes")), history=(turn,)
+            )
+        )
+    bench = Benchmark(tmp_path / "bench")
+    asked = [(Asked(item="q1", model="m"), "0" * 32)]
+    make_run(tmp_path / "run", asked, [Response(request="0" * 32, outcome="answered", text="A")], bench)
+    collection = Collection.open([tmp_path / "run"])
+    for golds in (True, False):
+        write_bundle(collection, tmp_path / f"{golds}", golds=golds)
+        written = "".join(path.read_text() for path in (tmp_path / f"{golds}").rglob("*.js"))
+        assert "Which bird is it?" in written
+        assert ("An ostrich" in written) is golds
 
 
 def test_what_is_not_a_bundle_is_never_replaced(collection: Collection, tmp_path: Path) -> None:

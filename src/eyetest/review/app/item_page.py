@@ -77,7 +77,7 @@ def show_story(
             {"name": name, "cells": [[_reply(one, golds) for one in cells.get((name, how), ())] for how in asked]}
             for name in models
         ],
-        "sent": _sent(told.cases, collection),
+        "sent": _sent(told.cases, collection) if golds or not (told.item and told.item.history) else [],
         "verdicts": told.verdicts if golds else (),
         "findings": [
             {
@@ -106,9 +106,8 @@ def _asked(told: ItemStory, votes: Counter[str], urls: PictureUrls, *, golds: bo
     """What the item itself holds; of one that is gone, that."""
     item = told.item
     if item is None:
-        gone: Block = {"kind": "paragraph", "direction": "ltr", "runs": ["No benchmark here has this item any more."]}
         nothing = dict.fromkeys(("pictures", "turns", "hint", "options", "references"), ())
-        return nothing | {"question": [gone], "no_gold": ""}
+        return nothing | {"question": _said("No benchmark here has this item any more."), "no_gold": ""}
     parts = _passages(item)
     options = [
         {
@@ -125,7 +124,7 @@ def _asked(told: ItemStory, votes: Counter[str], urls: PictureUrls, *, golds: bo
             urls(image.sha256)._asdict() | {"label": f"picture {number}, {image.width:,} × {image.height:,} pixels"}
             for number, image in enumerate(item.images, 1)
         ],
-        "turns": parts["turns"],
+        "turns": parts["turns"] if golds else [turn | {"answer": _said("(left out)")} for turn in parts["turns"]],
         "hint": parts["hint"],
         "question": parts["question"],
         "options": options,
@@ -134,13 +133,17 @@ def _asked(told: ItemStory, votes: Counter[str], urls: PictureUrls, *, golds: bo
     }
 
 
+def _said(words: str, direction: str = "ltr") -> list[Block]:
+    return [{"kind": "paragraph", "direction": direction, "runs": [words]}]
+
+
 def _passages(item: Item) -> dict[str, Any]:
     """The item's texts as blocks; where a text names a picture that is not there, as they are written."""
     try:
         return Passages(item).as_data()
     except CannotApply:
         bare = [printable(text) for text in (item.hint, item.question, *(choice.text for choice in item.choices))]
-        hint, question, *options = ([{"kind": "paragraph", "direction": "auto", "runs": [text]}] for text in bare)
+        hint, question, *options = (_said(text, "auto") for text in bare)
         return {"turns": [], "hint": hint if item.hint else [], "question": question, "options": options}
 
 

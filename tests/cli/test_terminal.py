@@ -70,6 +70,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("compare", "run é", "--flips", "2"),
     ("compare", "run é", "--json"),
     ("report", "run é", "--to", "r.html"),
+    ("open", "run é", "--bundle", "bundle é"),
     ("refine", "бенч é", "--recipe", "r.yaml", "--models", "m.yaml", "--to", "ref"),
     ("suite", "suite.yaml", "--to", "out é"),
     ("recipe", "list"),

@@ -28,7 +28,8 @@ from tests.support.drawn import draw_benchmark
 
 OF_SUITES = {"dialogue", "dimensions", "format-hits", "options"}
 """Figures of what this run has none of: dialogues, dimensions, several ways to give examples, fewer options."""
-DRAWN = {name: figure for name, figure in FIGURES.items() if name not in OF_SUITES}
+DRAWN = {name: figure for name, figure in FIGURES.items() if name not in OF_SUITES and not figure.part}
+"""The others; a part of figures that are about weighed choices is not spoken of where there are none."""
 MODELS = """
 base: {spec: "scripted:right=0.3,blind=0.3,seed=9"}
 alpha: {spec: "scripted:right=0.8,blind=0.45,seed=1,refuse=0.05", base: base}

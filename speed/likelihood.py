@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--to", type=Path)
     said = parser.parse_args()
-    items, sample = said.items or (2000 if said.real else 60), said.sample or (64 if said.real else 12)
+    items, sample = said.items or (2000 if said.real else 600), said.sample or (64 if said.real else 12)
     with contextlib.ExitStack() as stack:
         folder = said.to or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)

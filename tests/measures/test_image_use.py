@@ -34,6 +34,8 @@ ITEMS = choice_items([[0]] * 3, 3)
 def test_what_the_picture_does_to_a_right_choice_and_to_the_chosen_one() -> None:
     row = measured(weighed(SEEN, ITEMS)).table.row(0, named=True)
     assert row["gold_pmi"] == row["chosen_pmi"] == pytest.approx(math.log(0.07 / 0.2))
+    others = (math.log(0.02 / 0.3) + math.log(0.01 / 0.5)) / 2
+    assert row["gold_lead"] == pytest.approx(math.log(0.07 / 0.2) - others)
     assert row["moved"] == pytest.approx(0.5)
     assert (row["helped"], row["hurt"], row["left_alone"], row["n"]) == (1, 0, 0, 1)
     row = measured(weighed([*SEEN, *UNSEEN, *MISLED], ITEMS)).table.row(0, named=True)
@@ -55,6 +57,18 @@ def test_items_whose_picture_nobody_uses_come_first() -> None:
     assert second["most_moved"] == pytest.approx(0.5)
     assert second["moved"] == pytest.approx((0.5 + 0.1) / 2)
     assert (second["sighted"], second["blind"], second["helped"], second["hurt"]) == (1.0, 0.5, 0.5, 0)
+
+
+def test_a_model_that_finds_everything_likelier_and_knows_nothing_has_no_lead() -> None:
+    rng = np.random.default_rng(3)
+    rows: list[dict[str, Any]] = []
+    for item in range(400):
+        before, noise = rng.normal(-3, 1, 4), rng.normal(0.5, 1, 4)
+        rows += asked(item, [float(log) for log in before + noise], [float(log) for log in before])
+    golds = [[int(gold)] for gold in rng.integers(0, 4, 400)]
+    row = measured(weighed(rows, choice_items(golds, 4))).table.row(0, named=True)
+    assert row["gold_pmi_low"] > 0
+    assert row["gold_lead_low"] < 0 < row["gold_lead_high"]
 
 
 def test_a_model_that_ignores_pictures_uses_none() -> None:

@@ -20,7 +20,7 @@ from eyetest.measures.stats.likelihoods import among_choices, gained, likeliest,
 from eyetest.measures.weighed import WeighedAnswers, weighed
 from eyetest.wording import counted
 
-_PMI = ("gold_pmi", "chosen_pmi")
+_PMI = ("gold_lead", "gold_pmi", "chosen_pmi")
 _SHARES = ("helped", "hurt", "left_alone")
 _LEAST = 0.05
 _OWN: Own = {
@@ -45,6 +45,8 @@ class ImageUse(Measure):
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row a series and tag value. PMI is in nats, ``moved`` a share of probability: 0 is a picture unused.
 
+        Whoever sees a picture may find every choice likelier, so a gold PMI above 0 shows no use of it. ``gold_lead``
+        does: by how much more the picture raises the right choice than the wrong ones, 0 for whoever knows nothing.
         The picture helps where it brings the right choice more of the probability among choices, hurts where it takes
         some away, and leaves alone what it changes by less than ``least``. Any picture moves something, for no good
         reason: ``moved_by_grey`` says how much, where grey ones were shown too.
@@ -124,6 +126,7 @@ def _changes(after: WeighedAnswers, before: WeighedAnswers, least: float) -> pl.
     held, held_before = (np.where(after.golds, side, 0.0).sum(axis=1) for side in (chances, without))
     rise = np.where(has_gold, held - held_before, np.nan)
     columns: dict[str, Floats] = {
+        "gold_lead": _of_golds(after) - _of_golds(before) - _mean_of_others(pmi, after.golds),
         "gold_pmi": _of_golds(after) - _of_golds(before),
         "chosen_pmi": np.where(chosen >= 0, pmi[number, chosen], np.nan),
         "moved": moved(chances, without),
@@ -141,6 +144,13 @@ def _of_golds(answers: WeighedAnswers) -> Floats:
     """The log-probability of the right choice, of any of them where there are several; nan where none is known."""
     logs = np.logaddexp.reduce(np.where(answers.golds, answers.logs, -np.inf), axis=1)
     return np.where(answers.golds.any(axis=1), logs, np.nan)
+
+
+def _mean_of_others(pmi: Floats, golds: Bools) -> Floats:
+    """The mean PMI of the wrong choices; nan where there are none."""
+    others = ~golds & ~np.isnan(pmi)
+    counts = np.where(others.any(axis=1), others.sum(axis=1), np.nan)
+    return np.asarray(np.where(others, pmi, 0.0).sum(axis=1) / counts)
 
 
 def _notes(shown: Bools, values: pl.DataFrame) -> tuple[str, ...]:

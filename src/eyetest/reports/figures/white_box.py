@@ -90,7 +90,7 @@ def _uses(material: Material) -> pl.DataFrame:
     table = named(material.measured("image-use", scope="all"))
     whole = table.filter(pl.col("method") == "likelihood") if "method" in table.columns else table
     kept = table if whole.is_empty() else named(whole.drop("method", strict=False))
-    told = bounded("moved", "gold_pmi", "chosen_pmi", "helped", "hurt", "left_alone")
+    told = bounded("moved", "gold_lead", "gold_pmi", "chosen_pmi", "helped", "hurt", "left_alone")
     return kept.select(*benchmark_of(kept), "series", *told, "^moved_by_grey.*$", "n")
 
 
@@ -103,9 +103,9 @@ def _draw_uses(frame: pl.DataFrame) -> ChartType:
     if "moved_by_grey" in frame.columns:
         known = alt.Chart(values(frame.drop_nulls("moved_by_grey")))
         moved.append(plots.intervals(known, "moved_by_grey", x, y=y, color=alt.value(palette.QUIET)))
-    x = plots.across("image-PMI of the right choice (nats)", form="+.1f", ticks=3)
-    known = alt.Chart(values(frame.drop_nulls("gold_pmi")))
-    pmi = plots.layered(plots.dashed(), plots.intervals(known, "gold_pmi", x, y=y.copy().axis(None), color=ink))
+    x = plots.across("gain of the right choice over wrong ones (nats)", form="+.1f", ticks=3)
+    known = alt.Chart(values(frame.drop_nulls("gold_lead")))
+    lead = plots.layered(plots.dashed(), plots.intervals(known, "gold_lead", x, y=y.copy().axis(None), color=ink))
     long = (
         frame.rename({"left_alone": "left alone"})
         .unpivot(list(_EFFECTS), index="series")
@@ -118,7 +118,7 @@ def _draw_uses(frame: pl.DataFrame) -> ChartType:
         .mark_bar(height=9)
         .encode(x=share.scale(domain=[0, 1]), y=y.copy().axis(None), color=colour, order="layer:Q")
     )
-    widths = ((plots.layered(*moved), 170), (pmi, 150), (bars, 150))
+    widths = ((plots.layered(*moved), 170), (lead, 150), (bars, 150))
     return alt.hconcat(*(panel.properties(width=width, height=height) for panel, width in widths), spacing=14)
 
 
@@ -183,9 +183,10 @@ FIGURE = (
     ),
     Figure(
         *("image-use", 113, "What the picture does", _uses, _draw_uses),
-        reading="How much of the probability among the choices the picture moves, how much likelier it makes the "
-        "right one, and on what share of items it helps it, leaves it alone or hurts it. A model that does not look "
-        "moves nothing; where grey pictures were shown too, a grey dot says what those move.",
+        reading="How much of the probability among the choices the picture moves, how much more it raises the right "
+        "one than the wrong ones, and on what share of items it helps it, leaves it alone or hurts it. A model that "
+        "does not look moves nothing, one that knows nothing raises all alike; where grey pictures were shown too, a "
+        "grey dot says what those move.",
         needs=f"choices weighed with and without the picture: {_ASK} likelihood --sight image,blind",
         part=_PART,
     ),

@@ -133,9 +133,7 @@ def run(
     how = read_perturbation(**asdict(perturbation), seed=answering.seed)
     put = asdict(condition)
     if templates is not None:
-        if condition.template:
-            raise InputError("--templates and --template: one of both says which instructions")
-        put["template"] = job.first_templates(templates)
+        put["template"] = job.first_templates(templates, condition.template)
     asking = Asking(
         conditions=perturbed(job.conditions(**put), how, TERMINAL),
         trials=answering.trials,

@@ -72,8 +72,10 @@ def conditions(**words: Said) -> tuple[Condition, ...]:
     return tuple(Condition(**dict(zip(axes, point, strict=True))) for point in product(*axes.values()))
 
 
-def first_templates(number: int | None) -> str | None:
+def first_templates(number: int | None, named: Said = None) -> str | None:
     """The first so many instructions, as words about that axis; None where nothing was said."""
+    if named:
+        raise InputError(f"{param('templates')} and {param('template')}: one of both says which instructions")
     if number is not None and not 0 < number <= FEWEST_TEMPLATES:
         raise InputError(f"{heading('templates', number)}: there are {FEWEST_TEMPLATES} of every kind")
     return None if number is None else ",".join(map(str, range(number)))

@@ -40,9 +40,8 @@ class Address(msgspec.Struct, frozen=True, dict=True):
             raise InputError(f"layout: no {short(layout)}; {nearest(layout, get_args(Layout))}")
         if not page.isascii() or not page.isdigit() or not 0 < int(page[:9]) == int(page):
             raise InputError(f"page: found {short(page)}, expected a number from 1")
-        made = cls(tuple(dict.fromkeys(parts)), own.get("item", ""), int(page), layout)  # type: ignore[arg-type]
-        assert made.query
-        return made
+        query_of(parts)
+        return cls(tuple(dict.fromkeys(parts)), own.get("item", ""), int(page), layout)  # type: ignore[arg-type]
 
     @cached_property
     def query(self) -> Query:

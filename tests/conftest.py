@@ -14,6 +14,7 @@ from PIL import Image
 from eyetest.benchmarks import Benchmark, import_benchmark
 from eyetest.cli.main import as_option
 from eyetest.errors import spelled
+from tests.support.browser import Browser
 
 settings.register_profile(
     "eyetest", deadline=None, derandomize=bool(os.environ.get("CI")), suppress_health_check=[HealthCheck.too_slow]
@@ -37,6 +38,13 @@ def real_benchmark(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Ca
     """A real benchmark by its name, imported once for all who only read it."""
     folder = tmp_path_factory.mktemp("real")
     return cache(lambda name: import_benchmark(shared / "data" / name, folder / name)[0])
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Chromium, started once for all who open pages."""
+    with Browser(tmp_path_factory.mktemp("chromium")) as browser:
+        yield browser
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,13 +1,13 @@
 """A browser, where one is installed."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.reports.pages import Browse
+from tests.support.browser import find_chromium
 
 OWN_HOSTS = re.compile(r"https?://([\w-]+\.)*(google\.com|googleapis\.com|gvt1\.com|gstatic\.com)/")
 """Where Chromium itself calls, whatever page it shows."""
@@ -19,9 +19,7 @@ def browse(tmp_path: Path) -> Browse:
 
     A page is named by its file, or by an address, whose scripts get a while to draw it.
     """
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if chromium is None:
-        pytest.skip("no Chromium is installed, so the page was not opened in a browser")
+    chromium = find_chromium()
 
     def browse(page: Path | str) -> tuple[str, list[str], list[str]]:
         log = tmp_path / "asked.netlog"

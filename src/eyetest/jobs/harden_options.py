@@ -19,11 +19,10 @@ from eyetest.running.questions import Questions
 from eyetest.store import replacing_file
 
 BENCHMARK, GROWN, RECORD, REVIEW, RUN = "benchmark", "grown", "options.json", "review", "run"
-_FORM = "keep if all options but the gold are wrong, plausible and different; fix with edits by letter; or drop"
 ROUNDS = Recipe(
     stages=(
-        Stage(name="options: round 1", review=Review(reviewers=1, form=_FORM)),
-        Stage(name="options: round 2", review=Review(reviewers=2, form=f"{_FORM}; two others than in round 1")),
+        Stage(name="options: round 1", review=Review(reviewers=1, form="mmmu-pro")),
+        Stage(name="options: round 2", review=Review(reviewers=2, form="mmmu-pro")),
     )
 )
 """One reviewer, then two others, as MMMU-Pro did it."""

@@ -11,6 +11,7 @@ from eyetest.recipes.hardening import check_hardening, refuse_late_panels
 from eyetest.recipes.selecting import FEWEST_MODELS
 from eyetest.records import Condition, Panel, Recipe, Stage
 from eyetest.records.recipe import OWN_AXES
+from eyetest.review.forms import load_form
 from eyetest.screens import SCREENS
 from eyetest.screens.base import refuse_unused
 from eyetest.store.handwritten import convert, parse_yaml, read_text
@@ -80,6 +81,7 @@ def _check_stage(stage: Stage, recipe: Recipe) -> None:
         _check_select(stage, panel)
     elif stage.review is not None:
         refuse_unused(stage, "review", ())
+        load_form(stage.review.form)
     elif stage.harden is not None:
         check_hardening(stage, recipe)
     else:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from eyetest.benchmarks import Benchmark
 from eyetest.records import Item, Verdict, letter
+from eyetest.review.forms import load_form
 from eyetest.store import replacing_file
 from eyetest.tabular.sheets import SheetWriter
 
@@ -42,7 +43,7 @@ def write_queue(
             "\n".join(f"{letter(i)}. {choice.text}" for i, choice in enumerate(item.choices)),
             ", ".join(letter(i) for i in item.gold) or " | ".join(item.references),
             "\n".join(str(home.images.path(image).resolve()) for image in item.images),
-            *(verdict.evidence, form),
+            *(verdict.evidence, load_form(form).words if form else ""),
         )
         writer.write([row])
     content = file.getvalue().encode("utf-8", "replace")

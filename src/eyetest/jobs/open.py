@@ -40,7 +40,7 @@ def open_items(
     Thread(target=_read_replies, args=(collection,), daemon=True).start()
     name = f"[{host}]" if ":" in host else host
     ready(f"http://{name}:{taken.getsockname()[1]}/")
-    serve(make_app(collection, host), taken)
+    serve(make_app(collection, host, places), taken)
 
 
 def _read_replies(collection: Collection) -> None:

@@ -13,7 +13,7 @@ from eyetest.pages.item_links import parse_query
 from eyetest.records import Asked, Choice, Item, Manifest, Response, Turn
 from eyetest.review.app import write_bundle
 from eyetest.review.app.address import Address
-from eyetest.review.app.bundle import safe_tags
+from eyetest.review.app.disclosure import safe_tags
 from eyetest.review.collection import Collection
 from tests.reports.pages import HOSTILE, Browse, Tags
 from tests.review.app.conftest import try_out

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import shlex
 import zipfile
 from html import unescape
 from pathlib import Path
@@ -122,6 +123,16 @@ def test_the_words_that_decided_are_marked_and_odd_outcomes_named(client: TestCl
     failed = client.get("/?item=q5").text
     assert '<span class="tone-none">failed</span>' in failed
     assert "This item has no picture" in failed
+
+
+def test_the_list_says_how_people_can_decide_about_what_it_shows(collection: Collection, zoo: Path) -> None:
+    client = TestClient(make_app(collection, places=[zoo / "a run"]), HOME)
+    command = re.search(r'<code id="command">(.*?)</code>', client.get("/?tag.task=birds&gold=A").text)
+    assert command
+    said = unescape(re.sub(r"<[^>]*>", "", command[1]))
+    assert shlex.split(said) == ["eyetest", "review", f"{zoo}/a run", "--items", "gold=A&tag.task=birds"]
+    assert "--items '<span data-query>all</span>'" in client.get("/").text
+    assert "eyetest review" not in TestClient(make_app(collection), HOME).get("/").text
 
 
 def test_pictures_are_had_by_their_hash_alone(client: TestClient, zoo: Path) -> None:

@@ -18,12 +18,12 @@ from eyetest.harden.screenshot.mathml import mathml
 from eyetest.measures.results import TAG
 from eyetest.pages.item_links import ANSWER_KINDS
 from eyetest.pages.page import fill_page, printable
-from eyetest.records import Item, letter
 from eyetest.review.app.address import Address
+from eyetest.review.app.browsing import PACKAGE, asset
+from eyetest.review.app.disclosure import EVERYTHING, Disclosure, without_golds
 from eyetest.review.app.item_page import show_story
 from eyetest.review.app.listing import BANDS, PAGE_SIZE, card, list_page
 from eyetest.review.app.pictures import PictureUrl, Pixels, ServedPictures
-from eyetest.review.app.server import PACKAGE, asset
 from eyetest.review.collection import Collection
 from eyetest.store import refuse_to_lose, replacing_folder
 
@@ -48,11 +48,11 @@ def write_bundle(collection: Collection, to: Path, *, golds: bool = True, overwr
         urls = _PictureFiles(collection, folder)
         for name in _FILES:
             (folder / name).write_bytes(asset(name))
-        tags = None if golds else safe_tags(collection)
-        (folder / _DATA).write_bytes(b"window.EYETEST_ITEMS = " + _encoded(_columns(collection, tags)) + b";\n")
-        (folder / INDEX).write_bytes(_page(collection, tags))
+        may = EVERYTHING if golds else without_golds(collection)
+        (folder / _DATA).write_bytes(b"window.EYETEST_ITEMS = " + _encoded(_columns(collection, may)) + b";\n")
+        (folder / INDEX).write_bytes(_page(collection, may))
         for kind, size in (("cards", _CARDS), ("stories", _STORIES)):
-            for number, pieces in enumerate(_pieces(collection, kind, size, urls, tags)):
+            for number, pieces in enumerate(_pieces(collection, kind, size, urls, may)):
                 data = f'eyetestChunk("{kind}", {number}, '.encode() + _encoded(pieces) + b");\n"
                 (folder / kind / f"{number}.js").write_bytes(data)
     return len(collection)
@@ -81,67 +81,51 @@ class _PictureFiles:
         return name
 
 
-def safe_tags(collection: Collection) -> set[str]:
-    """Tags that sort items and never say what the gold is: not its letter, its text, its place, a reference."""
-    safe = set(collection.tags)
-    for benchmark in collection.benchmarks.values():
-        for item in benchmark:
-            golds = _gold_words(item)
-            safe -= {tag for tag in safe if str(item.tags.get(tag, "")).strip().casefold() in golds}
-    return safe
-
-
-def _gold_words(item: Item) -> set[str]:
-    words = {reference.strip().casefold() for reference in item.references}
-    for position in item.gold:
-        words |= {letter(position).casefold(), item.choices[position].text.strip().casefold()}
-    return words - {""}
-
-
 def _pieces(
-    collection: Collection, kind: str, size: int, urls: _PictureFiles, tags: set[str] | None
+    collection: Collection, kind: str, size: int, urls: _PictureFiles, may: Disclosure
 ) -> Iterator[list[str]]:
-    """Cards or stories as they are drawn, so many at a time. ``tags``: those that may be told, without golds."""
+    """Cards or stories as they are drawn, so many at a time."""
     view = collection.everything
     for start in range(0, len(collection), size):
         rows = collection.rows(view, start, size)
         if kind == "cards":
-            cards = (card(row, "#", golds=tags is None, urls=urls) for row in rows)
+            cards = (card(row, "#", golds=may.golds, urls=urls) for row in rows)
             yield [fill_page("bundle_card.html.j2", {"row": one}, PACKAGE).strip() for one in cards]
         else:
             known = collection.stories([row.id for row in rows])
-            stories = (show_story(story, collection, tags=tags, urls=urls) for story in known)
+            stories = (show_story(story, collection, may, urls=urls) for story in known)
             filled = (fill_page("bundle_story.html.j2", {"shown": one, "mathml": mathml}, PACKAGE) for one in stories)
             yield [one.strip() for one in filled]
 
 
-def _page(collection: Collection, tags: set[str] | None) -> bytes:
-    contents = list_page(collection, Address(), tags=tags)
+def _page(collection: Collection, may: Disclosure) -> bytes:
+    contents = list_page(collection, Address(), may)
     contents |= {"rows": [], "bundle": True, "exports": [], "policy": _POLICY}
     contents["scripts"] = (_DATA, "app.js", "bundle.js")
     return fill_page("browse.html.j2", contents, PACKAGE).lstrip().encode("utf-8", "replace")
 
 
-def _columns(collection: Collection, tags: set[str] | None) -> dict[str, Any]:
+def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
     """What a browser filters, sorts and counts by."""
     items = collection.items
-    named = {TAG + tag for tag in (collection.tags if tags is None else tags)} | {"benchmark"}
-    named |= {"gold"} if tags is None else set()
+    named = {TAG + tag for tag in collection.tags if may.tags is None or tag in may.tags}
+    named |= {"benchmark"}
+    named |= {"gold"} if may.golds else set()
     told: dict[str, Any] = {name: _coded(items.get_column(name)) for name in sorted(named)}
-    if tags is None:
+    if may.golds:
         told["finding"] = _coded(items.get_column("findings"))
     text = pl.concat_str(
         pl.col("question").fill_null(""), pl.col("options").list.join("\n").fill_null(""), separator="\n"
     )
-    numbers = (*BANDS, "blind_right") if tags is None else ()
+    numbers = (*BANDS, "blind_right") if may.golds else ()
     return {
         "ids": items.get_column("id").to_list(),
         "texts": items.select(text.str.to_lowercase()).to_series().to_list(),
         "words": told,
         "numbers": {name: items.get_column(name).to_list() for name in (*numbers, "pictures")},
-        "judged": _judged(collection) if tags is None else None,
+        "judged": _judged(collection) if may.golds else None,
         "kinds": ANSWER_KINDS,
-        "series": _series(collection) if tags is None else [],
+        "series": _series(collection) if may.golds else [],
         "clusters": collection.answers.clusters.tolist(),
         "quantiles": stats.t.ppf(0.975, np.arange(1, _QUANTILES + 1)).tolist(),
         "normal": float(stats.norm.ppf(0.975)),

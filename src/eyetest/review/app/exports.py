@@ -11,11 +11,14 @@ from eyetest.curate.selection import write_part
 from eyetest.errors import InputError
 from eyetest.pages.item_links import Query, write_query
 from eyetest.records.recipe import BENCHMARK
+from eyetest.review.app.disclosure import Disclosure
 from eyetest.review.collection import Collection
 from eyetest.tabular.sheets import SheetWriter
 
 _MOST_ITEMS = 5_000
 """In one zipped benchmark, which is made in memory's stead on disk, and sent in one piece."""
+_HARMLESS = ("position", "item", "options", "picture")
+"""Columns that say nothing of golds, besides those that items may be sorted by."""
 
 
 class Exported(NamedTuple):
@@ -26,15 +29,16 @@ class Exported(NamedTuple):
     data: bytes
 
 
-def _ids(collection: Collection, query: Query) -> Exported:
+def _ids(collection: Collection, query: Query, may: Disclosure) -> Exported:
     ids = collection.items.get_column("id")[collection.view(query).positions]
     return Exported(
         "ids.txt", "text/plain; charset=utf-8", "".join(f"{one}\n" for one in ids).encode("utf-8", "replace")
     )
 
 
-def _table(collection: Collection, query: Query) -> Exported:
+def _table(collection: Collection, query: Query, may: Disclosure) -> Exported:
     items = collection.items[collection.view(query).positions]
+    items = items.select(name for name in items.columns if name in _HARMLESS or may.may_sort(name))
     file = io.StringIO(newline="")
     writer = SheetWriter(file, items.columns)
     writer.write(
@@ -43,7 +47,9 @@ def _table(collection: Collection, query: Query) -> Exported:
     return Exported("items.csv", "text/csv; charset=utf-8", file.getvalue().encode("utf-8", "replace"))
 
 
-def _benchmark(collection: Collection, query: Query) -> Exported:
+def _benchmark(collection: Collection, query: Query, may: Disclosure) -> Exported:
+    if not may.golds:
+        raise InputError("a benchmark has its golds, which are left out here")
     items = collection.items[collection.view(query).positions]
     names = items.get_column("benchmark").unique().to_list()
     if len(items) > _MOST_ITEMS:
@@ -62,7 +68,7 @@ def _benchmark(collection: Collection, query: Query) -> Exported:
         return Exported("benchmark.zip", "application/zip", packed.read_bytes())
 
 
-EXPORTS: Mapping[str, Callable[[Collection, Query], Exported]] = {
+EXPORTS: Mapping[str, Callable[[Collection, Query, Disclosure], Exported]] = {
     "ids.txt": _ids,
     "items.csv": _table,
     "benchmark.zip": _benchmark,

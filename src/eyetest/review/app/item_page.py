@@ -16,6 +16,7 @@ from eyetest.prompts import CannotApply
 from eyetest.records import BLIND_SIGHTS, GreyPicture, Item, Picture, Words, letter, order_word
 from eyetest.results.cases import ItemCase
 from eyetest.review.app.address import Address
+from eyetest.review.app.disclosure import EVERYTHING, Disclosure
 from eyetest.review.app.listing import PAGE_SIZE
 from eyetest.review.app.pictures import PictureUrls, served_urls
 from eyetest.review.collection import Collection, ItemStory
@@ -29,8 +30,9 @@ _MOST_TAGS = 60
 _TONES = {"refused": "odd", "ambiguous": "odd", "unparsed": "odd"}
 
 
-def item_page(collection: Collection, address: Address) -> dict[str, Any]:
+def item_page(collection: Collection, address: Address, may: Disclosure = EVERYTHING) -> dict[str, Any]:
     """What the template of one item is filled with."""
+    may.refuse_telling(address.query)
     told = collection.item(address.item)
     positions = collection.view(address.query).positions
     at = np.flatnonzero(positions == told.row.position)
@@ -44,7 +46,7 @@ def item_page(collection: Collection, address: Address) -> dict[str, Any]:
 
     return {
         "name": collection.name,
-        "shown": show_story(told, collection),
+        "shown": show_story(told, collection, may),
         "mathml": mathml,
         "where": "not among the items shown" if number is None else f"{number + 1:,} of {len(positions):,}",
         "back": address.to(page=(number or 0) // PAGE_SIZE + 1),
@@ -56,18 +58,15 @@ def item_page(collection: Collection, address: Address) -> dict[str, Any]:
 def show_story(
     told: ItemStory,
     collection: Collection,
+    may: Disclosure = EVERYTHING,
     *,
-    tags: set[str] | None = None,
     urls: PictureUrls = served_urls,
 ) -> dict[str, Any]:
-    """Everything that is known of an item, ready to be drawn.
-
-    ``tags``: those that may be told in a copy without golds, which has nothing from which a gold follows.
-    """
-    golds = tags is None
+    """Everything that is known of an item and may be told, ready to be drawn."""
+    golds = may.golds
     named = dict.fromkeys(one.condition for one in collection.answers.series)
     conditions = sorted(named, key=lambda name: (name.split()[0] in BLIND_SIGHTS, name.split()[0] != "image"))
-    cells = _cells(told.cases, collection)
+    cells = _cells(told.cases if may.replies else [], collection)
     asked = [name for name in conditions if any(key[1] == name for key in cells)]
     models = sorted({model for model, _ in cells})
     shown = {
@@ -77,8 +76,11 @@ def show_story(
             {"name": name, "cells": [[_reply(one, golds) for one in cells.get((name, how), ())] for how in asked]}
             for name in models
         ],
-        "sent": _sent(told.cases, collection) if golds or not (told.item and told.item.history) else [],
-        "verdicts": told.verdicts if golds else (),
+        "sent": _sent(told.cases, collection)
+        if may.replies and (golds or not (told.item and told.item.history))
+        else [],
+        "verdicts": told.verdicts if may.verdicts else (),
+        "replies": may.replies,
         "findings": [
             {
                 "kind": one.kind,
@@ -86,11 +88,11 @@ def show_story(
                 "said": one.evidence or one.title,
                 "href": Address().toggled("finding", one.kind),
             }
-            for one in (told.findings if golds else ())
+            for one in (told.findings if may.findings else ())
         ],
-        "facts": _facts(told, tags),
+        "facts": _facts(told, may),
     }
-    return shown | _asked(told, _votes(cells, asked), urls, golds=golds)
+    return shown | _asked(told, _votes(cells, asked), urls, may)
 
 
 def _votes(cells: dict[tuple[str, str], list[ItemCase]], conditions: Sequence[str]) -> Counter[str]:
@@ -102,9 +104,9 @@ def _votes(cells: dict[tuple[str, str], list[ItemCase]], conditions: Sequence[st
     return votes
 
 
-def _asked(told: ItemStory, votes: Counter[str], urls: PictureUrls, *, golds: bool) -> dict[str, Any]:
+def _asked(told: ItemStory, votes: Counter[str], urls: PictureUrls, may: Disclosure) -> dict[str, Any]:
     """What the item itself holds; of one that is gone, that."""
-    item = told.item
+    item, golds = told.item, may.golds
     if item is None:
         nothing = dict.fromkeys(("pictures", "turns", "hint", "options", "references"), ())
         return nothing | {"question": _said("No benchmark here has this item any more."), "no_gold": ""}
@@ -129,7 +131,7 @@ def _asked(told: ItemStory, votes: Counter[str], urls: PictureUrls, *, golds: bo
         "question": parts["question"],
         "options": options,
         "references": item.references[:20] if golds else (),
-        "no_gold": missing if golds else "Golds are left out of this copy.",
+        "no_gold": missing if golds else may.instead,
     }
 
 
@@ -234,9 +236,9 @@ def _about(part: Picture | GreyPicture, number: int) -> str:
     return f"picture {number}: {part.image.width} × {part.image.height} {part.image.format}"
 
 
-def _facts(told: ItemStory, tags: set[str] | None) -> list[tuple[str, str]]:
+def _facts(told: ItemStory, may: Disclosure) -> list[tuple[str, str]]:
     row, facts = told.row, [("benchmark", told.benchmark)]
-    if tags is None:
+    if may.golds and may.replies:
         if row.difficulty is not None:
             facts.append(("difficulty", f"{row.difficulty:.2f}"))
         if row.gain is not None:
@@ -247,8 +249,8 @@ def _facts(told: ItemStory, tags: set[str] | None) -> list[tuple[str, str]]:
             facts.append(("without an answer", counted(told.unanswered, "call")))
     if told.item is None:
         return facts
-    said = {key: plain(value) for key, value in told.item.tags.items() if tags is None or key in tags}
+    said = {key: plain(value) for key, value in told.item.tags.items() if may.tags is None or key in may.tags}
     facts += [(key, words) for key, words in list(said.items())[:_MOST_TAGS] if words.strip()]
-    facts += [("description", told.item.description)] if told.item.description and tags is None else []
+    facts += [("description", told.item.description)] if told.item.description and may.golds else []
     facts += [("variant of", told.item.group)] if told.item.group else []
     return facts

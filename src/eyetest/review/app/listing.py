@@ -11,6 +11,7 @@ from eyetest.pages.item_links import ANSWER_KINDS, AnswerFilter, query_of
 from eyetest.pages.page import clip
 from eyetest.records import BLIND_SIGHTS
 from eyetest.review.app.address import Address
+from eyetest.review.app.disclosure import EVERYTHING, Disclosure
 from eyetest.review.app.pictures import PictureUrls, served_urls
 from eyetest.review.collection import Collection, CollectionView, ItemRow, ModelAccuracy
 from eyetest.wording import percent
@@ -19,6 +20,8 @@ PAGE_SIZE = 60
 _LONGEST_QUESTION = 320
 _MOST_VALUES = 60
 _OPEN_FACETS = 4
+TELLING = ("benchmark.zip",)
+"""Exports that hold golds."""
 _EXPORTS = {
     "ids.txt": "Their ids",
     "items.csv": "A table (CSV)",
@@ -78,9 +81,10 @@ class Facet(NamedTuple):
     open: bool
 
 
-def list_page(collection: Collection, address: Address, *, tags: set[str] | None = None) -> dict[str, Any]:
-    """What the template of the list is filled with. ``tags``: those that may be told, in a copy without golds."""
-    golds = tags is None
+def list_page(collection: Collection, address: Address, may: Disclosure = EVERYTHING) -> dict[str, Any]:
+    """What the template of the list is filled with."""
+    golds = may.golds
+    may.refuse_telling(address.query)
     view = collection.view(address.query)
     pages = max(1, ceil(len(view) / PAGE_SIZE))
     page = min(address.page, pages)
@@ -94,15 +98,17 @@ def list_page(collection: Collection, address: Address, *, tags: set[str] | None
         "number": len(view),
         "total": len(collection),
         "pages": pages,
-        "facets": list(_facets(collection, view, address, tags)),
+        "facets": list(_facets(collection, view, address, may)),
         "filters": list(_filters(address)),
         "notes": [*collection.notes, *(f"no item {name}" for name in view.unknown_ids[:5])],
         "scores": score_rows(collection, view, address) if golds else [],
         "kinds": ANSWER_KINDS,
         "rows": [card(row, address.to(item=row.id, page=page), golds=golds) for row in rows],
-        "sorts": list(_sorts(collection, address, tags)),
+        "sorts": list(_sorts(collection, address, may)),
         "exports": [
-            {"name": name, "label": label, "href": f"export/{name}{address.to()}"} for name, label in _EXPORTS.items()
+            {"name": name, "label": label, "href": f"export/{name}{address.to()}"}
+            for name, label in _EXPORTS.items()
+            if golds or name not in TELLING
         ],
         "other_layout": address.to(page=page, layout="list" if address.layout == "grid" else "grid"),
     }
@@ -129,11 +135,11 @@ def card(row: ItemRow, href: str, *, golds: bool = True, urls: PictureUrls = ser
     }
 
 
-def _facets(collection: Collection, view: CollectionView, address: Address, tags: set[str] | None) -> Iterator[Facet]:
-    golds = tags is None
+def _facets(collection: Collection, view: CollectionView, address: Address, may: Disclosure) -> Iterator[Facet]:
+    golds = may.golds
     told = ("verdict", "stage", "finding", "gold") if golds else ()
     named = [(key, _FACET_NAMES[key]) for key in told]
-    named += [(TAG + tag, tag) for tag in collection.tags if tags is None or tag in tags]
+    named += [(TAG + tag, tag) for tag in collection.tags if may.tags is None or tag in may.tags]
     named += [("benchmark", "Benchmark")]
     number, judged = 0, collection.judged_counts(address.query)
     for key, name in named:
@@ -229,14 +235,13 @@ def _kind(row: ModelAccuracy, kind: Any, whole: ModelAccuracy, address: Address)
     return FacetValue("answer", value, label, row.counts[kind], href, on, whole.counts[kind])
 
 
-def _sorts(collection: Collection, address: Address, tags: set[str] | None) -> Iterator[dict[str, Any]]:
+def _sorts(collection: Collection, address: Address, may: Disclosure) -> Iterator[dict[str, Any]]:
     now = address.query.sort
     yield {"value": "", "label": "As written", "on": not now}
-    sortable = [TAG + tag for tag in (collection.tags if tags is None else tags)]
-    sortable += ["id", "question", "benchmark", "pictures"]
-    sortable += [*BANDS, "blind_right", "gold"] if tags is None else []
+    useful = {*(TAG + tag for tag in collection.tags), "id", "question", "benchmark", "pictures"}
+    useful |= {*BANDS, "blind_right", "gold"}
     for column in collection.columns:
-        if column not in sortable:
+        if column not in useful or not may.may_sort(column):
             continue
         name = column.removeprefix(TAG).replace("_", " ")
         for value, arrow in ((column, "↑"), (f"-{column}", "↓")):

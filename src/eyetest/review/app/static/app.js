@@ -49,10 +49,15 @@ function showChosen() {
     told.textContent = `${count.toLocaleString("en")} selected`;
     byId("only-chosen").hidden = byId("choose-none").hidden = !count;
     if (count) byId("what").textContent = `The ${count.toLocaleString("en")} items that are selected`;
+    const ids = String(new URLSearchParams([...chosen].map((id) => ["id", id])));
     for (const link of all("[data-export]")) {
       link.dataset.shown ??= link.getAttribute("href");
-      const ids = new URLSearchParams([...chosen].map((id) => ["id", id]));
       link.href = count ? `export/${link.dataset.export}?${ids}` : link.dataset.shown;
+    }
+    for (const one of all("[data-query]")) {
+      const words = one.matches("input") ? "value" : "textContent";
+      one.dataset.shown ??= one[words];
+      one[words] = count ? ids : one.dataset.shown;
     }
   }
   const here = byId("choose-this");

@@ -1,0 +1,76 @@
+"""What of items may be told to whoever looks: everything, nothing from which golds follow, or only what is asked."""
+
+import msgspec
+
+from eyetest.errors import InputError, short
+from eyetest.measures.results import TAG
+from eyetest.pages.item_links import Query, write_query
+from eyetest.records import Item, letter
+from eyetest.review.collection import Collection
+
+_PLAIN_COLUMNS = ("id", "question", "benchmark", "pictures")
+"""What items can be sorted by without a word about golds."""
+
+
+class Disclosure(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be told. Without golds, nothing is told from which one follows."""
+
+    golds: bool = True
+    tags: frozenset[str] | None = None
+    """Those that may be told; None for all."""
+    replies: bool = True
+    verdicts: bool = True
+    findings: bool = True
+    instead: str = "Golds are left out of this copy."
+    """What stands where golds are left out."""
+
+    def may_sort(self, column: str) -> bool:
+        """Whether an order by that column tells nothing that is hidden."""
+        return self.golds or column in _PLAIN_COLUMNS or column.removeprefix(TAG) in (self.tags or ())
+
+    def refuse_telling(self, query: Query) -> None:
+        """Refuse a query whose items would tell what may not be told."""
+        if self.golds:
+            return
+        told = {name for name, _ in query.tags} - (self.tags or frozenset())
+        if told:
+            raise InputError(f"the tag {short(min(told))} may tell golds, which are left out here")
+        harmless = Query(text=query.text, tags=query.tags, benchmark=query.benchmark, ids=query.ids, sort=query.sort)
+        if harmless != query:
+            raise InputError(f"{short(write_query(query))} would tell golds, which are left out here")
+        if query.sort and not self.may_sort(query.sort.removeprefix("-")):
+            raise InputError(f"an order by {short(query.sort)} may tell golds, which are left out here")
+
+
+EVERYTHING = Disclosure()
+UNSOLVED = Disclosure(
+    golds=False,
+    tags=frozenset(),
+    replies=False,
+    verdicts=False,
+    findings=False,
+    instead="Answer first; then the gold is shown, and all that is known of the item.",
+)
+"""For somebody who is to find the answer alone."""
+
+
+def without_golds(collection: Collection) -> Disclosure:
+    """Everything but golds and what they follow from: scores, verdicts, findings, and many a tag."""
+    return Disclosure(golds=False, tags=frozenset(safe_tags(collection)), verdicts=False, findings=False)
+
+
+def safe_tags(collection: Collection) -> set[str]:
+    """Tags that sort items and never say what the gold is: not its letter, its text, its place, a reference."""
+    safe = set(collection.tags)
+    for benchmark in collection.benchmarks.values():
+        for item in benchmark:
+            golds = _gold_words(item)
+            safe -= {tag for tag in safe if str(item.tags.get(tag, "")).strip().casefold() in golds}
+    return safe
+
+
+def _gold_words(item: Item) -> set[str]:
+    words = {reference.strip().casefold() for reference in item.references}
+    for position in item.gold:
+        words |= {letter(position).casefold(), item.choices[position].text.strip().casefold()}
+    return words - {""}

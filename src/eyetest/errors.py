@@ -6,6 +6,8 @@ EyetestError
 │   ├── ImageError        a picture cannot be used: unreadable, too large, not where it may be
 │   │   └── MissingImage  a picture that is named and is not there
 │   └── CannotMeet        the pool is too small for a quota (curate)
+├── Forbidden             somebody asks for what is not theirs (review)
+├── DiskFull              what was said could not be kept: there is no room (review)
 ├── ExportError           an item that the target format has no way to hold
 ├── CannotApply           a condition that an item cannot be asked under (prompts)
 ├── CannotShow            an item that no page can show (harden)
@@ -63,6 +65,14 @@ class ItemError(InputError):
 
 class DamagedWarning(UserWarning):
     """Part of what was stored is damaged and left out; the rest is used."""
+
+
+class Forbidden(EyetestError):  # noqa: N818 (it says what it is)
+    """Somebody asks for what is not theirs to see or to do."""
+
+
+class DiskFull(EyetestError):  # noqa: N818 (it says what it is)
+    """What was said could not be kept; what was kept before is as it was."""
 
 
 class ExportError(EyetestError):

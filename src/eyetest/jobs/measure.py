@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import polars as pl
 
 from eyetest.errors import InputError, heading
 from eyetest.jobs.opening import (
@@ -26,7 +24,7 @@ from eyetest.measures.printed import caveats
 from eyetest.measures.results import EXTERNAL, Wanted, as_written, narrowed, own_settings, read_external, read_where
 from eyetest.records import tag_word
 from eyetest.results.gather import results_of
-from eyetest.review import read_decisions
+from eyetest.review import read_decisions, votes_table
 from eyetest.scoring import Scorer
 
 Measurable = AnyRun | Results | Sequence[AnyRun]
@@ -107,8 +105,7 @@ def measure(
 def measure_people(tables: Sequence[Path], how: Settings) -> Measured:
     """How far people agree, from the tables of decisions that they filled in."""
     decided = [one for path in tables for of_item in read_decisions(path).values() for one in of_item]
-    rows = pl.DataFrame([msgspec.structs.asdict(decision) | {"edits": ""} for decision in decided])
-    return Measured(decisions_agreement(rows, how))
+    return Measured(decisions_agreement(votes_table(decided), how))
 
 
 def wanted(where: Where) -> list[Wanted]:

@@ -51,6 +51,8 @@ ReadingKind = Literal["chosen", "text", "refused", "ambiguous", "unparsed"]
 GIVEN = "given"
 """The metric and the rule of a score that somebody else decided."""
 VerdictKind = Literal["keep", "drop", "fix", "review"]
+DecisionKind = Literal["keep", "drop", "fix", "unsure", "undo"]
+"""``unsure``: I cannot tell. ``undo`` withdraws the reviewer's own last decision on that item and round."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -142,18 +144,26 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a person decided about an item. Decisions are only ever appended."""
+    """What a person decided about an item. Decisions are only ever appended; version 1 ended with ``comment``."""
 
-    table_version: ClassVar[int] = 1
+    table_version: ClassVar[int] = 2
 
     item: str
     round: int
     reviewer: str
     time: str
-    decision: VerdictKind
+    decision: DecisionKind
     reason: str = ""
     edits: dict[str, Any] = {}
     comment: str = ""
+    labels: dict[str, Any] = {}
+    """Answers to what the form asks, by the name of its fields."""
+    solved: str = ""
+    """What the reviewer answered before the gold was shown."""
+    seconds: float | None = None
+    """How long the item was open."""
+    adjudicates: bool = False
+    """Said knowing what others decided, to settle it."""
 
 
 TABLES: dict[str, type[msgspec.Struct]] = {

@@ -4,7 +4,19 @@ In: items that a stage sends to people, with its evidence. Out: a queue that any
 back from the table that people filled in. Decisions are only ever appended.
 """
 
-from eyetest.review.decisions import Decided, Rounds, decide, edited, read_decisions
+from eyetest.review.decisions import Agreed, Decided, Rounds, decide, edited, read_decisions, standing, votes_table
 from eyetest.review.queue import DECISIONS, QUEUE, write_queue
 
-__all__ = ["DECISIONS", "QUEUE", "Decided", "Rounds", "decide", "edited", "read_decisions", "write_queue"]
+__all__ = [
+    "DECISIONS",
+    "QUEUE",
+    "Agreed",
+    "Decided",
+    "Rounds",
+    "decide",
+    "edited",
+    "read_decisions",
+    "standing",
+    "votes_table",
+    "write_queue",
+]

@@ -2,19 +2,25 @@
 
 import csv
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
+import polars as pl
 
 from eyetest.errors import InputError, short
-from eyetest.records import Decision, Item, Recipe, Stage, VerdictKind, columns, letter
+from eyetest.records import Decision, DecisionKind, Item, Recipe, Stage, VerdictKind, columns, letter, tag_word
 from eyetest.tabular.sheets import restored
 
 _NEEDED = ("item", "decision")
-_KINDS = get_args(VerdictKind)
+_KINDS = get_args(DecisionKind)
+_OLD = {"review": "unsure"}
+"""Decisions as tables of older versions spell them."""
+_OBJECTS = ("edits", "labels")
+Agreed = Literal["all", "most"]
+"""When reviewers have decided: once all of them say the same, or most."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,8 @@ class Decided:
     n: int
     agree: int
     edits: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    """What those who decided so answered to the form, where most of them answered alike."""
 
 
 def read_decisions(path: Path, known: Collection[str] | None = None) -> dict[str, list[Decision]]:
@@ -61,36 +69,90 @@ def _decision(cells: dict[str, str], item: str | None, where: str) -> Decision:
     if item is None:
         raise InputError(f"{where}: no item {short(cells.get('item', ''))} in this benchmark")
     values: dict[str, Any] = {"round": 1, "reviewer": "somebody", "time": "", **cells, "item": item}
-    values["decision"] = cells["decision"].lower()
+    word = cells["decision"].lower()
+    values["decision"] = _OLD.get(word, word)
     if values["decision"] not in _KINDS:
         raise InputError(
             f"{where}: found {short(cells['decision'])}, expected {', '.join(_KINDS[:-1])} or {_KINDS[-1]}"
         )
-    if "edits" in cells:
+    for name in cells.keys() & _OBJECTS:
         try:
-            values["edits"] = msgspec.json.decode(cells["edits"], type=dict[str, Any])
+            values[name] = msgspec.json.decode(cells[name], type=dict[str, Any])
         except msgspec.DecodeError as error:
-            raise InputError(f"{where}: edits are no JSON object: {error}") from None
+            raise InputError(f"{where}: {name} are no JSON object: {error}") from None
     try:
         return msgspec.convert(values, Decision, strict=False)
     except msgspec.ValidationError as error:
         raise InputError(f"{where}: {error}") from None
 
 
-def decide(decisions: Sequence[Decision], reviewers: int) -> Decided:
-    """What the last word of each reviewer comes to: most of them decide, once enough have spoken."""
-    last = {decision.reviewer: decision for decision in sorted(decisions, key=lambda d: d.round)}
-    votes = Counter(decision.decision for decision in last.values())
+def standing(decisions: Iterable[Decision]) -> list[Decision]:
+    """The last word of each reviewer on each item and round; what was withdrawn gives way to what was said before."""
+    said: dict[tuple[str, int, str, bool], list[Decision]] = {}
+    for one in decisions:
+        words = said.setdefault((one.item, one.round, one.reviewer, one.adjudicates), [])
+        if one.decision != "undo":
+            words.append(one)
+        elif words:
+            words.pop()
+    return [words[-1] for words in said.values() if words]
+
+
+def votes_table(decisions: Iterable[Decision]) -> pl.DataFrame:
+    """Who says what of which item, to measure agreement by. Who settles knows what others said, and is no vote."""
+    names = ("item", "round", "reviewer", "decision")
+    votes = [[getattr(one, name) for name in names] for one in standing(decisions) if not one.adjudicates]
+    types = {name: pl.Int64 if name == "round" else pl.String for name in names}
+    return pl.DataFrame(votes, schema=types, orient="row")
+
+
+def decide(decisions: Sequence[Decision], reviewers: int, agree: Agreed = "most") -> Decided:
+    """What the last word of each reviewer comes to, once enough have spoken; who settles a dispute has the last."""
+    said = sorted(standing(decisions), key=lambda one: one.round)
+    last = {one.reviewer: one for one in said if not one.adjudicates}
+    settling = [one for one in said if one.adjudicates][-1:]
+    votes = Counter(one.decision for one in (*last.values(), *settling))
+    if settling:
+        return _came_to(settling, len(last) + 1, votes[settling[0].decision], f"settled by {settling[0].reviewer}")
     if len(last) < reviewers:
         told = f"{len(last)} of {reviewers} reviewers" if last else "waits for a person"
         return Decided("review", told, len(last), max(votes.values(), default=0))
-    (verdict, count), *rest = votes.most_common()
-    if rest and rest[0][1] == count:
-        return Decided("review", f"reviewers disagree, {count} to {count}", len(last), count)
-    chosen = [decision for decision in last.values() if decision.decision == verdict]
-    reason = next((said for decision in chosen if (said := decision.reason or decision.comment)), "")
-    edits = next((decision.edits for decision in chosen if decision.edits), {})
-    return Decided(verdict, reason or f"{count} of {len(last)} reviewers", len(last), count, edits)
+    (word, count), *rest = votes.most_common()
+    chosen = [one for one in last.values() if one.decision == word]
+    if (rest and rest[0][1] == count) or (agree == "all" and (rest or _differ(chosen))):
+        told = " to ".join(str(number) for _, number in votes.most_common()) if rest else "in their edits"
+        return Decided("review", f"reviewers disagree, {told}", len(last), count)
+    return _came_to(chosen, len(last), count, f"{count} of {len(last)} reviewers")
+
+
+def _differ(fixes: Sequence[Decision]) -> bool:
+    return any(one.edits != fixes[0].edits for one in fixes)
+
+
+def _came_to(chosen: Sequence[Decision], n: int, agree: int, otherwise: str) -> Decided:
+    """What those who said the same come to; ``otherwise`` is the reason where none of them gave one."""
+    said = chosen[0].decision
+    verdict: VerdictKind = said if said in ("keep", "drop", "fix") else "review"
+    reason = next((told for one in chosen if (told := one.reason or one.comment)), "")
+    edits = next((one.edits for one in chosen if one.edits), {})
+    unsure = "nobody can tell" if len(chosen) > 1 else f"{chosen[0].reviewer} cannot tell"
+    return Decided(
+        verdict, reason or (unsure if verdict == "review" else otherwise), n, agree, edits, _common(chosen)
+    )
+
+
+def _common(decisions: Sequence[Decision]) -> dict[str, Any]:
+    """By field the answer that most gave; none where two are as frequent."""
+    answers: dict[str, Counter[bytes]] = {}
+    for one in decisions:
+        for name, value in one.labels.items():
+            answers.setdefault(name, Counter())[msgspec.json.encode(value)] += 1
+    common = {}
+    for name, counts in answers.items():
+        (value, count), *rest = counts.most_common()
+        if not rest or rest[0][1] < count:
+            common[name] = msgspec.json.decode(value)
+    return common
 
 
 class Rounds:
@@ -122,7 +184,7 @@ class Rounds:
 
 
 def edited(item: Item, edits: Mapping[str, Any]) -> Item:
-    """An item with what a reviewer changed: its question, the text of an option by its letter, its answer."""
+    """An item with what a reviewer changed: question, answer, tags, the text of an option by its letter."""
     changes: dict[str, Any] = {}
     choices = list(item.choices)
     letters = [letter(index) for index in range(len(choices))]
@@ -134,13 +196,24 @@ def edited(item: Item, edits: Mapping[str, Any]) -> Item:
             choices = [msgspec.structs.replace(one, correct=index in golds) for index, one in enumerate(choices)]
         elif key == "answer" and value not in ("", []):
             changes["references"] = tuple(map(str, value)) if isinstance(value, list) else (str(value),)
+        elif key == "tags" and isinstance(value, Mapping):
+            changes["tags"] = _retagged(item, value)
         elif key.upper() in letters:
             index = letters.index(key.upper())
             choices[index] = msgspec.structs.replace(choices[index], text=str(value))
         else:
-            told = f"an edit may change question, answer or an option, and not to nothing; found {short(key)}"
+            told = f"an edit may change question, answer, tags or an option, and not to nothing; found {short(key)}"
             raise InputError(f"item {short(item.id)}: {told}")
     return msgspec.structs.replace(item, choices=tuple(choices), **changes)
+
+
+def _retagged(item: Item, tags: Mapping[str, Any]) -> dict[str, Any]:
+    """The tags of an item with some changed; one that is changed to nothing goes."""
+    for name, value in tags.items():
+        if isinstance(value, Mapping | list) or not str(name).strip():
+            raise InputError(f"item {short(item.id)}: a tag is a word or a number, not {short(value)}")
+    changed = {**item.tags, **tags}
+    return {name: value for name, value in changed.items() if value is not None and tag_word(value) != ""}
 
 
 def _golds(value: Any, letters: Sequence[str], item: Item) -> set[int]:

@@ -1,0 +1,31 @@
+"""A review in a folder of its own: people, their links, whose turn it is, and what they decided.
+
+In: a plan and items in order. Out: tasks for people and, appended one by one, their decisions. Several programs may
+have the same review open.
+"""
+
+from eyetest.review.project.database import FILE
+from eyetest.review.project.overview import PersonProgress, ReviewOverview, ReviewProgress, RoundProgress
+from eyetest.review.project.people import LogRow, PersonRow
+from eyetest.review.project.plan import Entered, Person, ReviewPlan, ReviewSession, Role, Round, Said, Task
+from eyetest.review.project.project import ReviewProject, is_review
+
+__all__ = [
+    "FILE",
+    "Entered",
+    "LogRow",
+    "Person",
+    "PersonProgress",
+    "PersonRow",
+    "ReviewOverview",
+    "ReviewPlan",
+    "ReviewProgress",
+    "ReviewProject",
+    "ReviewSession",
+    "Role",
+    "Round",
+    "RoundProgress",
+    "Said",
+    "Task",
+    "is_review",
+]

@@ -1,0 +1,98 @@
+"""What a review is: its rounds, the people in it, and what one of them is asked next."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
+
+import msgspec
+
+from eyetest.records import Decision
+from eyetest.review.decisions import Agreed
+from eyetest.review.forms import Form
+
+Role = Literal["reviewer", "adjudicator", "admin", "reader"]
+"""An admin may do everything; an adjudicator reviews too; a reader sees items without golds and decides nothing."""
+DECIDES: tuple[Role, ...] = ("reviewer", "adjudicator", "admin")
+SETTLES: tuple[Role, ...] = ("adjudicator", "admin")
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """So many reviewers look at an item, none of whom has decided about it before."""
+
+    number: Annotated[int, msgspec.Meta(ge=1)]
+    reviewers: Annotated[int, msgspec.Meta(ge=1)] = 1
+    form: Form = Form()
+
+
+class ReviewPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was agreed before anybody was asked.
+
+    Together (a plain review): every item goes through all rounds, and all last words count. Otherwise (a refinement)
+    each round is a stage of the recipe and decides by itself about the items that reached it.
+    """
+
+    name: str
+    benchmark: str = ""
+    fingerprint: str = ""
+    places: tuple[str, ...] = ()
+    rounds: tuple[Round, ...] = (Round(number=1),)
+    agree: Agreed = "all"
+    together: bool = True
+    solve: bool = False
+    seed: int = 0
+    per: str = ""
+    """A tag: the first items are spread over its values."""
+
+    def __post_init__(self) -> None:
+        if [one.number for one in self.rounds] != list(range(1, len(self.rounds) + 1)):
+            raise ValueError("rounds are numbered from 1 on, without gaps")
+
+    def votes(self, number: int) -> int:
+        """How many reviewers decide about an item: in a round, or in all of them where they count together."""
+        return sum(one.reviewers for one in self.rounds if self.together or one.number == number)
+
+
+class Person(msgspec.Struct, frozen=True):
+    """Somebody who was invited."""
+
+    id: int
+    name: str
+    role: Role
+
+
+class ReviewSession(NamedTuple):
+    """Somebody who is here; ``csrf`` has to come back with whatever they send."""
+
+    person: Person
+    csrf: str
+    expires: float
+
+
+class Entered(NamedTuple):
+    """What a browser gets for a link: two cookies, and who it is now."""
+
+    cookie: str
+    device: str
+    session: ReviewSession
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """One item in one round, for one person. The form says whether it has to be solved first."""
+
+    item: str
+    round: int
+    form: Form
+    adjudicates: bool = False
+    earlier: tuple[Decision, ...] = ()
+    """What others decided, where it is to be settled; nothing otherwise."""
+    mine: Decision | None = None
+    solved: str | None = None
+
+
+class Said(TypedDict, total=False):
+    """What a reviewer may say beside the decision itself."""
+
+    reason: str
+    edits: Mapping[str, Any]
+    labels: Mapping[str, Any]
+    comment: str
+    seconds: float | None

@@ -1,0 +1,173 @@
+"""Whose turn it is: each item has as many slots in a round as reviewers, and a slot is held by one person at a time.
+
+All of these take part in a transaction of whoever calls them.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from eyetest.errors import Forbidden
+from eyetest.records import Decision
+from eyetest.review.decisions import Decided, decide, standing
+from eyetest.review.project.plan import SETTLES, Person, ReviewPlan
+
+WAITING, OPEN, CLAIMED, DECIDED, CLOSED = range(5)
+"""Waiting: the rounds before are not done. Closed: the item waits for nobody any more."""
+CLAIM = 1_800.0
+"""Seconds for which a slot is nobody else's."""
+_DECISION = msgspec.json.Decoder(Decision)
+
+
+class Slot(msgspec.Struct, frozen=True):
+    """One reviewer's place at one item in one round."""
+
+    item: int
+    round: int
+    adjudicates: bool
+    seat: int
+    state: int
+    since: float | None
+
+
+_BEGUN = (
+    "SELECT item, round, adjudicates, seat, state, since FROM slots WHERE person = ? AND state IN (1, 2) "
+    "ORDER BY since LIMIT 1"
+)
+_FREE = (
+    "SELECT item, round, adjudicates, seat, state, since FROM slots AS s WHERE state = 1 AND adjudicates = ? AND NOT "
+    "EXISTS (SELECT 1 FROM decisions WHERE item = s.item AND person = ?) ORDER BY round, item, seat LIMIT 1"
+)
+_OWN = (
+    "SELECT item, round, adjudicates, seat, state, since FROM slots WHERE item = ? AND round = ? AND person = ? "
+    "AND state IN (1, 2, 3)"
+)
+_CLAIM = (
+    "UPDATE slots SET state = 2, since = CASE WHEN person = ?1 AND state != 3 THEN since ELSE ?2 END, person = ?1, "
+    "until = ?3 WHERE item = ?4 AND round = ?5 AND adjudicates = ?6 AND seat = ?7"
+)
+"""How long a slot has been open is told from the first time that its holder got it."""
+
+
+def read_records(rows: Iterable[tuple[str]]) -> list[Decision]:
+    """Decisions as they were kept."""
+    return [_DECISION.decode(record) for (record,) in rows]
+
+
+def decisions_on(connection: sqlite3.Connection, item: int) -> list[Decision]:
+    """Everything that was said of an item, in order."""
+    return read_records(connection.execute("SELECT record FROM decisions WHERE item = ? ORDER BY id", (item,)))
+
+
+def add_slots(connection: sqlite3.Connection, plan: ReviewPlan, item: int, number: int | None) -> None:
+    """The slots of an item in a round, or in all of them, where it has none yet; closed ones open again."""
+    for one in plan.rounds:
+        if number not in (None, one.number):
+            continue
+        state = WAITING if plan.together and one.number > 1 else OPEN
+        seats = [(item, one.number, seat, state) for seat in range(1, one.reviewers + 1)]
+        connection.executemany("INSERT OR IGNORE INTO slots VALUES (?, ?, 0, ?, ?, NULL, NULL, NULL)", seats)
+        connection.execute(
+            "UPDATE slots SET state = ?, person = NULL WHERE item = ? AND round = ? AND state = ?",
+            (state, item, one.number, CLOSED),
+        )
+
+
+def take_next(connection: sqlite3.Connection, person: Person, now: float) -> Slot | None:
+    """Hand somebody what they have begun, else the first slot that is free and that they may have.
+
+    First comes what has to be settled, for those who may; then round by round, in the order of items.
+    """
+    connection.execute("UPDATE slots SET state = 1 WHERE state = 2 AND until < ?", (now,))
+    row = connection.execute(_BEGUN, (person.id,)).fetchone()
+    for adjudicates in (1, 0) if person.role in SETTLES else (0,):
+        row = row or connection.execute(_FREE, (adjudicates, person.id)).fetchone()
+    if row is None:
+        return None
+    slot = _slot(row)
+    claim(connection, slot, person, now)
+    return slot
+
+
+def claim(connection: sqlite3.Connection, slot: Slot, person: Person, now: float) -> None:
+    """Hold a slot for somebody from now on."""
+    connection.execute(_CLAIM, (person.id, now, now + CLAIM, *_key(slot)))
+
+
+def slot_of(connection: sqlite3.Connection, person: Person, item: int, number: int) -> Slot:
+    """Somebody's own slot at an item: one they hold or have decided in."""
+    row = connection.execute(_OWN, (item, number, person.id)).fetchone()
+    if row is None:
+        raise Forbidden("this item is not yours in this round, or not any more: go on with the next")
+    return _slot(row)
+
+
+def mark_decided(connection: sqlite3.Connection, slot: Slot) -> None:
+    """Say of a slot that it was decided in."""
+    connection.execute(
+        "UPDATE slots SET state = 3 WHERE item = ? AND round = ? AND adjudicates = ? AND seat = ?", _key(slot)
+    )
+
+
+def settle(connection: sqlite3.Connection, plan: ReviewPlan, item: int) -> None:
+    """After a decision: open the next round of an item, or have somebody settle what reviewers disagree about."""
+    said = decisions_on(connection, item)
+    rows = connection.execute(
+        "SELECT round, min(state = 3) FROM slots WHERE item = ? AND NOT adjudicates AND state != 4 "
+        "GROUP BY round ORDER BY round",
+        (item,),
+    ).fetchall()
+    if not plan.together:
+        for number, done in rows:
+            _have_settled(connection, item, number, bool(done) and _open(outcome_in(plan, said, number)))
+        return
+    for number, done in rows:
+        if not done:
+            break
+        connection.execute(
+            "UPDATE slots SET state = 1 WHERE item = ? AND round = ? AND state = 0", (item, number + 1)
+        )
+    last, every = plan.rounds[-1].number, bool(rows) and all(done for _, done in rows)
+    _have_settled(connection, item, last, every and _open(outcome_in(plan, said, last)))
+
+
+def outcome_in(plan: ReviewPlan, said: Sequence[Decision], number: int) -> Decided:
+    """What people came to about an item: in a round, or in all of them where they count together."""
+    mine = said if plan.together else [one for one in said if one.round == number]
+    return decide(mine, plan.votes(number), plan.agree)
+
+
+def _open(outcome: Decided) -> bool:
+    return outcome.verdict == "review"
+
+
+def _have_settled(connection: sqlite3.Connection, item: int, number: int, disputed: bool) -> None:
+    """A slot for whoever settles it, while there is something to settle. One that was decided in stays."""
+    if disputed:
+        connection.execute(
+            "INSERT OR IGNORE INTO slots VALUES (?, ?, 1, 1, ?, NULL, NULL, NULL)", (item, number, OPEN)
+        )
+    else:
+        connection.execute(
+            "DELETE FROM slots WHERE item = ? AND round = ? AND adjudicates AND state != ?", (item, number, DECIDED)
+        )
+
+
+def _key(slot: Slot) -> tuple[int, int, bool, int]:
+    """What tells a slot from all others."""
+    return slot.item, slot.round, slot.adjudicates, slot.seat
+
+
+def last_word(connection: sqlite3.Connection, person: Person, slot: Slot) -> Decision | None:
+    """What somebody last said in a slot and has not withdrawn."""
+    rows = connection.execute(
+        "SELECT record FROM decisions WHERE item = ? AND person = ? AND round = ? ORDER BY id",
+        (slot.item, person.id, slot.round),
+    )
+    said = standing(one for one in read_records(rows) if one.adjudicates == slot.adjudicates)
+    return said[-1] if said else None
+
+
+def _slot(row: Sequence[object]) -> Slot:
+    return msgspec.convert(dict(zip(Slot.__struct_fields__, row, strict=True)), Slot, strict=False)

@@ -1,0 +1,215 @@
+"""What people do in a review: take the next item, answer it, decide, withdraw."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Unpack, get_args
+
+import msgspec
+
+from eyetest.errors import Forbidden, InputError, nearest, short
+from eyetest.records import Decision, DecisionKind, Item
+from eyetest.review.decisions import Decided, edited, standing
+from eyetest.review.forms import check_edits, check_labels
+from eyetest.review.project import slots
+from eyetest.review.project.database import ReviewDatabase
+from eyetest.review.project.plan import DECIDES, Person, ReviewPlan, Said, Task
+from eyetest.review.project.slots import Slot
+
+LONGEST_TEXT = 10_000
+"""Of a reason, a comment or an answer, in characters."""
+_LONGEST_NONCE = 200
+
+
+class ProjectWork:
+    """Items, slots and decisions of a review."""
+
+    database: ReviewDatabase
+    clock: Callable[[], float]
+    plan: ReviewPlan
+    item_of: Callable[[str], Item | None] | None = None
+    """Where items are at hand: edits that make no sense of one are refused before they are kept."""
+
+    def add_items(self, ids: Iterable[str], round: int | None = None) -> int:  # noqa: A002 (a decision's own word)
+        """Ask people about more items, in a round or in all of them; gives how many are new."""
+        with self.database.write() as connection:
+            return self._add(connection, ids, round)
+
+    def _add(self, connection: sqlite3.Connection, ids: Iterable[str], number: int | None) -> int:
+        added = 0
+        for item in ids:
+            added += connection.execute("INSERT OR IGNORE INTO items (item) VALUES (?)", (item,)).rowcount
+            slots.add_slots(connection, self.plan, self._row(connection, item), number)
+        return added
+
+    def next_task(self, person: Person) -> Task | None:
+        """What somebody is to look at next: theirs for half an hour. None where nothing waits that they may have."""
+        with self.database.write() as connection:
+            self._refuse_idle(connection, person)
+            slot = slots.take_next(connection, person, self.clock())
+            return None if slot is None else self._task(connection, person, slot)
+
+    def task(self, person: Person, item: str, round: int) -> Task:  # noqa: A002
+        """An item that somebody has begun or decided about."""
+        with self.database.read() as connection:
+            slot = slots.slot_of(connection, person, self._row(connection, item), round)
+            return self._task(connection, person, slot)
+
+    def solve(self, person: Person, task: Task, answer: str) -> Task:
+        """Answer an item before its gold is shown; the first answer stays. Empty: it cannot be answered."""
+        with self.database.write() as connection:
+            row = self._row(connection, task.item)
+            slot = slots.slot_of(connection, person, row, task.round)
+            told = (row, task.round, person.id, _short_enough("answer", answer))
+            connection.execute("INSERT OR IGNORE INTO solved VALUES (?, ?, ?, ?)", told)
+            return self._task(connection, person, slot)
+
+    def decide(self, person: Person, task: Task, kind: DecisionKind, *, nonce: str, **said: Unpack[Said]) -> Decision:
+        """Keep somebody's decision. Sent twice with the same nonce it is one decision."""
+        if kind not in get_args(DecisionKind) or kind == "undo":
+            raise InputError(f"decision: found {short(kind)}; {nearest(str(kind), get_args(DecisionKind)[:-1])}")
+        with self.database.write() as connection:
+            if (before := self._before(connection, person, nonce)) is not None:
+                return before
+            self._refuse_idle(connection, person)
+            slot = slots.slot_of(connection, person, self._row(connection, task.item), task.round)
+            current = self._task(connection, person, slot)
+            if current.form.solve and current.solved is None:
+                raise Forbidden("answer the item first; its gold is shown afterwards")
+            decision = self._checked(person, current, kind, said, slot)
+            self._append(connection, person, slot, decision, nonce)
+            return decision
+
+    def undo(self, person: Person, item: str, round: int, nonce: str) -> Decision:  # noqa: A002
+        """Withdraw what somebody last decided about an item in a round; it is theirs again."""
+        with self.database.write() as connection:
+            if (before := self._before(connection, person, nonce)) is not None:
+                return before
+            slot = slots.slot_of(connection, person, self._row(connection, item), round)
+            if slots.last_word(connection, person, slot) is None:
+                raise InputError("there is nothing of yours to withdraw here")
+            about = {"item": item, "round": round, "reviewer": person.name, "adjudicates": slot.adjudicates}
+            decision = Decision(**about, time=self._now(), decision="undo")  # type: ignore[arg-type]
+            self._append(connection, person, slot, decision, nonce)
+            return decision
+
+    def decisions(self, person: Person | None = None) -> list[Decision]:
+        """Everything that was decided, by everybody or by one, in order."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT record FROM decisions WHERE ?1 IS NULL OR person = ?1 ORDER BY id", (person and person.id,)
+            )
+            return slots.read_records(rows)
+
+    def outcome(self, item: str) -> Decided:
+        """What people came to about an item: in all rounds, or in the last that it reached."""
+        with self.database.read() as connection:
+            row = self._row(connection, item)
+            (number,) = connection.execute("SELECT max(round) FROM slots WHERE item = ?", (row,)).fetchone()
+            return slots.outcome_in(self.plan, slots.decisions_on(connection, row), number or 1)
+
+    def outcomes(self) -> dict[str, Decided]:
+        """What people came to, by item, in the order of the queue."""
+        said: dict[str, list[Decision]] = {}
+        for one in self.decisions():
+            said.setdefault(one.item, []).append(one)
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT i.item, (SELECT max(round) FROM slots WHERE item = i.id) FROM items i ORDER BY i.id"
+            ).fetchall()
+        return {item: slots.outcome_in(self.plan, said.get(item, ()), number or 1) for item, number in rows}
+
+    def _task(self, connection: sqlite3.Connection, person: Person, slot: Slot) -> Task:
+        (item,) = connection.execute("SELECT item FROM items WHERE id = ?", (slot.item,)).fetchone()
+        form = self.plan.rounds[slot.round - 1].form
+        solve = (form.solve or self.plan.solve) and not slot.adjudicates
+        solved = connection.execute(
+            "SELECT answer FROM solved WHERE item = ? AND round = ? AND person = ?",
+            (slot.item, slot.round, person.id),
+        ).fetchone()
+        return Task(
+            item=item,
+            round=slot.round,
+            form=msgspec.structs.replace(form, solve=solve),
+            adjudicates=slot.adjudicates,
+            earlier=self._earlier(connection, slot),
+            mine=slots.last_word(connection, person, slot),
+            solved=solved[0] if solved else None,
+        )
+
+    def _earlier(self, connection: sqlite3.Connection, slot: Slot) -> tuple[Decision, ...]:
+        if not slot.adjudicates:
+            return ()
+        said = standing(slots.decisions_on(connection, slot.item))
+        return tuple(one for one in said if not one.adjudicates and (self.plan.together or one.round == slot.round))
+
+    def _checked(self, person: Person, task: Task, kind: DecisionKind, said: Said, slot: Slot) -> Decision:
+        """A decision as it is kept, or a line about what is wrong with it."""
+        edits, labels = dict(said.get("edits") or {}), said.get("labels") or {}
+        if edits and kind != "fix":
+            raise InputError(f"edits go with fix, not with {kind}")
+        check_edits(task.form, edits)
+        if edits and self.item_of is not None and (item := self.item_of(task.item)) is not None:
+            edited(item, edits)
+        seconds = said.get("seconds")
+        if seconds is None and slot.since is not None and slot.state != slots.DECIDED:
+            seconds = self.clock() - slot.since
+        values: dict[str, Any] = {
+            "item": task.item,
+            "round": task.round,
+            "reviewer": person.name,
+            "time": self._now(),
+        }
+        return Decision(
+            **values,
+            decision=kind,
+            reason=_short_enough("reason", said.get("reason", "")),
+            edits=edits,
+            comment=_short_enough("comment", said.get("comment", "")),
+            labels=check_labels(task.form, kind, labels),
+            solved=task.solved or "",
+            seconds=None if seconds is None else round(max(seconds, 0.0), 1),
+            adjudicates=task.adjudicates,
+        )
+
+    def _append(
+        self, connection: sqlite3.Connection, person: Person, slot: Slot, decision: Decision, nonce: str
+    ) -> None:
+        record = msgspec.json.encode(decision).decode()
+        connection.execute(
+            "INSERT INTO decisions (item, round, person, nonce, record) VALUES (?, ?, ?, ?, ?)",
+            (slot.item, slot.round, person.id, nonce, record),
+        )
+        if slots.last_word(connection, person, slot) is None:
+            slots.claim(connection, slot, person, self.clock())
+        else:
+            slots.mark_decided(connection, slot)
+        slots.settle(connection, self.plan, slot.item)
+
+    def _before(self, connection: sqlite3.Connection, person: Person, nonce: str) -> Decision | None:
+        """What came with this nonce already."""
+        if not nonce or len(nonce) > _LONGEST_NONCE:
+            raise InputError(f"nonce: expected 1 to {_LONGEST_NONCE} characters")
+        query = "SELECT record FROM decisions WHERE person = ? AND nonce = ?"
+        return next(iter(slots.read_records(connection.execute(query, (person.id, nonce)))), None)
+
+    def _refuse_idle(self, connection: sqlite3.Connection, person: Person) -> None:
+        """Refuse whoever decides nothing, or nothing any more."""
+        row = connection.execute("SELECT role FROM people WHERE id = ? AND NOT revoked", (person.id,)).fetchone()
+        if row is None or row[0] not in DECIDES:
+            raise Forbidden("you may look, and decide nothing" if row else "you were asked to leave this review")
+
+    def _row(self, connection: sqlite3.Connection, item: str) -> int:
+        row: Sequence[int] | None = connection.execute("SELECT id FROM items WHERE item = ?", (item,)).fetchone()
+        if row is None:
+            raise InputError(f"no item {short(item)} in this review")
+        return row[0]
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="seconds")
+
+
+def _short_enough(name: str, text: str) -> str:
+    if len(text) > LONGEST_TEXT:
+        raise InputError(f"{name}: {len(text):,} characters; at most {LONGEST_TEXT:,} are kept")
+    return text

@@ -71,7 +71,7 @@ def test_as_little_as_people_write(tmp_path: Path, encoding: str, end: str) -> N
         ("item;decision\nq1;keep\n", " has no column item; it takes"),
         ("item,decision\nq1,keep\nq9,keep\n", ", line 3: no item 'q9'"),
         ("item,decision\n,keep\n", ", line 2: no item"),
-        ("item,decision\nq1,maybe\n", ", line 2: found 'maybe', expected keep, drop, fix or review"),
+        ("item,decision\nq1,maybe\n", ", line 2: found 'maybe', expected keep, drop, fix, unsure or undo"),
         ("item,decision,edits\nq1,fix,{answer: B}\n", ", line 2: edits are no JSON"),
         ('item,decision,edits\nq1,fix,"[1]"\n', ", line 2: edits"),
         ("item,decision,round\nq1,fix,first\n", ", line 2: "),

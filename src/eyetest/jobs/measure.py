@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-
 from eyetest.errors import InputError, heading
 from eyetest.jobs.opening import (
     SILENT,

@@ -7,11 +7,12 @@ have the same review open.
 from eyetest.review.project.database import FILE
 from eyetest.review.project.overview import PersonProgress, ReviewOverview, ReviewProgress, RoundProgress
 from eyetest.review.project.people import LogRow, PersonRow
-from eyetest.review.project.plan import Entered, Person, ReviewPlan, ReviewSession, Role, Round, Said, Task
+from eyetest.review.project.plan import DecisionDetails, Entered, Person, ReviewPlan, ReviewSession, Role, Round, Task
 from eyetest.review.project.project import ReviewProject, is_review
 
 __all__ = [
     "FILE",
+    "DecisionDetails",
     "Entered",
     "LogRow",
     "Person",
@@ -25,7 +26,6 @@ __all__ = [
     "Role",
     "Round",
     "RoundProgress",
-    "Said",
     "Task",
     "is_review",
 ]

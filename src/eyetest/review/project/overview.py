@@ -108,7 +108,8 @@ class ProjectOverview:
                 "SELECT name, role, invited, seen, revoked, id FROM people ORDER BY id"
             ).fetchall()
             return [
-                PersonRow(*row[:4], bool(row[4]), *_work_of(connection, row[5], row[1], bool(row[4]))) for row in rows
+                PersonRow(name, role, invited, seen, bool(revoked), *_work_of(connection, id_, role, bool(revoked)))
+                for name, role, invited, seen, revoked, id_ in rows
             ]
 
     def progress(self) -> ReviewProgress:

@@ -88,7 +88,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     solved: str | None = None
 
 
-class Said(TypedDict, total=False):
+class DecisionDetails(TypedDict, total=False):
     """What a reviewer may say beside the decision itself."""
 
     reason: str

@@ -13,7 +13,7 @@ from eyetest.review.decisions import Decided, edited, standing
 from eyetest.review.forms import check_edits, check_labels
 from eyetest.review.project import slots
 from eyetest.review.project.database import ReviewDatabase
-from eyetest.review.project.plan import DECIDES, Person, ReviewPlan, Said, Task
+from eyetest.review.project.plan import DECIDES, DecisionDetails, Person, ReviewPlan, Task
 from eyetest.review.project.slots import Slot
 
 LONGEST_TEXT = 10_000
@@ -64,7 +64,9 @@ class ProjectWork:
             connection.execute("INSERT OR IGNORE INTO solved VALUES (?, ?, ?, ?)", told)
             return self._task(connection, person, slot)
 
-    def decide(self, person: Person, task: Task, kind: DecisionKind, *, nonce: str, **said: Unpack[Said]) -> Decision:
+    def decide(
+        self, person: Person, task: Task, kind: DecisionKind, *, nonce: str, **said: Unpack[DecisionDetails]
+    ) -> Decision:
         """Keep somebody's decision. Sent twice with the same nonce it is one decision."""
         if kind not in get_args(DecisionKind) or kind == "undo":
             raise InputError(f"decision: found {short(kind)}; {nearest(str(kind), get_args(DecisionKind)[:-1])}")
@@ -143,7 +145,7 @@ class ProjectWork:
         said = standing(slots.decisions_on(connection, slot.item))
         return tuple(one for one in said if not one.adjudicates and (self.plan.together or one.round == slot.round))
 
-    def _checked(self, person: Person, task: Task, kind: DecisionKind, said: Said, slot: Slot) -> Decision:
+    def _checked(self, person: Person, task: Task, kind: DecisionKind, said: DecisionDetails, slot: Slot) -> Decision:
         """A decision as it is kept, or a line about what is wrong with it."""
         edits, labels = dict(said.get("edits") or {}), said.get("labels") or {}
         if edits and kind != "fix":

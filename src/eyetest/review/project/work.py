@@ -36,10 +36,11 @@ class ProjectWork:
             return self._add(connection, ids, round)
 
     def _add(self, connection: sqlite3.Connection, ids: Iterable[str], number: int | None) -> int:
-        added = 0
-        for item in ids:
-            added += connection.execute("INSERT OR IGNORE INTO items (item) VALUES (?)", (item,)).rowcount
-            slots.add_slots(connection, self.plan, self._row(connection, item), number)
+        names = list(ids)
+        before = connection.total_changes
+        connection.executemany("INSERT OR IGNORE INTO items (item) VALUES (?)", ((name,) for name in names))
+        added = connection.total_changes - before
+        slots.add_slots(connection, self.plan, names, number)
         return added
 
     def await_only(self, waiting: Mapping[int, Sequence[str]]) -> int:

@@ -286,7 +286,7 @@ def test_the_commands_in_the_docs_run(tmp_path: Path, monkeypatch: pytest.Monkey
         (("score", "b"), "b is no run folder (it has no run.json)"),
         (("score", "gone"), "gone is no run folder"),
         (("score", "r", "--bench", "gone"), "gone does not exist"),
-        (("score", "r", "--bench", "other"), "r holds answers to another version than other"),
+        (("score", "r", "--bench", "other"), "other asks something else than r did: item 'q0' has changed"),
         (("score", "bare"), "bare does not say what benchmark it is about; name it with --bench"),
         (("explain", "r", "q0", "--rules", "mmm"), 'did you mean "mmmu"?'),
         (("explain", "r", "q0", "--metric", "exakt"), 'did you mean "exact"?'),

@@ -78,7 +78,7 @@ def _png(colour: bytes) -> bytes:
 def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     ways = {
         "options": Hardener(Grow, lambda images, settings: None, grow),
-        "screenshot": Hardener(Shoot, lambda images, settings: None, shoot, ("legibility.parquet",)),
+        "screenshot": Hardener(Shoot, lambda images, settings: None, shoot),
     }
     monkeypatch.setattr(hardening, "hardeners", lambda: ways)
 
@@ -125,7 +125,7 @@ def test_people_look_at_the_grown_items_and_what_they_mend_is_drawn(tmp_path: Pa
     queue = (tmp_path / "d/review/queue.csv").read_text("utf-8")
     assert "two alike" in queue
     assert "F. new 1" in queue, "people see the options that were added"
-    assert "mmmu-pro" in queue
+    assert "Is exactly one option right?" in queue, "and what the form asks"
     assert not (tmp_path / "d/benchmark").exists()
     names = [verdict.item for verdict in refined.waiting]
     gone, mended, *rest = [name for name in names if name != doubtful]

@@ -14,7 +14,7 @@ OWN = """
 about: Look at the gauge.
 fields:
   - {name: readable, ask: "Can it be read?", values: ["yes", "no"]}
-  - {name: faults, ask: "What is wrong?", kind: several, values: [glare, blur, cut off], required: false, tag: fault}
+  - {name: faults, ask: "What is wrong?", kind: several, values: [glare, blur, cut off], required: false}
   - {name: why, ask: "Why?", kind: text, when: [drop]}
 edits: [question, answer]
 """
@@ -99,6 +99,7 @@ def test_a_form_that_is_not_there(text: str, told: str) -> None:
         ("fields: [{name: a, ask: b, values: [x]}]", "a: a choice takes at least two values"),
         ("fields: [{name: a, ask: b, values: [x, x]}]", 'a: the value "x" is there 2 times'),
         ("fields: [{name: a, ask: b, kind: text, values: [x, y]}]", "a: a text has no values"),
+        ("fields: [{name: a, ask: b, kind: several, values: [x, y], tag: t}]", "a: a tag has one value"),
         ("fields: [{name: a, ask: b, kind: text}, {name: a, ask: c, kind: text}]", '2 fields are called "a"'),
         (
             "fields: [{name: a, ask: b, kind: text, tag: t}, {name: c, ask: d, kind: text, tag: t}]",

@@ -25,7 +25,7 @@ from eyetest.records import FOLDER_VERSION, READABLE_VERSIONS, ImageRef, Item, I
 from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.store.files import add_checksum, has_checksum, inside, is_as_written, read_regular
 from eyetest.tabular.bounded_parquet import BoundedParquet, open_bounded
-from eyetest.tabular.record_files import array, damage_in_one_line, numbers
+from eyetest.tabular.record_files import array, damage_in_one_line, numbers, read_parquet
 
 MANIFEST = "benchmark.json"
 ITEMS = "items.parquet"
@@ -34,9 +34,11 @@ SKIPPED = "skipped.jsonl"
 LAYOUT, LEGIBILITY = "layout.parquet", "legibility.parquet"
 """Tables beside the items of screenshots: where parts lie, and how well they can be read."""
 INPUTS = "inputs.json"
+CHANGES = "changes.csv"
+"""What people changed of the items that a revision was made of."""
 README, CROISSANT, SAID = "README.md", "croissant.json", "card.yaml"
 """The card, and what people said for it, which outlives the items."""
-_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, SAID, LAYOUT, LEGIBILITY)
+_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, CHANGES, SAID, LAYOUT, LEGIBILITY)
 _FINGERPRINT = b"fingerprint"
 """Under which the items' file notes whose items it holds."""
 _ROW_GROUP = 2_000
@@ -278,6 +280,14 @@ class BenchmarkWriter:
         for image in item.images:
             self.images.copy(image, source.images)
         self.add(item)
+
+    def adopt_tables(self, source: Benchmark) -> None:
+        """Take over what lies beside another benchmark's items, as far as it is about those that were added here."""
+        for name in (LAYOUT, LEGIBILITY):
+            if (source.path / name).is_file():
+                table = read_parquet(inside(source.path / name, source.path))
+                kept = pc.is_in(table.column("item"), value_set=array(sorted(self._ids), pa.string()))
+                pq.write_table(table.filter(kept), self.folder / name, compression="zstd")
 
     @property
     def counts(self) -> ItemCounts:

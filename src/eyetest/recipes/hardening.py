@@ -7,19 +7,17 @@ an item that falls falls everywhere, and what they mend of a picture is mended b
 
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import polars as pl
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
-from eyetest.benchmarks.folder import LAYOUT, LEGIBILITY
 from eyetest.errors import InputError
-from eyetest.records import AskModel, Item, Lineage, Manifest, Recipe, Stage, Verdict
+from eyetest.records import REFINE, AskModel, Item, Lineage, Manifest, Recipe, Stage, Verdict
 from eyetest.records.recipe import HARDENINGS
 from eyetest.review import edited
 from eyetest.screens.base import refuse_unused
@@ -60,8 +58,6 @@ class Hardener:
     refuse_missing: Callable[[Path, Any], object]
     """Given where pictures lie and the settings, says in one line what has to be installed first."""
     carry_out: Callable[[Benchmark, Path, Any, Scribes], Outcome]
-    tables: Sequence[str] = ()
-    """Tables by item that lie beside the items."""
 
 
 @cache
@@ -84,7 +80,7 @@ def hardeners() -> Mapping[str, Hardener]:
 
     return {
         "options": Hardener(OptionSettings, lambda images, settings: None, grown),
-        "screenshot": Hardener(ScreenshotSettings, Studio, shot, (LAYOUT, LEGIBILITY)),
+        "screenshot": Hardener(ScreenshotSettings, Studio, shot),
     }
 
 
@@ -198,8 +194,7 @@ class Hardening:
             items = [setting.items[name] for name in kept]
             old = setting.benchmark.manifest
             manifest = msgspec.structs.replace(old, name=f"{self.benchmark.manifest.name}-{setting.stage.title}")
-            made = self._write(self.to / setting.stage.title, items, setting.benchmark, manifest, setting.stage)
-            written.append(made)
+            written.append(self._write(self.to / setting.stage.title, items, setting.benchmark, manifest))
         return written
 
     def clear(self) -> None:
@@ -214,33 +209,20 @@ class Hardening:
 
     def _manifest(self, name: str) -> Manifest:
         old = self.benchmark.manifest
-        made = Lineage(step="refine", source=f"{old.name} {old.version}", seed=self.seed)
+        made = Lineage(step=REFINE, source=f"{old.name} {old.version}", seed=self.seed)
         if self.settings:
             return self.settings[-1].benchmark.manifest
         counts = type(old.counts)()
         return msgspec.structs.replace(old, name=f"{old.name}-{name}", lineage=(*old.lineage, made), counts=counts)
 
-    def _write(
-        self, path: Path, items: Sequence[Item], source: Benchmark, manifest: Manifest, stage: Stage | None = None
-    ) -> Benchmark:
+    def _write(self, path: Path, items: Sequence[Item], source: Benchmark, manifest: Manifest) -> Benchmark:
         path.parent.mkdir(parents=True, exist_ok=True)
         manifest = msgspec.structs.replace(manifest, counts=type(manifest.counts)())
         with BenchmarkWriter(path, manifest, overwrite=True, gold_required=False) as writer:
             for item in items:
                 writer.adopt(item, source)
-            for name, table in _tables(stage, source, items):
-                table.write_parquet(writer.folder / name, compression="zstd")
+            writer.adopt_tables(source)
         return Benchmark(path)
-
-
-def _tables(stage: Stage | None, source: Benchmark, items: Sequence[Item]) -> Iterator[tuple[str, pl.DataFrame]]:
-    """What lies beside a setting's items, as far as it is about those that are left."""
-    if stage is None or stage.harden is None:
-        return
-    ids = pl.Series([item.id for item in items], dtype=pl.String)
-    for name in hardeners()[stage.harden.way].tables:
-        if (source.path / name).is_file():
-            yield name, pl.read_parquet(source.path / name).filter(pl.col("item").is_in(ids.implode()))
 
 
 def _verdict(stage: Stage, item: Item, items: Mapping[str, Item], open_: Mapping[str, Verdict]) -> Verdict:

@@ -21,13 +21,12 @@ from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, Scribes
 from eyetest.recipes.panels import Seated, asked_of_all, residual, told_of
 from eyetest.recipes.selecting import refuse_hopeless, selected
 from eyetest.recipes.sources import AnswerSource, Live
-from eyetest.records import BLIND_SIGHTS, Item, Lineage, Recipe, Stage, Verdict, sorting_tags, tag_word
+from eyetest.records import BLIND_SIGHTS, REFINE, Item, Lineage, Recipe, Stage, Verdict, sorting_tags, tag_word
 from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, REPORT, REVIEW, RUN, VERDICTS
 from eyetest.reports import write_refine_page
 from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
 from eyetest.reports.refinements import NOT_REVIEWED, Members, RefinedFrom, RefinementRecord, Residual
-from eyetest.review import DECISIONS, QUEUE, Rounds, edited, standing, write_queue
-from eyetest.review.project import decisions_in
+from eyetest.review import DECISIONS, QUEUE, Rounds, edited, read_decisions, write_queue
 from eyetest.screens import SCREENS, Evidence, ScreenInput
 from eyetest.screens.hits import BAND
 from eyetest.store import replacing_file
@@ -93,17 +92,16 @@ class Refining:
         """Carry the recipe out and write what came of it."""
         self._items = {item.id: item for item in self.benchmark}
         self._seen = dict(self._items)
-        notes = list(self.source.notes)
-        decisions = decisions_in(self.to / REVIEW, self._items.keys(), notes.append)
+        decisions = read_decisions(self.to / REVIEW / DECISIONS, self._items.keys())
         self._rounds = Rounds(self.recipe, decisions)
         self._hardening = Hardening(self.benchmark, self.to, self.recipe.seed)
         if not any(stage.harden for stage in self.recipe.stages):  # otherwise letters are of options still to be made
             for name, rows in decisions.items():
-                for row in standing(rows):
+                for row in rows:
                     edited(self._items[name], row.edits)  # what makes no sense is told before anybody is asked
         refuse_missing(self.recipe, self.benchmark)
         refuse_hopeless(self.recipe, list(self._items.values()))
-        refined = Refined(notes=notes)
+        refined = Refined(notes=list(self.source.notes))
         alive = list(self._items.values())
         heard: list[_StageHeard] = []
         for stage in self.recipe.stages:
@@ -303,7 +301,7 @@ class Refining:
         """The items that are left, in every setting, with their cards."""
         old = self.benchmark.manifest
         stages = ", ".join(name for name, _ in refined.stages)
-        made = Lineage(step="refine", source=f"{old.name} {old.version}", note=stages, seed=self.recipe.seed)
+        made = Lineage(step=REFINE, source=f"{old.name} {old.version}", note=stages, seed=self.recipe.seed)
         manifest = msgspec.structs.replace(
             old, name=f"{old.name}-refined", lineage=(*old.lineage, made), counts=type(old.counts)()
         )

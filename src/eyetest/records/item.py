@@ -255,6 +255,11 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Our field → the column it was read from."""
 
 
+REVISE, REFINE = "revise", "refine"
+MENDING = (REVISE, REFINE)
+"""The steps by which people take items out and mend others; what is left asks the same as before."""
+
+
 class Revision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a benchmark was before it was changed."""
 
@@ -282,6 +287,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     revisions: tuple[Revision, ...] = ()
     """What it was before, the oldest first."""
     folder_version: int = FOLDER_VERSION
+
+    def is_mended(self, fingerprint: str) -> bool:
+        """Whether these are the items of an earlier revision as people left them, and nobody did anything else."""
+        before = [revision.fingerprint for revision in self.revisions]
+        if fingerprint not in before:
+            return False
+        since = self.revisions[before.index(fingerprint) :]
+        return all(revision.change.partition(":")[0] in MENDING for revision in since)
 
     def holding(self, counts: ItemCounts, fingerprint: str, time: str) -> "Manifest":
         """The manifest of these items; where it spoke of others, those become an earlier revision."""

@@ -43,7 +43,7 @@ def results_of(
 
     ``tell`` hears of work that takes a while.
     """
-    names = benchmark_names(runs)
+    names = benchmark_names(runs, bench)
     tables, items, notes, replies, kin = [], {}, list[str](), [], []
     for run, name in zip(runs, names, strict=True):
         about = benchmark_if_needed(run, bench, rescore=scorer.rescore_given)
@@ -120,13 +120,20 @@ def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:
     return kinds.get(cluster, lambda item: [str(item.tags[cluster])] if cluster in item.tags else [])
 
 
-def benchmark_names(runs: Sequence[Run]) -> list[str]:
-    """What each run is about. Two versions of a benchmark are told apart by the folder of the run."""
+def benchmark_names(runs: Sequence[Run], bench: Benchmark | None = None) -> list[str]:
+    """What each run is about. Two versions of a benchmark are told apart by the folder of the run.
+
+    Runs on versions of which ``bench`` is a revision all count by that, and are about one benchmark.
+    """
     if not runs:
         raise InputError("no run to measure")
     about = [run.manifest.benchmark for run in runs]
     names = [asked.name if asked else run.path.resolve().name for run, asked in zip(runs, about, strict=True)]
-    versions = {name: {asked.fingerprint for asked in about if asked and asked.name == name} for name in names}
+    revised = bench.manifest if bench else None
+    versions: dict[str, set[str]] = {name: set() for name in names}
+    for asked in filter(None, about):
+        is_older = revised is not None and revised.is_mended(asked.fingerprint)
+        versions[asked.name].add(revised.fingerprint if revised and is_older else asked.fingerprint)
     return [
         name if len(versions[name]) < 2 else f"{name} ({run.path.resolve().name})"
         for run, name in zip(runs, names, strict=True)
@@ -169,6 +176,9 @@ def _incomplete(run: Run, planned: int, answered: int) -> list[str]:
 def _about(run: Run, frame: pl.LazyFrame, made: ScoreProvenance) -> list[str]:
     """Who else had a say in the scores, and which answers have none."""
     notes = []
+    left_out = made.answered - made.reworded - frame.select(pl.len()).collect(engine="streaming").item()
+    if left_out:
+        notes.append(f"{run.path}: {counted(left_out, 'answer')} to items that the benchmark does not have left out")
     if made.reworded:
         notes.append(
             f"{run.path}: {counted(made.reworded, 'answer')} to a wording that people have changed since left out"

@@ -6,8 +6,10 @@ option may not. A mended wording counts with the answers of those who were shown
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import polars as pl
@@ -115,6 +117,31 @@ def about_the_wording(mends: Mapping[str, Mend], items: Iterable[Item]) -> pl.Ex
             is_new = wording(item) == wording(mend.item)
             other.append((pl.col("item") == item.id) & (~showed_new if is_new else showed_new))
     return ~pl.any_horizontal(other)
+
+
+class ChangedItems(NamedTuple):
+    """Items of a benchmark that people have changed since they were asked."""
+
+    reworded: frozenset[str] = frozenset()
+    regraded: frozenset[str] = frozenset()
+    """Worded as before, with another gold."""
+
+    def count_only(self, answers: pl.LazyFrame) -> pl.LazyFrame:
+        """Answers to the wording that items have now, without scores that others gave by a gold of before."""
+        reworded, regraded = (pl.col("item").is_in(pl.Series([*names], dtype=pl.String).implode()) for names in self)
+        outdated = regraded & pl.col("given").is_not_null()
+        kept = answers.filter(~reworded & ~(outdated & pl.col("text").is_null()))
+        return kept.with_columns(pl.when(~outdated).then("given").alias("given"))
+
+
+@lru_cache(maxsize=16)
+def changed_items(asked: tuple[Path, str], now: tuple[Path, str]) -> ChangedItems:
+    """What is not as it was asked. A benchmark goes by its folder and its fingerprint, which says what is in it."""
+    was = {item.id: item for item in Benchmark(asked[0])}
+    both = [(was[item.id], item) for item in Benchmark(now[0]) if item.id in was]
+    reworded = frozenset(new.id for old, new in both if wording(old) != wording(new))
+    regraded = frozenset(new.id for old, new in both if (old.gold, old.references) != (new.gold, new.references))
+    return ChangedItems(reworded, regraded - reworded)
 
 
 class ScoreProvenance(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,9 +16,11 @@ import polars as pl
 from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.errors import InputError, param, short
 from eyetest.results.provenance import (
+    ChangedItems,
     MendedBenchmark,
     ScoreProvenance,
     about_the_wording,
+    changed_items,
     holds,
     mends_id,
     provenance,
@@ -42,9 +44,9 @@ _LONGEST_NAME = 40
 def benchmark_of(run: Run, named: Benchmark | None = None) -> Benchmark:
     """The benchmark that a run's answers are about.
 
-    The one that is named, which may have other golds than the one that was asked but must ask the same; or the one at
-    its old place; or, where that has moved or changed, the run's own copy of the items. What people have mended since
-    (in the refinement that the run is part of) is mended in it, unless one is named.
+    The one that is named, which may have other golds than the one that was asked but must ask the same, or be a
+    revision of it; or the one at its old place; or, where that has moved or changed, the run's own copy of the items.
+    What people have mended since (in the refinement that the run is part of) is mended in it, unless one is named.
     """
     about = run.manifest.benchmark
     if named is not None:
@@ -74,23 +76,54 @@ def _asked(run: Run) -> Benchmark:
 
 def _refuse_other_questions(run: Run, named: Benchmark) -> None:
     """Golds may have been mended since; a question or an option that changed was never asked."""
-    kept = run.path / BENCHMARK
-    if not is_benchmark(kept):
+    kept = _still_there(run)
+    if kept is None:
         raise InputError(f"{run.path} holds answers to another version than {named.path}")
-    asked = {item.id: {wording(item)} for item in Benchmark(kept)}
+    asked = {item.id: {wording(item)} for item in kept}
+    if not any(item.id in asked for item in named):
+        raise InputError(f"{run.path} holds no answer to any item of {named.path}; it is about another benchmark")
     for name, mend in read_mends(run.path).items():
         asked.setdefault(name, set()).add(wording(mend.item))
-    for item in named:
+    for item in () if _is_revised(run, named) else named:
         if wording(item) not in asked.get(item.id, {wording(item)}):
             raise InputError(
                 f"{named.path} asks something else than {run.path} did: item {short(item.id)} has changed"
             )
 
 
+def _still_there(run: Run) -> Benchmark | None:
+    """What was asked, if it is still known."""
+    about, kept = run.manifest.benchmark, run.path / BENCHMARK
+    if is_benchmark(kept):
+        return Benchmark(kept)
+    if about and about.path and about.fingerprint and is_benchmark(Path(about.path)):
+        asked = Benchmark(Path(about.path))
+        return asked if asked.manifest.fingerprint == about.fingerprint else None
+    return None
+
+
+def _is_revised(run: Run, benchmark: Benchmark) -> bool:
+    """Whether a benchmark is the one that a run is about, as people left it."""
+    about = run.manifest.benchmark
+    return about is not None and benchmark.manifest.is_mended(about.fingerprint)
+
+
 def answers_of(run: Run, benchmark: Benchmark) -> pl.LazyFrame:
     """The answers of a run that are about a benchmark's items as they are worded there."""
     refuse_gaps(run)
-    return answers_frame(run.path).filter(about_the_wording(read_mends(run.path), benchmark))
+    answers = answers_frame(run.path).filter(about_the_wording(read_mends(run.path), benchmark))
+    return changed_since(run, benchmark).count_only(answers)
+
+
+def changed_since(run: Run, benchmark: Benchmark) -> ChangedItems:
+    """What people have changed of the items that a run asked about, where a benchmark is a revision of these."""
+    asked = _still_there(run) if _is_revised(run, benchmark) else None
+    if asked is None:
+        return ChangedItems()
+    changed = changed_items(*((one.path.resolve(), one.manifest.fingerprint) for one in (asked, benchmark)))
+    mends = {name: mend for name, mend in read_mends(run.path).items() if name in changed.reworded}
+    shown = {name for name, mend in mends.items() if wording(mend.item) == wording(benchmark[name])}
+    return changed._replace(reworded=changed.reworded - shown)
 
 
 def refuse_gaps(run: Run, covered: ScoreProvenance | None = None) -> None:

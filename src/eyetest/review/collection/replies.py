@@ -14,6 +14,7 @@ import polars as pl
 from eyetest.measures.stats.intervals import Bools
 from eyetest.records import Asked, Item, Response, columns
 from eyetest.results.cases import ItemCase, item_cases
+from eyetest.results.scores import changed_since
 from eyetest.review.collection.sources import RunSource
 from eyetest.runs.parts import from_batch
 from eyetest.runs.plan import PLAN, scan_table
@@ -52,8 +53,9 @@ class RunReplies:
         responses = self._stored(calls.get_column("request"))
         by_item = {str(key[0]): rows for key, rows in calls.group_by("item", maintain_order=True)}
         told = {}
+        reworded = changed_since(run, about).reworded
         for item in items:
-            rows = by_item.get(item.id, calls.head(0))
+            rows = calls.head(0) if item.id in reworded else by_item.get(item.id, calls.head(0))
             cases = item_cases(run, about, item, rows, lambda request: self._get(request, responses), scorer)
             told[item.id] = (cases, len(rows) - len(cases))
         unread = [item for item, (cases, _) in told.items() if any(map(_is_undecided, cases))]

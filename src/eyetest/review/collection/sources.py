@@ -110,14 +110,18 @@ def _open_benchmark(place: Path, tell: Tell) -> Benchmark:
 
 
 def _about(run: Run, opened: Sequence[Benchmark]) -> Benchmark | None:
-    """The benchmark of a run: the one that was opened, where it is the same and people have mended nothing since."""
+    """The benchmark of a run: the one that was opened, where it is the same and people have mended nothing since.
+
+    One that is a revision of it goes before the one that was asked, which nobody opened.
+    """
     said = run.manifest.benchmark
     if said is None and len(opened) == 1:
         return opened[0]
     same = [one for one in opened if said and said.fingerprint == one.manifest.fingerprint]
     if same and not read_mends(run.path):
         return same[0]
-    return benchmark_if_needed(run, None, rescore=False)
+    revised = [one for one in opened if said and not same and one.manifest.is_mended(said.fingerprint)]
+    return benchmark_if_needed(run, revised[-1] if revised else None, rescore=False)
 
 
 def _refinement(place: Path) -> Judged:

@@ -42,6 +42,8 @@ class FormField(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             raise ValueError(f"{self.name}: a text has no values; write kind: choice or several")
         if self.kind != "text" and len(self.values) < 2:
             raise ValueError(f"{self.name}: a {self.kind} takes at least two values")
+        if self.kind == "several" and self.tag:
+            raise ValueError(f"{self.name}: a tag has one value; write kind: choice, or no tag")
         if twice := [value for value in self.values if self.values.count(value) > 1]:
             raise ValueError(f'{self.name}: the value "{twice[0]}" is there {self.values.count(twice[0])} times')
 

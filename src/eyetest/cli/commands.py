@@ -44,6 +44,9 @@ _COMMANDS = {
     "import-answers": "exchange:import_answers_",
     "export-answers": "exchange:export_answers_",
     "demo": "demo:demo",
+    "review invite": "review:invite",
+    "review revoke": "review:revoke",
+    "review status": "review:status",
     "harden options": "harden_options:options",
     "harden screenshot": "harden:screenshot",
     "harden page": "harden:page",
@@ -51,8 +54,11 @@ _COMMANDS = {
     "harden twins": "editions:twins",
 }
 """Each command, the module of this folder that holds it, and its function there."""
-_GROUPS = {"harden": "Make a benchmark harder, or new: more options, questions inside pictures, editions."}
-"""What the commands of two words are about, by their first."""
+_GROUPS = {
+    "harden": "Make a benchmark harder, or new: more options, questions inside pictures, editions.",
+    "review": "Let people decide about items in a browser: links for them, how far they are, what they agree on.",
+}
+"""What the commands of two words are about, by their first, which may be a command itself."""
 _HELP = {"help_option_names": ["-h", "--help"]}
 
 
@@ -119,6 +125,11 @@ class _Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(dict.fromkeys(name.split()[0] for name in _COMMANDS))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] in _GROUPS and args[0] in _COMMANDS and " ".join(args[:2]) not in _COMMANDS:
+            return args[0], _load(args[0]), args[1:]
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, name: str) -> Any:
         if name in _GROUPS:

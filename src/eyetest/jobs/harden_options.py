@@ -14,7 +14,8 @@ from eyetest.harden.options.probing import probe_options
 from eyetest.jobs.distractors import Authors, asking
 from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench
 from eyetest.records import Decision, Item, Recipe, Review, Stage, Verdict
-from eyetest.review import DECISIONS, QUEUE, Rounds, edited, read_decisions, write_queue
+from eyetest.review import DECISIONS, QUEUE, Rounds, edited, write_queue
+from eyetest.review.project import decisions_in
 from eyetest.running.questions import Questions
 from eyetest.store import replacing_file
 
@@ -55,7 +56,7 @@ def harden_options(
     if benchmark.path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{heading('to')}: {folder} holds the benchmark itself; name another place")
     before = _read_record(folder)
-    decisions = read_decisions(folder / REVIEW / DECISIONS, {item.id for item in benchmark})
+    decisions = decisions_in(folder / REVIEW, {item.id for item in benchmark}, observer.note)
     seated = _seated(authors, benchmark, folder, observer)
     observer.busy("dealing out options")
     grown = grow_options(benchmark, folder / GROWN, settings, authors=seated, overwrite=True)

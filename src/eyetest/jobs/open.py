@@ -49,6 +49,13 @@ def _read_replies(collection: Collection) -> None:
         collection.read_replies()
 
 
+def listen_near(host: str, port: int | None) -> tuple[socket.socket, str]:
+    """A port that is listened on from now, the one that was named or a free one, and its address."""
+    taken = _listen(host, port)
+    name = f"[{host}]" if ":" in host else host
+    return taken, f"http://{name}:{taken.getsockname()[1]}"
+
+
 def _listen(host: str, port: int | None) -> socket.socket:
     """The port that was named, or the first free one after the usual; at last any."""
     if port is not None:

@@ -26,7 +26,8 @@ from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, REPORT, REVIEW, RUN
 from eyetest.reports import write_refine_page
 from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
 from eyetest.reports.refinements import NOT_REVIEWED, Members, RefinedFrom, RefinementRecord, Residual
-from eyetest.review import DECISIONS, QUEUE, Rounds, edited, read_decisions, write_queue
+from eyetest.review import DECISIONS, QUEUE, Rounds, edited, standing, write_queue
+from eyetest.review.project import decisions_in
 from eyetest.screens import SCREENS, Evidence, ScreenInput
 from eyetest.screens.hits import BAND
 from eyetest.store import replacing_file
@@ -92,16 +93,17 @@ class Refining:
         """Carry the recipe out and write what came of it."""
         self._items = {item.id: item for item in self.benchmark}
         self._seen = dict(self._items)
-        decisions = read_decisions(self.to / REVIEW / DECISIONS, self._items.keys())
+        notes = list(self.source.notes)
+        decisions = decisions_in(self.to / REVIEW, self._items.keys(), notes.append)
         self._rounds = Rounds(self.recipe, decisions)
         self._hardening = Hardening(self.benchmark, self.to, self.recipe.seed)
         if not any(stage.harden for stage in self.recipe.stages):  # otherwise letters are of options still to be made
             for name, rows in decisions.items():
-                for row in rows:
+                for row in standing(rows):
                     edited(self._items[name], row.edits)  # what makes no sense is told before anybody is asked
         refuse_missing(self.recipe, self.benchmark)
         refuse_hopeless(self.recipe, list(self._items.values()))
-        refined = Refined(notes=list(self.source.notes))
+        refined = Refined(notes=notes)
         alive = list(self._items.values())
         heard: list[_StageHeard] = []
         for stage in self.recipe.stages:

@@ -185,6 +185,12 @@ class Collection:
         """One item's whole story."""
         return next(self.stories([id_]))
 
+    def record(self, id_: str) -> Item | None:
+        """The item itself, without all that is known of it; None where no benchmark has it."""
+        (values,) = self.items[[self._position(id_)]].to_dicts()
+        row = self._row(values)
+        return self._records([row]).get(row.benchmark, {}).get(row.position)
+
     def stories(self, ids: Sequence[str]) -> Iterator[ItemStory]:
         """The whole stories of many items; far cheaper than one after the other."""
         for start in range(0, len(ids), _STORIES):

@@ -5,13 +5,20 @@ have the same review open.
 """
 
 from eyetest.review.project.database import FILE
-from eyetest.review.project.overview import PersonProgress, ReviewOverview, ReviewProgress, RoundProgress
+from eyetest.review.project.overview import (
+    AgreementRow,
+    PersonProgress,
+    ReviewOverview,
+    ReviewProgress,
+    RoundProgress,
+)
 from eyetest.review.project.people import LogRow, PersonRow
 from eyetest.review.project.plan import DecisionDetails, Entered, Person, ReviewPlan, ReviewSession, Role, Round, Task
-from eyetest.review.project.project import ReviewProject, is_review
+from eyetest.review.project.project import ReviewProject, decisions_in, is_review
 
 __all__ = [
     "FILE",
+    "AgreementRow",
     "DecisionDetails",
     "Entered",
     "LogRow",
@@ -27,5 +34,6 @@ __all__ = [
     "Round",
     "RoundProgress",
     "Task",
+    "decisions_in",
     "is_review",
 ]

@@ -13,7 +13,7 @@ import polars as pl
 from eyetest.measures.agreement import decisions_agreement
 from eyetest.measures.results import Settings
 from eyetest.records import Decision
-from eyetest.review.decisions import Decided, standing, votes_table
+from eyetest.review.decisions import standing, votes_table
 from eyetest.review.project.database import ReviewDatabase
 from eyetest.review.project.people import PersonRow
 from eyetest.review.project.plan import DECIDES, SETTLES, ReviewPlan
@@ -97,7 +97,6 @@ class ProjectOverview:
     database: ReviewDatabase
     plan: ReviewPlan
     decisions: Callable[..., list[Decision]]
-    outcomes: Callable[[], dict[str, Decided]]
     _kept: tuple[int, Sequence[AgreementRow]] | None = None
     _agreement_lock = Lock()
 
@@ -114,11 +113,13 @@ class ProjectOverview:
 
     def progress(self) -> ReviewProgress:
         """How far the rounds are and how much each person has done."""
-        said = standing(self.decisions())
-        outcomes = self.outcomes()
+        return self._progress(standing(self.decisions()))
+
+    def _progress(self, said: Sequence[Decision]) -> ReviewProgress:
         with self.database.read() as connection:
             rounds = _rounds(connection)
             stuck = _stuck(connection)
+            items, settled = connection.execute("SELECT count(*), sum(settled) FROM items").fetchone()
             (disputed,) = connection.execute(
                 "SELECT count(*) FROM slots WHERE adjudicates AND state IN (1, 2)"
             ).fetchone()
@@ -126,8 +127,8 @@ class ProjectOverview:
         for one in said:
             by_person.setdefault(one.reviewer, []).append(one)
         return ReviewProgress(
-            items=len(outcomes),
-            settled=sum(one.verdict != "review" for one in outcomes.values()),
+            items=items,
+            settled=settled or 0,
             disputed=disputed,
             rounds=tuple(rounds),
             people=tuple(
@@ -141,7 +142,7 @@ class ProjectOverview:
         every = self.decisions()
         said = standing(every)
         return ReviewOverview(
-            progress=self.progress(),
+            progress=self._progress(said),
             decisions=dict(Counter(one.decision for one in said).most_common()),
             reasons=dict(Counter(one.reason or "no reason" for one in said if one.decision == "drop").most_common()),
             seconds=_median(said),

@@ -1,17 +1,21 @@
 """A review on disk: opened by pages, terminals and other commands at once."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 import msgspec
 
 from eyetest.errors import InputError, damaged
+from eyetest.records import Decision
+from eyetest.review.decisions import read_decisions
 from eyetest.review.project.database import FILE, SCHEMA, VERSION, ReviewDatabase, check_version
 from eyetest.review.project.overview import ProjectOverview
 from eyetest.review.project.people import ProjectPeople
 from eyetest.review.project.plan import ReviewPlan
 from eyetest.review.project.work import ProjectWork
+from eyetest.review.queue import DECISIONS
+from eyetest.wording import counted
 
 
 class ReviewProject(ProjectPeople, ProjectWork, ProjectOverview):
@@ -51,6 +55,34 @@ class ReviewProject(ProjectPeople, ProjectWork, ProjectOverview):
         except (msgspec.DecodeError, msgspec.ValidationError) as error:
             raise damaged(database.path, error) from None
 
+    @property
+    def address(self) -> str:
+        """Where it was served last; empty if it never was."""
+        with self.database.read() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE key = 'address'").fetchone()
+        return str(row[0]) if row else ""
+
+    def keep_address(self, address: str) -> None:
+        """Write down where it is served, so that links can be made from elsewhere."""
+        with self.database.write() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('address', ?)", (address,))
+
+    def link(self, token: str) -> str:
+        """The address that somebody comes in by."""
+        return f"{self.address}/enter/{token}"
+
+    def replan(self, plan: ReviewPlan) -> None:
+        """Go on by another plan: what was decided stays, and rounds may have got more reviewers."""
+        with self.database.write() as connection:
+            connection.execute("UPDATE meta SET value = ? WHERE key = 'plan'", (msgspec.json.encode(plan).decode(),))
+            self.plan = plan
+
+    def __enter__(self) -> "ReviewProject":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Let go of the file."""
         self.database.close()
@@ -59,3 +91,24 @@ class ReviewProject(ProjectPeople, ProjectWork, ProjectOverview):
 def is_review(folder: Path) -> bool:
     """Whether a review lies in a folder."""
     return (folder / FILE).is_file()
+
+
+def decisions_in(
+    folder: Path, known: Collection[str] | None = None, tell: Callable[[str], None] = lambda line: None
+) -> dict[str, list[Decision]]:
+    """What people decided, by item: in the table beside a queue, and in the review that lies there.
+
+    ``known``: the items there are. A table can be mended and is refused where it names another; what was decided in a
+    review stays, so that it is left out, of which ``tell`` hears.
+    """
+    decisions = read_decisions(folder / DECISIONS, known)
+    if not is_review(folder):
+        return decisions
+    with ReviewProject.open(folder) as project:
+        said = project.decisions()
+    ours = [one for one in said if known is None or one.item in known]
+    for one in ours:
+        decisions.setdefault(one.item, []).append(one)
+    if fewer := len(said) - len(ours):
+        tell(f"{counted(fewer, 'decision')} in {folder / FILE}: about items that are not in this benchmark")
+    return decisions

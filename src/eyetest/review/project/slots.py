@@ -60,17 +60,20 @@ def decisions_on(connection: sqlite3.Connection, item: int) -> list[Decision]:
     return read_records(connection.execute("SELECT record FROM decisions WHERE item = ? ORDER BY id", (item,)))
 
 
-def add_slots(connection: sqlite3.Connection, plan: ReviewPlan, item: int, number: int | None) -> None:
-    """The slots of an item in a round, or in all of them, where it has none yet; closed ones open again."""
+def add_slots(connection: sqlite3.Connection, plan: ReviewPlan, ids: Sequence[str], number: int | None) -> None:
+    """The slots of some items in a round, or in all of them, where they have none yet; closed ones open again."""
     for one in plan.rounds:
         if number not in (None, one.number):
             continue
         state = WAITING if plan.together and one.number > 1 else OPEN
-        seats = [(item, one.number, seat, state) for seat in range(1, one.reviewers + 1)]
-        connection.executemany("INSERT OR IGNORE INTO slots VALUES (?, ?, 0, ?, ?, NULL, NULL, NULL)", seats)
-        connection.execute(
-            "UPDATE slots SET state = ?, person = NULL WHERE item = ? AND round = ? AND state = ?",
-            (state, item, one.number, CLOSED),
+        connection.executemany(
+            "UPDATE slots SET state = ? WHERE state = 4 AND round = ? AND "
+            "item = (SELECT id FROM items WHERE item = ?)",
+            ((state, one.number, item) for item in ids),
+        )
+        connection.executemany(
+            "INSERT OR IGNORE INTO slots SELECT id, ?, 0, ?, ?, NULL, NULL, NULL FROM items WHERE item = ?",
+            ((one.number, seat, state, item) for item in ids for seat in range(1, one.reviewers + 1)),
         )
 
 
@@ -118,18 +121,18 @@ def settle(connection: sqlite3.Connection, plan: ReviewPlan, item: int) -> None:
         "GROUP BY round ORDER BY round",
         (item,),
     ).fetchall()
-    if not plan.together:
+    if plan.together:
         for number, done in rows:
-            _have_settled(connection, item, number, bool(done) and _open(outcome_in(plan, said, number)))
-        return
+            if not done:
+                break
+            opened = "UPDATE slots SET state = 1 WHERE item = ? AND round = ? AND state = 0"
+            connection.execute(opened, (item, number + 1))
+        rows = [(plan.rounds[-1].number, all(done for _, done in rows))] if rows else []
+    is_open = True
     for number, done in rows:
-        if not done:
-            break
-        connection.execute(
-            "UPDATE slots SET state = 1 WHERE item = ? AND round = ? AND state = 0", (item, number + 1)
-        )
-    last, every = plan.rounds[-1].number, bool(rows) and all(done for _, done in rows)
-    _have_settled(connection, item, last, every and _open(outcome_in(plan, said, last)))
+        is_open = outcome_in(plan, said, number).verdict == "review"
+        _have_settled(connection, item, number, disputed=bool(done) and is_open)
+    connection.execute("UPDATE items SET settled = ? WHERE id = ?", (not is_open, item))
 
 
 def outcome_in(plan: ReviewPlan, said: Sequence[Decision], number: int) -> Decided:
@@ -138,11 +141,7 @@ def outcome_in(plan: ReviewPlan, said: Sequence[Decision], number: int) -> Decid
     return decide(mine, plan.votes(number), plan.agree)
 
 
-def _open(outcome: Decided) -> bool:
-    return outcome.verdict == "review"
-
-
-def _have_settled(connection: sqlite3.Connection, item: int, number: int, disputed: bool) -> None:
+def _have_settled(connection: sqlite3.Connection, item: int, number: int, *, disputed: bool) -> None:
     """A slot for whoever settles it, while there is something to settle. One that was decided in stays."""
     if disputed:
         connection.execute(

@@ -1,7 +1,7 @@
 """What people do in a review: take the next item, answer it, decide, withdraw."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Unpack, get_args
 
@@ -36,11 +36,35 @@ class ProjectWork:
             return self._add(connection, ids, round)
 
     def _add(self, connection: sqlite3.Connection, ids: Iterable[str], number: int | None) -> int:
-        added = 0
-        for item in ids:
-            added += connection.execute("INSERT OR IGNORE INTO items (item) VALUES (?)", (item,)).rowcount
-            slots.add_slots(connection, self.plan, self._row(connection, item), number)
+        names = list(ids)
+        before = connection.total_changes
+        connection.executemany("INSERT OR IGNORE INTO items (item) VALUES (?)", ((name,) for name in names))
+        added = connection.total_changes - before
+        slots.add_slots(connection, self.plan, names, number)
         return added
+
+    def await_only(self, waiting: Mapping[int, Sequence[str]]) -> int:
+        """Ask about these items in these rounds and no others; gives how many slots are new or open again.
+
+        What was decided stays. So a refinement that was run again hands over what waits now.
+        """
+        with self.database.write() as connection:
+            before = _unfinished(connection)
+            kept = {(item, number) for number, ids in waiting.items() for item in ids}
+            for number, ids in sorted(waiting.items()):
+                self._add(connection, ids, number)
+            gone = [
+                (id_, number)
+                for id_, item, number in connection.execute(
+                    "SELECT DISTINCT i.id, i.item, s.round FROM slots s JOIN items i ON i.id = s.item "
+                    "WHERE s.state IN (0, 1, 2)"
+                )
+                if (item, number) not in kept
+            ]
+            connection.executemany(
+                "UPDATE slots SET state = 4, person = NULL WHERE item = ? AND round = ? AND state IN (0, 1, 2)", gone
+            )
+            return len(_unfinished(connection) - before)
 
     def next_task(self, person: Person) -> Task | None:
         """What somebody is to look at next: theirs for half an hour. None where nothing waits that they may have."""
@@ -98,10 +122,10 @@ class ProjectWork:
     def decisions(self, person: Person | None = None) -> list[Decision]:
         """Everything that was decided, by everybody or by one, in order."""
         with self.database.read() as connection:
-            rows = connection.execute(
-                "SELECT record FROM decisions WHERE ?1 IS NULL OR person = ?1 ORDER BY id", (person and person.id,)
-            )
-            return slots.read_records(rows)
+            if person is None:
+                return slots.read_records(connection.execute("SELECT record FROM decisions ORDER BY id"))
+            mine = "SELECT record FROM decisions WHERE person = ? ORDER BY id"
+            return slots.read_records(connection.execute(mine, (person.id,)))
 
     def outcome(self, item: str) -> Decided:
         """What people came to about an item: in all rounds, or in the last that it reached."""
@@ -209,6 +233,10 @@ class ProjectWork:
 
     def _now(self) -> str:
         return datetime.fromtimestamp(self.clock(), UTC).isoformat(timespec="seconds")
+
+
+def _unfinished(connection: sqlite3.Connection) -> set[tuple[int, ...]]:
+    return set(connection.execute("SELECT item, round, adjudicates, seat FROM slots WHERE state IN (0, 1, 2)"))
 
 
 def _short_enough(name: str, text: str) -> str:

@@ -1,0 +1,130 @@
+"""``eyetest review …``: people decide about items in a browser, and how far they are."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, get_args
+
+from rich.text import Text
+
+from eyetest.cli.options import JsonOption, argument, option
+from eyetest.cli.terminal import note, out, print_json, program, safe, show_table
+from eyetest.errors import InputError, nearest, param, short
+from eyetest.jobs import review as job
+from eyetest.review.project import AgreementRow, ReviewOverview, ReviewProject, Role
+from eyetest.wording import counted, typed
+
+OnOption = Annotated[
+    Path, option("--on", "The review: its folder, or the refinement or benchmark that it is about.", "PLACE")
+]
+_NAMES = {
+    "observed": "say the same",
+    "fleiss": "Fleiss' κ",
+    "krippendorff": "Krippendorff's α",
+    "cohen": "Cohen's κ",
+    "gwet": "Gwet's AC1",
+}
+
+
+def invite(
+    name: Annotated[str, argument("NAME", "Whom; decisions bear this name.")],
+    on: OnOption,
+    role: Annotated[
+        str,
+        option(
+            "--role",
+            "reviewer; adjudicator, who also settles what others disagree about; admin, who may do everything; "
+            "reader, who sees items without golds and decides nothing.",
+            "ROLE",
+        ),
+    ] = "reviewer",
+    days: Annotated[float, option("--days", "How long the link opens.", min=0.01, max=3_650)] = 30,
+) -> None:
+    """Print a personal link for somebody: send it to them and to nobody else.
+
+    It works in the browser that opens it first. Invited again, they get a new link, and the old one is dead.
+    """
+    roles: tuple[Role, ...] = get_args(Role)
+    if role not in roles:
+        raise InputError(f"{param('role')}: no role {short(role)}; {nearest(role, roles)}")
+    known = next(one for one in roles if one == role)
+    out.print(job.invite(on, name, known, days), highlight=False, soft_wrap=True)
+
+
+def revoke(name: Annotated[str, argument("NAME", "Whose link.")], on: OnOption) -> None:
+    """End somebody's link at once. What they decided stays; what they had begun is free for others."""
+    job.revoke(on, name)
+    note(f"{safe(name)} is out; {typed(program(), 'review', 'invite', name, '--on', on)} lets them in again")
+
+
+def status(
+    place: Annotated[Path, argument("PLACE", "The review, or the refinement or benchmark that it is about.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Say how far a review is: decisions by round and by person, what nobody can do, and how far people agree."""
+    with job.find_review(place) as project:
+        told = project.overview()
+        if as_json:
+            print_json(
+                {"plan": project.plan, "overview": told, "people": [row._asdict() for row in project.people()]}
+            )
+            return
+        _show_progress(project, told)
+        _show_people(project, told)
+    if told.agreement:
+        _show_agreement(told.agreement)
+    for line in told.progress.stuck:
+        note(line)
+
+
+def _show_progress(project: ReviewProject, told: ReviewOverview) -> None:
+    progress = told.progress
+    words = [counted(progress.items, "item"), f"{progress.settled:,} settled"]
+    words += [f"{progress.disputed:,} for an adjudicator"] if progress.disputed else []
+    words += [f"{told.seconds:.0f} s an item"] if told.seconds is not None else []
+    out.print(Text.assemble((safe(project.plan.name), "bold"), f" · {', '.join(words)}"))
+    rows = [
+        (f"round {one.round}" if one.round else "settling", *(f"{number:,}" for number in numbers))
+        for one in progress.rounds
+        for numbers in [(one.all, one.decided, one.begun, one.open, one.waiting)]
+    ]
+    show_table(["round"], ["decisions", "made", "begun", "open", "later"], rows)
+    if told.decisions:
+        out.print(", ".join(f"{word} {count:,}" for word, count in told.decisions.items()))
+    for reason, count in told.reasons.items():
+        out.print(Text.assemble(f"{count:,} × ", safe(reason)), soft_wrap=True)
+
+
+def _show_people(project: ReviewProject, told: ReviewOverview) -> None:
+    seconds = {one.name: one.seconds for one in told.progress.people}
+    rows = [
+        (
+            *(safe(row.name), "revoked" if row.revoked else row.role, _day(row.seen)),
+            *(f"{row.decided:,}", f"{row.waiting:,}", "" if (s := seconds.get(row.name)) is None else f"{s:.0f}"),
+        )
+        for row in project.people()
+    ]
+    if rows:
+        show_table(["who", "role", "last seen"], ["decided", "could decide", "s an item"], rows)
+    else:
+        note(f"nobody was invited yet: {typed(program(), 'review', 'invite', 'NAME', '--on', project.folder)}")
+
+
+def _show_agreement(rows: tuple[AgreementRow, ...]) -> None:
+    cells = [
+        (
+            *(safe(row.about), f"round {row.round}" if row.round else "all rounds"),
+            _NAMES.get(row.coefficient, row.coefficient),
+            *(safe(" and ".join(filter(None, (row.a, row.b)))) or "all", _figure(row.agreement)),
+            *(f"{_figure(row.agreement_low)} to {_figure(row.agreement_high)}", f"{row.n:,}"),
+        )
+        for row in rows
+    ]
+    show_table(["about", "round", "agreement", "of"], ["value", "interval", "items"], cells)
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _day(seconds: float | None) -> str:
+    return "never" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,246 @@
+"""People decide about items: a review begun, gone on with, served, and told of."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import polars as pl
+
+from eyetest.errors import InputError, param, short
+from eyetest.jobs.opening import SILENT, Observer
+from eyetest.pages.item_links import Query, parse_query
+from eyetest.records import Recipe
+from eyetest.records.recipe import ABOUT, REVIEW, VERDICTS
+from eyetest.reports.refinements import RefinementRecord
+from eyetest.review import Agreed, Rounds
+from eyetest.review.collection import Collection
+from eyetest.review.collection.sources import read_verdict_table
+from eyetest.review.forms import load_form
+from eyetest.review.project import ReviewPlan, ReviewProject, Role, Round, is_review
+from eyetest.review.project.order import by_suspicion, drawn, refuse_unknown_tag
+from eyetest.store.files import read_regular
+from eyetest.wording import counted
+
+SUFFIX = "-review"
+_WAITING = "review"
+_ALL = "all"
+_MOST_REVIEWERS = 50
+
+
+class ReviewWishes(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody says of a review that is to begin; nothing of it can be changed once it has."""
+
+    form: str = ""
+    rounds: str = ""
+    """Reviewers of each round: ``1,2``."""
+    items: str = ""
+    """``review``, ``all``, how many by lot, or a query."""
+    solve: bool = False
+    agree: Agreed | None = None
+    per: str = ""
+    seed: int = 0
+
+
+class OpenReview(NamedTuple):
+    """A review, and the items that it is about."""
+
+    project: ReviewProject
+    collection: Collection
+
+
+def open_review(
+    places: Sequence[Path], wishes: ReviewWishes, to: Path | None = None, observer: Observer = SILENT
+) -> OpenReview:
+    """Begin a review of some places, or go on with the one that was begun."""
+    if len(places) == 1 and to is None and is_review(places[0]) and not (places[0] / ABOUT).is_file():
+        return _go_on(places[0], wishes, observer)
+    refined = [one for one in places if (one / ABOUT).is_file()]
+    if refined:
+        return _of_refinement(refined[0], places, wishes, to, observer)
+    folder = to or _beside(places[0])
+    if is_review(folder):
+        return _go_on(folder, wishes, observer)
+    collection = Collection.open(places, observer.busy)
+    plan, ids = _plain(collection, places, wishes), _chosen(collection, wishes)
+    if not ids:
+        raise InputError(f"no item to review: {param('items', wishes.items or _WAITING)} means none of them")
+    project = ReviewProject.create(folder, plan, by_suspicion(collection.items, ids, wishes.per, wishes.seed))
+    return _told(OpenReview(project, collection), observer)
+
+
+def find_review(place: Path) -> ReviewProject:
+    """The review of a place: the folder itself, or that of a refinement or a benchmark."""
+    for folder in (place, place / REVIEW, _beside(place)):
+        if is_review(folder):
+            return ReviewProject.open(folder)
+    raise InputError(f"no review of {place} was begun yet; begin one with eyetest review {place}")
+
+
+def invite(place: Path, name: str, role: Role = "reviewer", days: float = 30) -> str:
+    """A personal link for somebody; one that they had before is dead."""
+    with find_review(place) as project:
+        return project.link(project.invite(name, role, days))
+
+
+def revoke(place: Path, name: str) -> None:
+    """End somebody's link and sessions; what they decided stays."""
+    with find_review(place) as project:
+        project.revoke(name)
+
+
+def _beside(place: Path) -> Path:
+    """Where the review of a place lies unless somebody says otherwise."""
+    resolved = place.resolve()
+    return resolved.parent / f"{resolved.name}{SUFFIX}"
+
+
+def _go_on(folder: Path, wishes: ReviewWishes, observer: Observer) -> OpenReview:
+    """A review that was begun: its plan stays, items may be added."""
+    project = ReviewProject.open(folder)
+    plan = project.plan
+    collection = Collection.open([Path(place) for place in plan.places], observer.busy)
+    _refuse_other_wishes(plan, wishes, folder)
+    if wishes.items:
+        ids = _chosen(collection, wishes)
+        project.add_items(by_suspicion(collection.items, ids, plan.per, plan.seed))
+    return _told(OpenReview(project, collection), observer)
+
+
+def _told(opened: OpenReview, observer: Observer) -> OpenReview:
+    """A review whose edits are checked against its items; whatever is odd is said."""
+    opened.project.item_of = opened.collection.record
+    for line in opened.collection.notes:
+        observer.note(line)
+    for line in opened.project.progress().stuck:
+        observer.note(line)
+    return opened
+
+
+def _refuse_other_wishes(plan: ReviewPlan, wishes: ReviewWishes, folder: Path) -> None:
+    """Refuse to change the rules of a review that people have begun."""
+    said = {
+        "form": wishes.form and load_form(wishes.form) != plan.rounds[0].form,
+        "rounds": wishes.rounds and _reviewers(wishes.rounds) != [one.reviewers for one in plan.rounds],
+        "solve": wishes.solve and not plan.solve,
+        "agree": wishes.agree is not None and wishes.agree != plan.agree,
+        "per": wishes.per and wishes.per != plan.per,
+    }
+    if changed := next((name for name, differs in said.items() if differs), None):
+        told = f"the review in {folder} was begun otherwise; leave it out, or begin another with {param('to', 'DIR')}"
+        raise InputError(f"{param(changed)}: {told}")
+
+
+def _plain(collection: Collection, places: Sequence[Path], wishes: ReviewWishes) -> ReviewPlan:
+    form = load_form(wishes.form)
+    if wishes.per:
+        refuse_unknown_tag(collection.items, wishes.per)
+    benchmarks = list(collection.benchmarks.values())
+    return ReviewPlan(
+        name=collection.name,
+        benchmark=collection.name,
+        fingerprint=benchmarks[0].manifest.fingerprint if len(benchmarks) == 1 else "",
+        places=tuple(str(place.resolve()) for place in places),
+        rounds=tuple(
+            Round(number=number, reviewers=count, form=form)
+            for number, count in enumerate(_reviewers(wishes.rounds or "1"), 1)
+        ),
+        agree=wishes.agree or "all",
+        solve=wishes.solve,
+        seed=wishes.seed,
+        per=wishes.per,
+    )
+
+
+def _reviewers(text: str) -> list[int]:
+    """The reviewers of each round, as they are written: ``1,2``."""
+    counts = [int(word) if word.strip().isdecimal() else 0 for word in text.split(",")]
+    if not all(1 <= count <= _MOST_REVIEWERS for count in counts):
+        raise InputError(f"{param('rounds')}: found {short(text)}, expected reviewers of each round: 1,2")
+    return counts
+
+
+def _chosen(collection: Collection, wishes: ReviewWishes) -> list[str]:
+    """The items that somebody wants reviewed: those that wait for people, where there are any, or all."""
+    words = wishes.items.strip()
+    every: list[str] = collection.items.filter(pl.col("question").is_not_null()).get_column("id").to_list()
+    if words.isdecimal():
+        return drawn(every, int(words), wishes.seed)
+    if words in ("", _WAITING):
+        waiting = _ids(collection, Query(verdict="review"))
+        return waiting if waiting or words else every
+    if words == _ALL:
+        return every
+    if "=" not in words:
+        raise InputError(
+            f"{param('items')}: found {short(words)}, expected review, all, a number or a query: tag.x=y"
+        )
+    return _ids(collection, parse_query(words))
+
+
+def _ids(collection: Collection, query: Query) -> list[str]:
+    ids: list[str] = collection.items[collection.view(query).positions].get_column("id").to_list()
+    return ids
+
+
+def _of_refinement(
+    refined: Path, places: Sequence[Path], wishes: ReviewWishes, to: Path | None, observer: Observer
+) -> OpenReview:
+    """The review of what a recipe left to people: rounds, forms and items are the recipe's."""
+    if to is not None and to.resolve() != (refined / REVIEW).resolve():
+        raise InputError(f"{param('to')}: what people decide about a refinement lies in {refined / REVIEW}")
+    for name in ("form", "rounds", "items", "agree"):
+        if getattr(wishes, name):
+            raise InputError(f"{param(name)}: the recipe of {refined} says that; leave it out")
+    record = _record(refined)
+    collection = Collection.open(places, observer.busy)
+    if wishes.per:
+        refuse_unknown_tag(collection.items, wishes.per)
+    plan = _of_recipe(record, places, wishes)
+    waiting = {
+        number: by_suspicion(collection.items, ids, plan.per, plan.seed)
+        for number, ids in _waiting(refined, record.recipe).items()
+    }
+    folder = refined / REVIEW
+    project = ReviewProject.open(folder) if is_review(folder) else ReviewProject.create(folder, plan)
+    if project.plan.rounds != plan.rounds:
+        project.replan(plan)
+    if new := project.await_only(waiting):
+        observer.note(f"{counted(new, 'decision')} more to make")
+    return _told(OpenReview(project, collection), observer)
+
+
+def _record(refined: Path) -> RefinementRecord:
+    try:
+        return msgspec.json.decode(read_regular(refined / ABOUT, refined), type=RefinementRecord)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError, RecursionError) as error:
+        raise InputError(f"{refined / ABOUT} is damaged: {error}; run eyetest refine again") from None
+
+
+def _of_recipe(record: RefinementRecord, places: Sequence[Path], wishes: ReviewWishes) -> ReviewPlan:
+    asked = [(stage.review.reviewers, stage.review.form) for stage in record.recipe.stages if stage.review]
+    return ReviewPlan(
+        name=record.benchmark.name,
+        benchmark=record.benchmark.name,
+        fingerprint=record.benchmark.fingerprint,
+        places=tuple(str(place.resolve()) for place in places),
+        rounds=tuple(
+            Round(number=number, reviewers=reviewers, form=load_form(form))
+            for number, (reviewers, form) in enumerate(asked or [(1, "")], 1)
+        ),
+        agree="most",
+        together=False,
+        solve=wishes.solve,
+        seed=record.recipe.seed,
+        per=wishes.per,
+    )
+
+
+def _waiting(refined: Path, recipe: Recipe) -> Mapping[int, list[str]]:
+    """By round the items that wait for people."""
+    asked = Rounds(recipe, {}).asked
+    waiting: dict[int, list[str]] = {}
+    rows = read_verdict_table(refined / VERDICTS).filter(pl.col("verdict") == "review").select("item", "stage")
+    for item, stage in rows.iter_rows():
+        waiting.setdefault(asked[stage][0], []).append(item)
+    return waiting

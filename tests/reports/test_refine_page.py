@@ -6,7 +6,7 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest, Panel, Recipe, Verdict
-from eyetest.reports import write_refine_page
+from eyetest.reports import RefinedItems, write_refine_page
 from eyetest.reports.refinements import Interval, Members, RefinedFrom, RefinementRecord, Residual
 from tests.conftest import png
 from tests.reports.pages import HOSTILE, Browse, Tags
@@ -48,7 +48,7 @@ def page(bench: Benchmark, tmp_path: Path) -> Path:
     )
     stages = [("".join(HOSTILE), verdicts), ("last", left)]
     kept = [items[verdict.item] for verdict in left]
-    write_refine_page(record, stages, items, kept, [bench], tmp_path / "report.html")
+    write_refine_page(record, stages, RefinedItems(items, kept, [bench]), tmp_path / "report.html")
     return tmp_path / "report.html"
 
 
@@ -72,7 +72,7 @@ def test_it_tells_the_way_through(page: Path) -> None:
 
 def test_an_empty_refinement_is_a_page_too(bench: Benchmark, tmp_path: Path) -> None:
     record = RefinementRecord("1", RefinedFrom("none", ""), Recipe(), {}, paused="review")
-    write_refine_page(record, [], {}, [], [bench], tmp_path / "empty.html")
+    write_refine_page(record, [], RefinedItems({}, [], [bench]), tmp_path / "empty.html")
     assert "the stage review waits for people" in (tmp_path / "empty.html").read_text()
 
 

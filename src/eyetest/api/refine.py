@@ -14,12 +14,14 @@ from eyetest.benchmarks import Benchmark, ReadOptions
 from eyetest.errors import InputError
 from eyetest.jobs import refine as job
 from eyetest.jobs.opening import AnyPath, AnyRun, Bench, Models, open_bench, several
+from eyetest.pages.item_counts import items_at
 from eyetest.recipes import Refined
 from eyetest.recipes.sources import StoppedEarly
 from eyetest.records import Recipe
 from eyetest.records.recipe import BENCHMARK, REPORT, VERDICTS
 from eyetest.running import Limits
 from eyetest.running.session import INTERRUPTED
+from eyetest.runs import Run
 from eyetest.wording import counted
 
 
@@ -110,11 +112,13 @@ def refine(
     skip_review: bool = False,
     retry_failed: bool = False,
     limits: Limits | None = None,
+    items: str | None = None,
 ) -> RefinedFolder:
     """Take a benchmark through a recipe: panels screen it, people review it, a better one comes out.
 
     ``models`` are asked, or ``answers`` that were recorded are heard instead. ``panels`` says who sits where,
-    ``hold_out`` who answers but has no say. Interrupt it and call it again: it goes on where it stopped.
+    ``hold_out`` who answers but has no say. ``items`` is where the numbers of its page lead: what ``eyetest open``
+    serves, or its bundle. Interrupt it and call it again: it goes on where it stopped.
 
     >>> refined = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
     >>> refined.verdicts["item"].n_unique()
@@ -132,6 +136,10 @@ def refine(
         skip_review=skip_review,
         observer=NOTEBOOK,
     )
+    heard: list[AnyRun] = several(answers)
+    places = [bench.path if isinstance(bench, Benchmark) else Path(bench)]
+    places += [one.path if isinstance(one, Run) else Path(one) for one in heard]
+    refining.items_at = items_at(items, folder / REPORT, [*places, folder])
     try:
         outcome, steps = job.carry_out(refining)
     except StoppedEarly as stop:

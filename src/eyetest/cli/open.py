@@ -10,6 +10,7 @@ from eyetest.cli.options import OverwriteOption, argument, option
 from eyetest.cli.terminal import note, out
 from eyetest.errors import InputError, param
 from eyetest.jobs import open as job
+from eyetest.pages.item_counts import HOST, PORT
 from eyetest.wording import counted
 
 served, written = partial(option, panel="Served"), partial(option, panel="Written")
@@ -21,9 +22,9 @@ def open_(
     ],
     browser: Annotated[bool, served("--browser", "Open it in the browser.")] = False,
     port: Annotated[
-        int | None, served("--port", f"Where it listens. (default: {job.PORT}, or the next free)", min=0, max=65_535)
+        int | None, served("--port", f"Where it listens. (default: {PORT}, or the next free)", min=0, max=65_535)
     ] = None,
-    host: Annotated[str, served("--host", "Who may ask: 127.0.0.1 is this machine alone.", "NAME")] = job.HOST,
+    host: Annotated[str, served("--host", "Who may ask: 127.0.0.1 is this machine alone.", "NAME")] = HOST,
     bundle: Annotated[
         Path | None, written("--bundle", "Write files for any web host, or for none, and serve nothing.", "DIR")
     ] = None,
@@ -35,7 +36,7 @@ def open_(
     Serves a page on this machine until Ctrl-C. Every view of it is a link. Nothing is asked and nothing is changed.
     """
     if bundle is not None:
-        if browser or port is not None or host != job.HOST:
+        if browser or port is not None or host != HOST:
             raise InputError(f"{param('bundle', bundle)} serves nothing; leave the options of the server out")
         items, page = job.bundle_items(places, bundle, golds=not no_golds, overwrite=overwrite, observer=TERMINAL)
         note(f"{counted(items, 'item')} → {page}")
@@ -46,7 +47,7 @@ def open_(
     def ready(address: str) -> None:
         out.print(address, highlight=False, soft_wrap=True)
         out.file.flush()
-        if host != job.HOST:
+        if host != HOST:
             note("whoever reaches this machine sees all items, golds and replies")
         note("Ctrl-C ends it")
         if browser:

@@ -12,6 +12,7 @@ import typer
 
 from eyetest.benchmarks import ReadOptions
 from eyetest.jobs.opening import read_options
+from eyetest.pages.item_counts import HOST, PORT
 from eyetest.records.tables import Sight
 
 _READING = "How the file is read"
@@ -35,6 +36,14 @@ BenchArgument = Annotated[Path, argument("BENCH", "A benchmark folder, or any fi
 RunArgument = Annotated[Path, argument("RUN", "A run folder.")]
 RunsArgument = Annotated[list[Path], argument("RUN...", "Run folders, of one benchmark or several.")]
 OverwriteOption = Annotated[bool, option("--overwrite", "Replace what eyetest wrote there before.")]
+ItemsOption = Annotated[
+    str | None,
+    option(
+        "--items",
+        f"Where numbers lead: what eyetest open serves, or its bundle. (default: http://{HOST}:{PORT}/)",
+        "ADDRESS|DIR",
+    ),
+]
 JsonOption = Annotated[bool, option("--json", "Print JSON for another program.")]
 AllJsonOption = Annotated[bool, option("--json", "Print JSON for another program, all of it.")]
 RetryOption = Annotated[bool, option("--retry-failed", "Ask again what failed before.")]

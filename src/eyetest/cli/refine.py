@@ -17,6 +17,7 @@ from eyetest.cli.terminal import echo, note, out, print_json, program, safe, sho
 from eyetest.errors import InputError, nearest, short
 from eyetest.jobs import refine as job
 from eyetest.jobs.opening import open_bench
+from eyetest.pages.item_counts import items_at
 from eyetest.recipes import Refined, load_recipe, recipe_names, recipe_text
 from eyetest.recipes.refining import FunnelRow, Refining
 from eyetest.recipes.sources import Live, StoppedEarly
@@ -56,6 +57,7 @@ def refine(
     max_cost: Annotated[
         float | None, limits("", "Stop before all stages together pass it (prices: --models).", min=0)
     ] = None,
+    items: options.ItemsOption = None,
     as_json: Annotated[bool, option("--json", "Print the funnel as JSON.")] = False,
     *,
     file: options.FileOptions,
@@ -67,6 +69,7 @@ def refine(
     command again. What waits for people is in DIR/review/queue.csv; put their decisions beside it and run it again.
     """
     chosen = job.find_recipe(recipe, to)
+    at = items_at(items, to / REPORT, [bench, *(answers or []), to])
     benchmark = open_bench(bench, file.read(drop=drop, gold_required=True), TERMINAL)
     if answers and dry_run:
         raise InputError("--dry-run: recorded answers are not asked for, so there is nothing to estimate")
@@ -85,6 +88,7 @@ def refine(
     if dry_run:
         _estimate(refining)
         return
+    refining.items_at = at
     refined, steps = _carry_out(refining)
     if as_json:
         funnel = [step._asdict() for step in steps]

@@ -8,10 +8,10 @@ from threading import Thread
 
 from eyetest.errors import EyetestError
 from eyetest.jobs.opening import SILENT, Observer
-from eyetest.review.app import INDEX, PortTaken, listen, make_app, serve, write_bundle
+from eyetest.pages.item_counts import HOST, INDEX, PORT
+from eyetest.review.app import PortTaken, listen, make_app, serve, write_bundle
 from eyetest.review.collection import Collection
 
-HOST, PORT = "127.0.0.1", 8765
 _TRIED = 20
 """Ports that are tried one after the other where none was named."""
 

@@ -3,6 +3,7 @@
 Pure, and below all that shows items, so that a report can write a link and a browser can read it.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from math import inf, isnan
 from typing import Any, Literal, get_args
@@ -14,18 +15,29 @@ from eyetest.errors import InputError, nearest, short
 
 AnswerKind = Literal["right", "wrong", "refused", "unparsed", "failed"]
 ANSWER_KINDS: tuple[AnswerKind, ...] = get_args(AnswerKind)
+AskedKind = Literal[AnswerKind, "asked", "scored", "unscored"]
+"""What can be filtered by: what became of an answer, or whether there is one, or a score."""
+ASKED_KINDS: tuple[AskedKind, ...] = get_args(AskedKind)
+VERDICTS_TOGETHER: Mapping[str, tuple[str, ...]] = {"kept": ("keep", "fix"), "fallen": ("drop", "review")}
+"""Words for several verdicts at once: what goes on to the next stage, and what does not."""
 Span = tuple[float, float]
 """From and to, both included; infinite where it is open."""
 _TAG = "tag."
 _BETWEEN = ".."
 _MOST_PARTS = 20_000
 """Parts of one query: so many ids, and no more."""
+FIGURE = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")
+
+
+def reason_kind(reason: str) -> str:
+    """A reason with ``#`` in the place of its figures: those that differ in figures alone are of one kind."""
+    return FIGURE.sub("#", reason.replace("#", "##"))
 
 
 class AnswerFilter(msgspec.Struct, frozen=True):
     """Items that a model answered so. Without a model any model counts, without a condition any condition."""
 
-    kind: AnswerKind
+    kind: AskedKind
     model: str = ""
     condition: str = ""
 
@@ -34,8 +46,8 @@ class AnswerFilter(msgspec.Struct, frozen=True):
         """``wrong:MODEL@CONDITION``; a model may have ``:`` and ``@`` in its name, a condition neither."""
         kind, _, rest = text.partition(":")
         model, at, condition = rest.rpartition("@")
-        if kind not in ANSWER_KINDS:
-            raise InputError(f"answer: no kind {short(kind)}; {nearest(kind, ANSWER_KINDS)}")
+        if kind not in ASKED_KINDS:
+            raise InputError(f"answer: no kind {short(kind)}; {nearest(kind, ASKED_KINDS)}")
         return cls(kind, model if at else condition, condition if at else "")
 
     def __str__(self) -> str:
@@ -48,22 +60,30 @@ class AnswerFilter(msgspec.Struct, frozen=True):
 class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What items have to be to be shown, and in which order. All that is said has to hold.
 
-    Of several values for one tag, and of several findings, one is enough.
+    Of several values for one tag, of several findings and of several suggestions, one is enough.
     """
 
     text: str = ""
     """Words, or a phrase in quotes, that one text has: the question with its options, or a reply."""
     tags: tuple[tuple[str, str], ...] = ()
+    untagged: tuple[str, ...] = ()
+    """Tags that an item has no value of."""
     gold: str = ""
     """The letter of the right option."""
     findings: tuple[str, ...] = ()
+    suggested: tuple[str, ...] = ()
+    """What the gravest finding of an audit suggests for an item; ``keep`` where none is grave."""
     verdict: str = ""
-    """With a stage: what that stage said. Without: what was said last."""
+    """With a stage: what that stage said. Without: what was said last. Also one of `VERDICTS_TOGETHER`."""
     stage: str = ""
+    reason: str = ""
+    """Why a stage said so, as `reason_kind` has it."""
     answers: tuple[AnswerFilter, ...] = ()
     difficulty: Span | None = None
     gain: Span | None = None
     disagreement: Span | None = None
+    options: Span | None = None
+    """How many options it has; 0 where the answer is free."""
     blind_right: str = ""
     """A model that answers without the picture."""
     benchmark: str = ""
@@ -73,12 +93,15 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 _WORDS = {"text": "text", "gold": "gold", "verdict": "verdict", "stage": "stage", "sort": "sort"} | {
+    "reason": "reason",
     "blind-right": "blind_right",
     "benchmark": "benchmark",
 }
-_SPANS = ("difficulty", "gain", "disagreement")
+_SPANS = ("difficulty", "gain", "disagreement", "options")
 _LISTS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "finding": ("findings", str),
+    "suggested": ("suggested", str),
+    "untagged": ("untagged", str),
     "answer": ("answers", AnswerFilter.parse),
     "id": ("ids", str),
 }

@@ -8,11 +8,11 @@ import msgspec
 from eyetest.measures.stats.paired import holm
 from eyetest.probes import PROBES, Probe
 from eyetest.probes.subject import Subject
-from eyetest.records import NO_PICTURES, Finding, Severity, Verdict
+from eyetest.records import NO_PICTURES, Finding, Severity, Verdict, VerdictKind
 
 ORDER = {severity: rank for rank, severity in enumerate(get_args(Severity))}
 """The gravest first."""
-_RANK = {"drop": 0, "fix": 1, "review": 2, "keep": 3}
+GRAVITY: dict[VerdictKind, int] = {"drop": 0, "fix": 1, "review": 2, "keep": 3}
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +44,15 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
         """What has to be said before all else, where no picture is here."""
         return next((finding for finding in self.findings if finding.kind == NO_PICTURES), None)
 
+    @property
+    def suggested(self) -> dict[str, VerdictKind]:
+        """What the gravest alarm suggests for each item that is in one; the others may stay as they are."""
+        gravest: dict[str, VerdictKind] = {}
+        for finding in self.alarms:
+            for item in finding.items if finding.verdict != "keep" else ():
+                gravest[item] = min(finding.verdict, gravest.get(item, finding.verdict), key=GRAVITY.__getitem__)
+        return gravest
+
     def verdicts(self, item_ids: Sequence[str]) -> list[Verdict]:
         """One row an item a finding it is in, and one ``keep`` for every item that is in none."""
         rows = [
@@ -67,7 +76,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
             if item not in flagged
         ]
         position = {item: number for number, item in enumerate(item_ids)}
-        return sorted([*rows, *clean], key=lambda row: (position.get(row.item, -1), _RANK[row.verdict]))
+        return sorted([*rows, *clean], key=lambda row: (position.get(row.item, -1), GRAVITY[row.verdict]))
 
 
 def run_audit(subject: Subject, names: Sequence[str] = (), extra: Sequence[Probe] = ()) -> Audit:

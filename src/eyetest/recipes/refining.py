@@ -17,13 +17,14 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.curate.selection import CannotMeet
 from eyetest.errors import InputError
+from eyetest.pages.item_counts import NOWHERE, ItemsAt
 from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, Scribes, refuse_missing
 from eyetest.recipes.panels import Seated, asked_of_all, residual, told_of
 from eyetest.recipes.selecting import refuse_hopeless, selected
 from eyetest.recipes.sources import AnswerSource, Live
 from eyetest.records import BLIND_SIGHTS, REFINE, Item, Lineage, Recipe, Stage, Verdict, sorting_tags, tag_word
 from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, REPORT, REVIEW, RUN, VERDICTS
-from eyetest.reports import write_refine_page
+from eyetest.reports import RefinedItems, write_refine_page
 from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
 from eyetest.reports.refinements import NOT_REVIEWED, Members, RefinedFrom, RefinementRecord, Residual
 from eyetest.review import DECISIONS, QUEUE, Rounds, edited, standing, write_queue
@@ -88,6 +89,8 @@ class Refining:
     source: AnswerSource
     to: Path
     skip_review: bool = False
+    items_at: ItemsAt = NOWHERE
+    """Where the numbers of its page lead."""
 
     def run(self) -> Refined:
         """Carry the recipe out and write what came of it."""
@@ -297,7 +300,8 @@ class Refining:
     def _write_page(self, refined: Refined) -> None:
         items, _ = self._hardening.shown(self._items)
         benchmarks = [self.benchmark, *(setting.benchmark for setting in self._hardening.settings)]
-        write_refine_page(self._record(refined), refined.stages, items, refined.kept, benchmarks, self.to / REPORT)
+        shown = RefinedItems(items, refined.kept, benchmarks)
+        write_refine_page(self._record(refined), refined.stages, shown, self.to / REPORT, self.items_at)
 
     def _write_benchmark(self, refined: Refined) -> None:
         """The items that are left, in every setting, with their cards."""

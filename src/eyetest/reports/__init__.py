@@ -3,6 +3,6 @@
 from eyetest.reports.audit_page import write_audit_page
 from eyetest.reports.figures import FIGURES, chart
 from eyetest.reports.material import Material
-from eyetest.reports.refine_page import write_refine_page
+from eyetest.reports.refine_page import RefinedItems, write_refine_page
 
-__all__ = ["FIGURES", "Material", "chart", "write_audit_page", "write_refine_page"]
+__all__ = ["FIGURES", "Material", "RefinedItems", "chart", "write_audit_page", "write_refine_page"]

@@ -6,10 +6,11 @@ import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
+from eyetest.pages.item_links import reason_kind
 from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_verdict
 from eyetest.pages.page import clip
 from eyetest.records import Item, Verdict
-from eyetest.reports.refinements import ReasonKind, kind_of, together
+from eyetest.reports.refinements import together
 from eyetest.runs import Run
 from eyetest.runs.stored import answers_frame
 
@@ -17,7 +18,7 @@ _FALLEN = ("drop", "review")
 _MOST_REPLIES = 6
 _LONGEST_REPLY = 240
 _TOLD = ("model", "sight", "outcome", "reading", "choice")
-Key = tuple[str, str, ReasonKind]
+Key = tuple[str, str, str]
 """A verdict, the stage that gave it, and its reason without the figures."""
 
 
@@ -54,7 +55,7 @@ def fallen_items(
     by_reason: dict[Key, list[Verdict]] = {}
     for verdict in sorted(verdicts, key=lambda verdict: lot(verdict.item)):
         if verdict.verdict in _FALLEN:
-            by_reason.setdefault((verdict.verdict, verdict.stage, kind_of(verdict.reason)), []).append(verdict)
+            by_reason.setdefault((verdict.verdict, verdict.stage, reason_kind(verdict.reason)), []).append(verdict)
     chosen = in_turns(([(key, verdict) for verdict in some] for key, some in by_reason.items()), most)
     every = [verdict for _, verdict in chosen]
     wanted, items = {verdict.item for verdict in every}, dict[str, Item]()

@@ -5,14 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+from markupsafe import Markup
+
 from eyetest.benchmarks import Benchmark
+from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
+from eyetest.pages.item_links import Query
 from eyetest.pages.item_view import Album, lot, show_verdict
 from eyetest.pages.page import write_page
-from eyetest.records import Item, Panel, Verdict, sorting_tags, tag_word
+from eyetest.records import Item, Panel, Verdict, VerdictKind, sorting_tags, tag_word
 from eyetest.reports.refinements import Members, RefinementRecord, Residual, recipe_yaml
-from eyetest.wording import counted
 
-_FALLEN = {"drop": ("bad", "Dropped"), "review": ("suspect", "For people")}
+_FALLEN: Mapping[VerdictKind, tuple[str, str]] = {"drop": ("bad", "Dropped"), "review": ("suspect", "For people")}
 _SHOWN = 6
 _MOST_VALUES = 24
 Verdicts = Sequence[tuple[str, Sequence[Verdict]]]
@@ -29,53 +33,65 @@ class _Blind(NamedTuple):
     high: float
 
 
-def write_refine_page(
-    record: RefinementRecord,
-    stages: Verdicts,
-    items: Mapping[str, Item],
-    kept: Sequence[Item],
-    benchmarks: Sequence[Benchmark],
-    to: Path,
-) -> None:
-    """Write the page; ``items`` are those that went in, ``kept`` those that are left.
+class RefinedItems(NamedTuple):
+    """The items of a refinement: by id those that went in, and those that are left.
 
     ``benchmarks`` hold the pictures: the one that went in, and those that were made of it.
     """
-    album = Album(*benchmarks)
+
+    into: Mapping[str, Item]
+    kept: Sequence[Item]
+    benchmarks: Sequence[Benchmark]
+
+
+def write_refine_page(
+    record: RefinementRecord, stages: Verdicts, refined: RefinedItems, to: Path, at: ItemsAt = NOWHERE
+) -> None:
+    """Write the page; ``at`` is where its numbers lead."""
+    items, kept, album = refined.into, refined.kept, Album(*refined.benchmarks)
     blind = list(_blind(record.residual_blind))
+    first = stages[0][0] if stages else ""
+    into, left = at.count(len(items), Query(stage=first)), at.count(len(kept), Query(verdict="kept"))
     contents = {
         "record": record,
-        "headline": _headline(record, len(items), len(kept)),
+        "at": at,
+        "headline": _headline(record, into, left, at),
         "total": len(items),
-        "kept": len(kept),
-        "stages": [_stage(*stage, items, album) for stage in stages],
+        "kept": left,
+        "stages": [_stage(*stage, items, album, at) for stage in stages],
         "blind": blind,
         "blind_top": min(1.0, max((one.high for one in blind), default=1.0) * 1.15) or 1.0,
         "panels": [(name, _seated(who, record.recipe.panels[name])) for name, who in record.panels.items()],
-        "tags": list(_by_tag(list(items.values()), kept)),
+        "tags": list(_by_tag(items, kept, Query(stage=first), at)),
         "recipe": recipe_yaml(record.recipe),
         "album": album.pictures,
     }
     write_page("refine.html.j2", contents, to, overwrite=True)
 
 
-def _headline(record: RefinementRecord, items: int, kept: int) -> str:
+def _headline(record: RefinementRecord, into: ItemCount, left: ItemCount, at: ItemsAt) -> Markup:
+    items = into.counted("item")
     if record.paused:
-        return f"{counted(items, 'item')} went in; the stage {record.paused} waits for people."
-    return f"{kept:,} of {counted(items, 'item')} are left; {items - kept:,} fell on the way."
+        return Markup("{} went in; the stage {} waits for people.").format(items, record.paused)
+    fell = at.count(into.items - left.items, Query(verdict="fallen"))
+    return Markup("{} of {} are left; {} fell on the way.").format(left, items, fell)
 
 
-def _stage(name: str, verdicts: Sequence[Verdict], items: Mapping[str, Item], album: Album) -> dict[str, Any]:
+def _stage(
+    name: str, verdicts: Sequence[Verdict], items: Mapping[str, Item], album: Album, at: ItemsAt
+) -> dict[str, Any]:
     """One stage, ready to be laid out; by verdict: its colour, its word, how many items fell, some of them."""
-    counts = Counter(verdict.verdict for verdict in verdicts)
+    kinds: tuple[VerdictKind, ...] = ("drop", "fix", "review", "keep")
+    said = Counter(verdict.verdict for verdict in verdicts)
+    counts = {kind: at.count(said[kind], Query(stage=name, verdict=kind)) for kind in kinds}
     groups = []
     for kind, words in _FALLEN.items():
         fallen = sorted((verdict for verdict in verdicts if verdict.verdict == kind), key=lambda one: lot(one.item))
         shown = [show_verdict(verdict, items[verdict.item], album) for verdict in fallen[:_SHOWN]]
         if shown:
-            groups.append((*words, len(fallen), shown))
-    ordered = [(kind, counts[kind]) for kind in ("drop", "fix", "review", "keep")]
-    return {"name": name, "into": len(verdicts), "counts": ordered, "groups": groups}
+            groups.append((*words, counts[kind], shown))
+    into = at.count(len(verdicts), Query(stage=name))
+    return {"name": name, "into": into, "counts": list(counts.items()), "groups": groups}
 
 
 def _blind(residuals: Sequence[Residual]) -> Iterator[_Blind]:
@@ -94,8 +110,16 @@ def _seated(members: Members, panel: Panel) -> str:
     return f"{told}; held out: {', '.join(members.held_out)}" if members.held_out else told
 
 
-def _by_tag(items: Sequence[Item], kept: Sequence[Item]) -> Iterator[tuple[str, list[tuple[str, int, int]]]]:
-    """Each tag: its values, how many items each had, and how many are left."""
-    for tag in sorting_tags(items):
-        before, left = (Counter(tag_word(item.tags.get(tag)) or "" for item in some) for some in (items, kept))
-        yield tag, [(value, count, left[value]) for value, count in before.most_common(_MOST_VALUES)]
+def _by_tag(
+    items: Mapping[str, Item], kept: Sequence[Item], into: Query, at: ItemsAt
+) -> Iterator[tuple[str, list[tuple[str, ItemCount, ItemCount]]]]:
+    """Each tag: its values, how many of the items that went ``into`` it had each, and how many of these are left."""
+    for tag in sorting_tags(items.values()):
+        words = {name: tag_word(item.tags.get(tag)) or "" for name, item in items.items()}
+        before, left = Counter(words.values()), Counter(words[item.id] for item in kept)
+        rows = []
+        for value, number in before.most_common(_MOST_VALUES):
+            having = {"tags": ((tag, value),)} if value else {"untagged": (tag,)}
+            there = at.count(number, msgspec.structs.replace(into, **having))
+            rows.append((value, there, at.count(left[value], Query(verdict="kept", **having))))
+        yield tag, rows

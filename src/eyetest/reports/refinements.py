@@ -1,6 +1,5 @@
 """What a refinement leaves on record (``refine.json`` and its verdicts), which pages and cards are made from."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,15 +10,13 @@ import polars as pl
 import yaml
 
 from eyetest.errors import InputError, damaged
+from eyetest.pages.item_links import FIGURE, reason_kind
 from eyetest.records import Recipe, Stage
 from eyetest.wording import typed
 
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)")
 _MOST_REASONS = 8
 _KEPT = ("keep", "fix")
 NOT_REVIEWED = "not reviewed"
-ReasonKind = tuple[str, ...]
-"""A reason without its figures: what stands between them."""
 
 
 class Records(NamedTuple):
@@ -193,9 +190,9 @@ def _outcomes(recipe: Recipe, verdicts: pl.DataFrame) -> Iterator[StageOutcome]:
 
 def _falls(reasons: Counter[tuple[str, str]]) -> list[Fall]:
     """Reasons that differ in their figures alone are one, told with the range of each figure."""
-    kinds: dict[tuple[str, ReasonKind], list[tuple[str, int]]] = {}
+    kinds: dict[tuple[str, str], list[tuple[str, int]]] = {}
     for (verdict, reason), count in reasons.items():
-        kinds.setdefault((verdict, kind_of(reason)), []).append((reason, count))
+        kinds.setdefault((verdict, reason_kind(reason)), []).append((reason, count))
     falls = [
         Fall(sum(count for _, count in told), verdict, together([reason for reason, _ in told]))
         for (verdict, _), told in kinds.items()
@@ -208,15 +205,10 @@ def _falls(reasons: Counter[tuple[str, str]]) -> list[Fall]:
     return shown
 
 
-def kind_of(reason: str) -> ReasonKind:
-    """Reasons of one kind, which differ in their figures alone, can be told together."""
-    return tuple(_NUMBER.split(reason))
-
-
 def together(reasons: Sequence[str]) -> str:
     """Reasons of one kind as one: ``15 to 19 of 32 to 40 blind answers right``."""
-    columns = zip(*(_NUMBER.findall(reason) for reason in reasons), strict=True)
-    first, *parts = kind_of(reasons[0])
+    columns = zip(*(FIGURE.findall(reason) for reason in reasons), strict=True)
+    first, *parts = FIGURE.split(reasons[0])
     return first + "".join(f"{_range(column)}{part}" for column, part in zip(columns, parts, strict=True))
 
 

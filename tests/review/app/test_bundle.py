@@ -18,6 +18,7 @@ from eyetest.review.collection import Collection
 from tests.reports.pages import HOSTILE, Browse, Tags
 from tests.review.app.conftest import try_out
 from tests.review.collection.conftest import OPTIONS, REFUSAL
+from tests.review.collection.test_opening import FINDING, verdict, write_audit, write_refinement
 from tests.scoring.test_table import make_run
 
 QUERIES = (
@@ -25,6 +26,14 @@ QUERIES = (
     *("answer=unparsed", "answer=wrong", "blind-right=a", "tag.task=birds", "tag.year=2021&tag.year=2025", "gold=B"),
     *("difficulty=1", "difficulty=..0.5", "disagreement=1", "gain=0.5..", "text=NUMBER+3", "text=%22number+3%22"),
     *("id=q3&id=q1", "sort=-tag.year&tag.task=birds", "sort=-difficulty", "benchmark=zoo&gold=A", "gold=Z"),
+    *(
+        "answer=asked:a@blind",
+        "answer=scored:a@blind",
+        "answer=unscored:a@blind",
+        "options=3",
+        "options=0",
+        "options=1..",
+    ),
 )
 TRIAL = """
 const trial = QUERIES.map((text) => {
@@ -55,6 +64,39 @@ def test_a_browser_filters_sorts_and_measures_as_the_collection_does(
     assert "2 of 6 items" in document
 
 
+def test_a_browser_filters_by_verdicts_findings_and_missing_tags_too(
+    zoo: Path, tmp_path: Path, browse: Browse
+) -> None:
+    with BenchmarkWriter(tmp_path / "bench", Manifest(name="zoo")) as writer:
+        for item in Benchmark(zoo / "bench"):
+            tags = {"task": item.tags["task"]} | ({"era": "" if item.id == "q1" else "old"} if item.id < "q3" else {})
+            writer.adopt(msgspec.structs.replace(item, tags=tags), Benchmark(zoo / "bench"))
+    bench = Benchmark(tmp_path / "bench")
+    audit = write_audit(tmp_path / "audit.json", bench, FINDING)
+    said = [verdict(f"q{n}", "blind", ("keep", "drop", "fix")[n % 3], f"{n} of 4 right") for n in range(6)]
+    said += [verdict(one.item, "people", "review", "wrong gold") for one in said if one.verdict == "fix"]
+    collection = Collection.open([bench.path, write_refinement(tmp_path / "refined", bench, *said), audit])
+    write_bundle(collection, tmp_path / "copy")
+    asked = {
+        "verdict=kept": "q0 q3",
+        "verdict=fallen": "q1 q2 q4 q5",
+        "stage=blind&verdict=kept": "q0 q2 q3 q5",
+        "reason=wrong+gold": "q2 q5",
+        "stage=blind&verdict=drop&reason=%23+of+%23+right": "q1 q4",
+        "stage=blind&reason=nobody+said+so": "",
+        "untagged=era": "q1 q3 q4 q5",
+        "untagged=era&tag.task=birds": "q1",
+        "suggested=review": "q0 q1",
+        "suggested=keep&finding=same-picture": "",
+        "options=3..&suggested=keep": "q2 q3 q4 q5",
+    }
+    script = f"const QUERIES = {json.dumps(list(asked))};\n{TRIAL}"
+    trial, _ = try_out(browse, tmp_path / "copy", script, "#")
+    for (query, expected), (ids, _) in zip(asked.items(), trial, strict=True):
+        view = collection.view(parse_query(query))
+        assert " ".join(row.id for row in collection.rows(view)) == " ".join(ids) == expected, query
+
+
 def test_an_item_opens_from_disk(collection: Collection, tmp_path: Path, browse: Browse) -> None:
     write_bundle(collection, tmp_path / "copy")
     document, said, asked = browse((tmp_path / "copy" / "index.html").as_uri() + "#gold=A&item=q2")
@@ -74,7 +116,7 @@ def test_without_golds_nothing_tells_them(collection: Collection, tmp_path: Path
     )
     columns = (tmp_path / "copy" / "items.js").read_text().removeprefix("window.EYETEST_ITEMS = ")
     data = msgspec.json.decode(columns.rstrip(";\n"))
-    assert (data["series"], data["judged"], list(data["numbers"])) == ([], None, ["pictures"])
+    assert (data["series"], data["judged"], list(data["numbers"])) == ([], None, ["pictures", "options"])
     assert sorted(data["words"]) == ["benchmark", "tag.task", "tag.year"]
 
 

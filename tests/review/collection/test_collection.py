@@ -57,6 +57,12 @@ def shown(collection: Collection, text: str) -> str:
         ("sort=-tag.year&tag.task=birds", "1 0"),
         ("sort=-difficulty", "2 1 3 4 0 5"),
         ("benchmark=zoo&gold=A", "0 1 2 3"),
+        ("answer=asked:a@blind", "0 1 2 3 4 5"),
+        ("answer=scored:a@blind", "0 1 2 3 4"),
+        ("answer=unscored:a@blind", "5"),
+        ("options=3", "0 1 2 3 4 5"),
+        ("options=..2", ""),
+        ("untagged=task", ""),
     ],
 )
 def test_each_filter_shows_what_a_person_counts(collection: Collection, query: str, numbers: str) -> None:

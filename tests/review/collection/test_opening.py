@@ -108,6 +108,8 @@ def test_a_finding_leads_to_its_items(zoo: Path, tmp_path: Path) -> None:
     assert collection.findings == {"same-picture": 2}
     assert shown(collection, "finding=same-picture") == "0 1"
     assert shown(collection, "finding=other") == ""
+    assert (shown(collection, "suggested=review"), shown(collection, "suggested=keep")) == ("0 1", "2 3 4 5")
+    assert shown(collection, "suggested=drop&suggested=review") == "0 1"
     told = collection.item("q0").findings
     assert [(one.kind, one.evidence, one.severity) for one in told] == [("same-picture", "as q1", "suspect")]
     assert collection.item("q2").findings == ()

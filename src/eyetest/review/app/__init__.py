@@ -4,7 +4,7 @@ In: a collection, and addresses that say which of its items are wanted (`eyetest
 Nothing is changed.
 """
 
-from eyetest.review.app.bundle import INDEX, write_bundle
+from eyetest.review.app.bundle import write_bundle
 from eyetest.review.app.server import PortTaken, listen, make_app, serve
 
-__all__ = ["INDEX", "PortTaken", "listen", "make_app", "serve", "write_bundle"]
+__all__ = ["PortTaken", "listen", "make_app", "serve", "write_bundle"]

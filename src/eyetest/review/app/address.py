@@ -14,7 +14,7 @@ from eyetest.errors import InputError, nearest, short
 from eyetest.pages.item_links import Query, pairs_of, query_of
 
 Layout = Literal["grid", "list"]
-_SEVERAL = ("tag.", "finding", "answer", "id")
+_SEVERAL = ("tag.", "finding", "suggested", "untagged", "answer", "id")
 """What a query may hold several of; of everything else a new value takes the place of the old one."""
 
 

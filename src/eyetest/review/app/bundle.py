@@ -16,13 +16,14 @@ from scipy import stats
 
 from eyetest.harden.screenshot.mathml import mathml
 from eyetest.measures.results import TAG
-from eyetest.pages.item_links import ANSWER_KINDS
+from eyetest.pages.item_counts import INDEX
+from eyetest.pages.item_links import ANSWER_KINDS, VERDICTS_TOGETHER, reason_kind
 from eyetest.pages.page import fill_page, printable
 from eyetest.review.app.address import Address
 from eyetest.review.app.browsing import PACKAGE, asset
 from eyetest.review.app.disclosure import EVERYTHING, Disclosure, without_golds
 from eyetest.review.app.item_page import show_story
-from eyetest.review.app.listing import BANDS, PAGE_SIZE, card, list_page
+from eyetest.review.app.listing import BANDS, IDS_TOLD, PAGE_SIZE, card, list_page
 from eyetest.review.app.pictures import PictureUrl, Pixels, ServedPictures
 from eyetest.review.collection import Collection
 from eyetest.store import refuse_to_lose, replacing_folder
@@ -30,13 +31,16 @@ from eyetest.store import refuse_to_lose, replacing_folder
 _CARDS, _STORIES = 120, 10
 """How many lie in one file."""
 _QUANTILES = 300
-_DIGITS = "0123456789abcdefghijklmnopqrstuv"
+_ZERO = ord("0")
+"""What became of an answer is one sign: this one, and as many further as its bits say."""
+_MOST_VALUES = 200
+"""Tags of so many values can be filtered by, also where they are too many or too few to be offered."""
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
 )
 _FILES = ("app.css", "app.js", "bundle.js", "icon.svg")
 _FOLDERS = ("cards", "stories", "pictures", "thumbnails")
-INDEX, _DATA = "index.html", "items.js"
+_DATA = "items.js"
 
 
 def write_bundle(collection: Collection, to: Path, *, golds: bool = True, overwrite: bool = False) -> int:
@@ -108,9 +112,10 @@ def _page(collection: Collection, may: Disclosure) -> bytes:
 def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
     """What a browser filters, sorts and counts by."""
     items = collection.items
-    named = {TAG + tag for tag in collection.tags if may.tags is None or tag in may.tags}
-    named |= {"benchmark"}
-    named |= {"gold"} if may.golds else set()
+    named = {TAG + tag for tag in collection.tags if may.tags is None or tag in may.tags} | {"benchmark"}
+    if may.golds:
+        every = [name for name in items.columns if name.startswith(TAG)]
+        named |= {name for name in every if items.get_column(name).n_unique() <= _MOST_VALUES} | {"gold", "suggested"}
     told: dict[str, Any] = {name: _coded(items.get_column(name)) for name in sorted(named)}
     if may.golds:
         told["finding"] = _coded(items.get_column("findings"))
@@ -122,14 +127,16 @@ def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
         "ids": items.get_column("id").to_list(),
         "texts": items.select(text.str.to_lowercase()).to_series().to_list(),
         "words": told,
-        "numbers": {name: items.get_column(name).to_list() for name in (*numbers, "pictures")},
-        "judged": _judged(collection) if may.golds else None,
+        "numbers": {name: collection.numbers(name).to_list() for name in (*numbers, "pictures", "options")},
+        **(_judged(collection) if may.golds else {"judged": None, "reasons": []}),
         "kinds": ANSWER_KINDS,
+        "together": VERDICTS_TOGETHER,
         "series": _series(collection) if may.golds else [],
         "clusters": collection.answers.clusters.tolist(),
         "quantiles": stats.t.ppf(0.975, np.arange(1, _QUANTILES + 1)).tolist(),
         "normal": float(stats.norm.ppf(0.975)),
         "page": PAGE_SIZE,
+        "ids_told": IDS_TOLD,
         "cards": _CARDS,
         "stories": _STORIES,
     }
@@ -145,10 +152,17 @@ def _coded(column: pl.Series) -> dict[str, Any]:
     return {"values": values, "codes": [numbers.get(value, -1) for value in column]}
 
 
-def _judged(collection: Collection) -> list[list[tuple[str, str]]]:
-    return [
-        [(one.stage, one.verdict) for one in collection.verdicts(position)] for position in range(len(collection))
+def _judged(collection: Collection) -> dict[str, Any]:
+    """By item what each stage said and the number of its reason; the kinds of reasons."""
+    reasons: dict[str, int] = {}
+    judged = [
+        [
+            (one.stage, one.verdict, reasons.setdefault(reason_kind(one.reason), len(reasons)))
+            for one in collection.verdicts(position)
+        ]
+        for position in range(len(collection))
     ]
+    return {"judged": judged, "reasons": list(reasons)}
 
 
 def _series(collection: Collection) -> list[dict[str, Any]]:
@@ -160,7 +174,7 @@ def _series(collection: Collection) -> list[dict[str, Any]]:
             "condition": one.condition,
             "words": sorted({*one.condition.split(), *one.protocol}),
             "blind": number in blind,
-            "kinds": "".join(_DIGITS[bits] for bits in answers.kinds[number]),
+            "kinds": (answers.kinds[number] + _ZERO).tobytes().decode("latin-1"),
             "scores": [None if np.isnan(score) else score for score in answers.scores[number].tolist()],
             "graded": np.flatnonzero(~answers.binary[number]).tolist(),
         }

@@ -14,9 +14,11 @@ from eyetest.review.app.address import Address
 from eyetest.review.app.disclosure import EVERYTHING, Disclosure
 from eyetest.review.app.pictures import PictureUrls, served_urls
 from eyetest.review.collection import Collection, CollectionView, ItemRow, ModelAccuracy
-from eyetest.wording import percent
+from eyetest.wording import counted, percent
 
 PAGE_SIZE = 60
+IDS_TOLD = 5
+"""More ids than that are one filter, which says how many they are."""
 _LONGEST_QUESTION = 320
 _MOST_VALUES = 60
 _OPEN_FACETS = 4
@@ -54,6 +56,7 @@ _FACET_NAMES = {
     "verdict": "Verdict",
     "stage": "Stage",
     "finding": "Finding",
+    "suggested": "Audit suggests",
     "benchmark": "Benchmark",
 }
 _BAND_NAMES = {"difficulty": "Difficulty", "gain": "What the picture gives", "disagreement": "Disagreement"}
@@ -137,7 +140,7 @@ def card(row: ItemRow, href: str, *, golds: bool = True, urls: PictureUrls = ser
 
 def _facets(collection: Collection, view: CollectionView, address: Address, may: Disclosure) -> Iterator[Facet]:
     golds = may.golds
-    told = ("verdict", "stage", "finding", "gold") if golds else ()
+    told = ("verdict", "stage", "finding", "suggested", "gold") if golds else ()
     named = [(key, _FACET_NAMES[key]) for key in told]
     named += [(TAG + tag, tag) for tag in collection.tags if may.tags is None or tag in may.tags]
     named += [("benchmark", "Benchmark")]
@@ -194,11 +197,16 @@ def _bands(collection: Collection, view: CollectionView, address: Address, key: 
 
 def _filters(address: Address) -> Iterator[dict[str, str]]:
     """What is filtered by, each with the way back."""
+    ids = [value for key, value in address.parts if key == "id"]
+    many = len(ids) > IDS_TOLD
     for key, value in address.parts:
-        if key == "sort":
+        if key == "sort" or (key == "id" and many):
             continue
         label = f"{key.removeprefix(TAG)}: {value}"
         yield {"key": key, "value": value, "label": label, "href": address.toggled(key, value)}
+    if many:
+        others = Address(tuple(part for part in address.parts if part[0] != "id"), layout=address.layout)
+        yield {"key": "id", "value": "", "label": counted(len(ids), "id"), "href": others.href}
 
 
 def score_rows(collection: Collection, view: CollectionView, address: Address) -> list[dict[str, Any]]:

@@ -13,13 +13,20 @@ from eyetest.measures.aligned import Protocol, like
 from eyetest.measures.hits import HIT, mostly, strictest
 from eyetest.measures.results import PROTOCOL
 from eyetest.measures.stats.intervals import Bools, Floats, Moments, bounds
-from eyetest.pages.item_links import ANSWER_KINDS, AnswerKind
+from eyetest.pages.item_links import ANSWER_KINDS, AnswerKind, AskedKind
 from eyetest.records import BLIND_SIGHTS
 
 _SIGHTED = "image"
 _UNREADABLE = ("unparsed", "ambiguous")
 KEY = ("model", *PROTOCOL)
 BIT: dict[AnswerKind, int] = {kind: 1 << number for number, kind in enumerate(ANSWER_KINDS)}
+ASKED = 1 << len(ANSWER_KINDS)
+"""The bit of every answer, whatever became of it."""
+_SCORED = BIT["right"] | BIT["wrong"]
+_BITS: Mapping[str, int] = {
+    **{str(kind): bit for kind, bit in BIT.items()},
+    **{"asked": ASKED, "scored": _SCORED, "unscored": _SCORED},
+}
 
 
 class AnswerSeries(NamedTuple):
@@ -45,7 +52,7 @@ class ModelAccuracy(NamedTuple):
 
 @dataclass(frozen=True)
 class AnswerArrays:
-    """``scores``: series × items, the mean over tests, nan without one. ``kinds``: bits of `BIT`."""
+    """``scores``: series × items, the mean over tests, nan without one. ``kinds``: bits of `BIT`, and `ASKED`."""
 
     series: Sequence[AnswerSeries]
     scores: Floats
@@ -68,6 +75,12 @@ class AnswerArrays:
             for number, one in enumerate(self.series)
             if (not model or one.model == model) and words <= {*one.condition.split(), *one.protocol}
         ]
+
+    def having(self, series: Sequence[int], kind: AskedKind) -> Bools:
+        """Items that one of some series answered so; ``unscored``: those that none of them has a score for."""
+        bits = _BITS[kind]
+        mask: Bools = np.any(self.kinds[series] & bits, axis=0)
+        return ~mask if kind == "unscored" else mask
 
     def accuracy(self, positions: NDArray[np.int64], level: float = 0.95) -> list[ModelAccuracy]:
         """Means with clustered intervals, as the measure ``accuracy`` has them, on some items only."""
@@ -266,6 +279,7 @@ class _Tally:
         self._hits += np.bincount(placed[values >= HIT.value], minlength=size)
         self._odd += np.bincount(placed[(values != 0) & (values != 1)], minlength=size)
         self._total += np.bincount(placed, values, minlength=size)
+        self._kinds[cells] |= ASKED
         reading, outcome = (_Categories.of(frame.get_column(name)) for name in ("reading", "outcome"))
         self._kinds[cells[reading.are("refused") | outcome.are("blocked")]] |= BIT["refused"]
         self._kinds[cells[reading.are(*_UNREADABLE)]] |= BIT["unparsed"]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.benchmarks import Benchmark
@@ -17,7 +18,7 @@ from eyetest.measures.stats.intervals import Bools
 from eyetest.pages.item_links import Query
 from eyetest.records import ImageRef, Item, Verdict
 from eyetest.results.cases import ItemCase
-from eyetest.review.collection.answers import BIT, AnswerArrays, ModelAccuracy
+from eyetest.review.collection.answers import AnswerArrays, ModelAccuracy
 from eyetest.review.collection.item_columns import Facets, rank_of
 from eyetest.review.collection.judgements import ItemFinding
 from eyetest.review.collection.loading import load
@@ -28,6 +29,7 @@ from eyetest.wording import listed
 
 _MOST_VALUES = 60
 _SPANS = ("difficulty", "gain", "disagreement")
+_OPTIONS = "options"
 _VIEWS = 64
 _STORIES = 200
 """Items whose answers are read at once where many are wanted."""
@@ -209,9 +211,16 @@ class Collection:
         """What stages said of the item that stands there, in their order."""
         return self._judgements.verdicts(position)
 
+    def numbers(self, column: str) -> pl.Series:
+        """A column of numbers by position; ``options`` counts them, and is null for items that no benchmark has."""
+        if column != _OPTIONS:
+            return self.items.get_column(column)
+        count = pl.col(_OPTIONS).list.len().fill_null(0).cast(pl.Int64)
+        return self.items.select(pl.when(pl.col("question").is_not_null()).then(count).alias(column)).to_series()
+
     def judged_counts(self, query: Query) -> dict[str, dict[str, int]]:
         """How many items each ``stage`` and each ``verdict`` would show in the place of that which a query names."""
-        others = msgspec.structs.replace(query, verdict="", stage="")
+        others = msgspec.structs.replace(query, verdict="", stage="", reason="")
         return self._judgements.counts(np.flatnonzero(self._mask(others)), query.verdict, query.stage)
 
     def picture(self, sha256: str) -> tuple[ImageRef, bytes] | None:
@@ -237,19 +246,22 @@ class Collection:
         if query.ids:
             named = [self._index[id_] for id_ in query.ids if id_ in self._index]
             mask &= np.isin(np.arange(len(self)), named)
-        if query.verdict or query.stage:
-            mask &= self._judgements.judged(query.verdict, query.stage)
+        if query.verdict or query.stage or query.reason:
+            mask &= self._judgements.judged(query.verdict, query.stage, query.reason)
         if query.findings:
             mask &= self._judgements.with_finding(query.findings)
         for name in dict.fromkeys(name for name, _ in query.tags):
             self._refuse_unknown("tag", name, self._tag_names)
             mask &= self._has(TAG + name, [value for tag, value in query.tags if tag == name])
-        for column in ("gold", "benchmark"):
+        for name in query.untagged:
+            self._refuse_unknown("tag", name, self._tag_names)
+            mask &= (self.items.get_column(TAG + name).fill_null("") == "").to_numpy()
+        for column in ("gold", "benchmark", "suggested"):
             if wanted := getattr(query, column):
-                mask &= self._has(column, [wanted])
-        for column in _SPANS:
+                mask &= self._has(column, [wanted] if isinstance(wanted, str) else wanted)
+        for column in (*_SPANS, _OPTIONS):
             if span := getattr(query, column):
-                mask &= self.items.get_column(column).is_between(*span).fill_null(value=False).to_numpy()
+                mask &= self.numbers(column).is_between(*span).fill_null(value=False).to_numpy()
         if query.text and mask.any():
             mask &= self._having(query.text)
         return mask
@@ -270,11 +282,10 @@ class Collection:
                     f"{wanted.model or 'nobody'} was {'not ' if wanted.model else ''}asked {short(wanted.condition)}"
                 )
                 raise InputError(f"answer: {told}; {nearest(wanted.condition, asked)}")
-            mask &= ((self.answers.kinds[series] & BIT[wanted.kind]) > 0).any(axis=0)
+            mask &= self.answers.having(series, wanted.kind)
         if query.blind_right:
             self._refuse_unknown("model", query.blind_right, self.models)
-            blind = self.answers.blind_series(query.blind_right)
-            mask &= ((self.answers.kinds[blind] & BIT["right"]) > 0).any(axis=0)
+            mask &= self.answers.having(self.answers.blind_series(query.blind_right), "right")
         return mask
 
     def _refuse_unknown(self, what: str, name: str, known: Sequence[str] | Mapping[str, Any]) -> None:
@@ -297,7 +308,7 @@ class Collection:
     @cached_property
     def _facets(self) -> Facets:
         columns = {"gold": "gold", "verdict": "verdict", "stage": "stage", "finding": "findings"}
-        columns["benchmark"] = "benchmark"
+        columns |= {"benchmark": "benchmark", "suggested": "suggested"}
         for name in self._tag_names:
             if 2 <= self.items.get_column(TAG + name).drop_nulls().n_unique() <= _MOST_VALUES:
                 columns[TAG + name] = TAG + name

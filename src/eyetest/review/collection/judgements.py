@@ -9,11 +9,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.measures.stats.intervals import Bools
-from eyetest.records import Finding, Severity, Verdict, columns
+from eyetest.pages.item_links import VERDICTS_TOGETHER, reason_kind
+from eyetest.probes.audit import GRAVITY
+from eyetest.records import Finding, Severity, Verdict, VerdictKind, columns
 from eyetest.review.collection.sources import Judged
 
 _AUDIT = r"^audit(:|$)"
 _TYPES = {"position": pl.Int64, **dict.fromkeys(("stage", "verdict", "reason", "evidence"), pl.String)}
+_TOLD = ("verdict", "reason", "evidence")
 Places = Mapping[str, int]
 """Where the items of a benchmark stand."""
 
@@ -34,11 +37,14 @@ class Judgements:
         """``places``: by the fingerprint of a benchmark, or the name of what has none."""
         self._size = size
         self._findings: dict[int, list[ItemFinding]] = {}
+        self._suggested: dict[int, VerdictKind] = {}
         tables = [pl.DataFrame(schema=_TYPES)]
         for one in judged:
             about = [places[one.fingerprint]] if one.fingerprint in places else list(places.values())
             for finding in one.findings:
                 self._add_finding(finding, about)
+            if one.suggested is not None:
+                self._add_suggested(one.suggested, about)
             if one.verdicts is not None:
                 tables += [self._placed(one.verdicts, place) for place in about]
         every = pl.concat(tables, how="diagonal_relaxed").sort("position", maintain_order=True)
@@ -51,14 +57,24 @@ class Judgements:
             for position in dict.fromkeys(place[item] for place in about if item in place):
                 self._findings.setdefault(position, []).append(told)
 
+    def _add_suggested(self, suggested: Mapping[str, VerdictKind], about: Sequence[Places]) -> None:
+        for place in about:
+            for item, position in place.items():
+                self._suggest(position, suggested.get(item, "keep"))
+
+    def _suggest(self, position: int, verdict: VerdictKind) -> None:
+        self._suggested[position] = min(verdict, self._suggested.get(position, "keep"), key=GRAVITY.__getitem__)
+
     def _placed(self, verdicts: pl.DataFrame, place: Places) -> pl.DataFrame:
         """Verdicts with the positions of their items. One of an audit is a finding, where it is not ``keep``."""
         named = pl.DataFrame({"item": list(place), "position": list(place.values())}, schema_overrides=_POSITION)
         rows = verdicts.join(named, on="item", maintain_order="left")
-        audited = rows.filter(pl.col("stage").str.contains(_AUDIT), pl.col("verdict") != "keep")
-        for position, reason, evidence in audited.select("position", "reason", "evidence").iter_rows():
-            told = ItemFinding(reason or "", evidence or "", evidence or "")
-            self._findings.setdefault(position, []).append(told)
+        audited = rows.filter(pl.col("stage").str.contains(_AUDIT))
+        for position, verdict, reason, evidence in audited.select("position", *_TOLD).iter_rows():
+            self._suggest(position, verdict)
+            if verdict != "keep":
+                told = ItemFinding(reason or "", evidence or "", evidence or "")
+                self._findings.setdefault(position, []).append(told)
         return rows.filter(~pl.col("stage").str.contains(_AUDIT))
 
     def verdicts(self, position: int) -> list[Verdict]:
@@ -73,7 +89,7 @@ class Judgements:
         return self._findings.get(position, ())
 
     def columns(self) -> pl.DataFrame:
-        """What was said last, and the kinds of findings, a row an item."""
+        """What was said last, the kinds of findings and what they suggest, a row an item."""
         last = self._verdicts.group_by("position", maintain_order=True).last().select("position", "verdict", "stage")
         kinds = {position: sorted({one.kind for one in some}) for position, some in self._findings.items()}
         kinds_of = pl.DataFrame(
@@ -83,22 +99,28 @@ class Judgements:
         rows = pl.DataFrame({"position": np.arange(self._size)}, schema=_POSITION)
         for table in (last, kinds_of):
             rows = rows.join(table, on="position", how="left", maintain_order="left")
-        return rows.drop("position")
+        suggested = [self._suggested.get(position) for position in range(self._size)]
+        return rows.drop("position").with_columns(pl.Series("suggested", suggested, pl.String))
 
-    def judged(self, verdict: str, stage: str) -> Bools:
+    def judged(self, verdict: str, stage: str, reason: str = "") -> Bools:
         """Items that a stage said something of; without a stage, those of which it was said last."""
         rows = self._verdicts
         if not stage:
             rows = rows.group_by("position", maintain_order=True).last()
-        wanted = [pl.col(name) == value for name, value in (("stage", stage), ("verdict", verdict)) if value]
-        return self._mask(rows.filter(*wanted).get_column("position").to_numpy().tolist())
+        wanted = [pl.col("stage") == stage] if stage else []
+        wanted += [_is(verdict)] if verdict else []
+        rows = rows.filter(*wanted)
+        if reason:
+            kinds = [reason_kind(said or "") == reason for said in rows.get_column("reason")]
+            rows = rows.filter(pl.Series(kinds, dtype=pl.Boolean))
+        return self._mask(rows.get_column("position").to_numpy().tolist())
 
     def counts(self, positions: NDArray[np.int64], verdict: str, stage: str) -> dict[str, dict[str, int]]:
         """Of some items, how many each ``stage`` and each ``verdict`` would leave, beside the other of the two."""
         rows = self._verdicts.filter(pl.col("position").is_in(pl.Series(positions).implode()))
         last = rows.group_by("position", maintain_order=True).last()
         told = {
-            "stage": rows.filter(pl.col("verdict") == verdict) if verdict else rows,
+            "stage": rows.filter(_is(verdict)) if verdict else rows,
             "verdict": rows.filter(pl.col("stage") == stage) if stage else last,
         }
         return {
@@ -123,6 +145,11 @@ class Judgements:
         rows = self._verdicts.select("position", "stage", turn=within).group_by("stage", maintain_order=True)
         told = rows.agg(pl.col("turn").max(), pl.col("position").n_unique()).sort("turn", maintain_order=True)
         return dict(told.select("stage", "position").iter_rows())
+
+
+def _is(verdict: str) -> pl.Expr:
+    """Whether a verdict is that, or one of those that a word stands for."""
+    return pl.col("verdict").is_in(VERDICTS_TOGETHER.get(verdict, (verdict,)))
 
 
 _POSITION = {"position": pl.Int64}

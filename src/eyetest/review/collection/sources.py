@@ -1,6 +1,6 @@
 """What a person points at, opened for looking: benchmarks, runs, refinements, audits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from eyetest.benchmarks.formats import is_readable
 from eyetest.benchmarks.opening import refuse_one_above
 from eyetest.errors import InputError
 from eyetest.probes.audit import Audit
-from eyetest.records import Finding
+from eyetest.records import Finding, VerdictKind
 from eyetest.records.recipe import ABOUT, BENCHMARK, RUN, VERDICTS
 from eyetest.results.gather import benchmark_if_needed
 from eyetest.results.provenance import read_mends
@@ -43,6 +43,8 @@ class Judged(NamedTuple):
     fingerprint: str
     verdicts: pl.DataFrame | None = None
     findings: Sequence[Finding] = ()
+    suggested: Mapping[str, VerdictKind] | None = None
+    """What an audit suggests for items; for all others that they stay. None where there was no audit."""
 
     @property
     def items(self) -> list[str]:
@@ -143,7 +145,8 @@ def _audit(place: Path) -> Judged | None:
             audit = msgspec.json.decode(read_regular(place, place.parent, _MOST_JSON), type=Audit)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return None
-        return Judged(audit.benchmark, audit.fingerprint, findings=[one for one in audit.findings if one.items])
+        findings = [one for one in audit.findings if one.items]
+        return Judged(audit.benchmark, audit.fingerprint, None, findings, audit.suggested)
     if place.suffix == ".parquet" and _has_verdicts(place):
         return Judged(place.stem, "", read_verdict_table(place))
     return None

@@ -5,7 +5,7 @@ const all = (selector, within = document) => [...within.querySelectorAll(selecto
 const bundle = window.EYETEST_ITEMS || null;
 
 // Addresses: the same words behind ? on a server and behind # in a bundle.
-const SEVERAL = ["tag.", "finding", "answer", "id"];
+const SEVERAL = ["tag.", "finding", "suggested", "untagged", "answer", "id"];
 const readParts = () => [...new URLSearchParams((bundle ? location.hash : location.search).slice(1))].filter((part) => part[1]);
 const writeParts = (parts) => (bundle ? "#" : "?") + new URLSearchParams(parts);
 const isOwn = (part) => ["item", "page"].includes(part[0]);

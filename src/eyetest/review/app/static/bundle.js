@@ -1,9 +1,10 @@
 "use strict";
 // Filters a bundle's items in the browser, as the server's collection does, and fills the page that app.js acts on.
-const { ids, texts, words, judged, numbers, series, clusters } = bundle;
+const { ids, texts, words, judged, reasons, together, numbers, series, clusters } = bundle;
 const BIT = Object.fromEntries(bundle.kinds.map((kind, number) => [kind, 1 << number]));
 const total = ids.length;
-const JUDGED = ["verdict", "stage"];
+const ASKED = 1 << bundle.kinds.length;
+const JUDGED = ["verdict", "stage", "reason"];
 const everything = ids.map((_, position) => position);
 
 const grouped = (parts, key) => parts.filter((part) => part[0] === key).map((part) => part[1]);
@@ -20,13 +21,17 @@ function answeredSo(said) {
   const [model, condition] = at < 0 ? [rest, ""] : [rest.slice(0, at), rest.slice(at + 1)];
   const wanted = condition.split(/\s+/).filter(Boolean);
   const some = series.filter((one) => (!model || one.model === model) && wanted.every((word) => one.words.includes(word)));
-  return (position) => some.some((one) => one.kinds[position] & BIT[kind]);
+  const bits = BIT[kind] || (kind === "asked" ? ASKED : BIT.right | BIT.wrong);
+  const is = (position) => some.some((one) => one.kinds[position] & bits);
+  return kind === "unscored" ? (position) => !is(position) : is;
 }
 
-function saidBy(verdict, stage) {
+function saidBy(verdict, stage, reason) {
+  const wanted = together[verdict] || [verdict];
+  const number = reasons.indexOf(reason);
   return (position) => {
     const rows = stage ? judged[position].filter((row) => row[0] === stage) : judged[position].slice(-1);
-    return rows.some((row) => !verdict || row[1] === verdict);
+    return rows.some((row) => (!verdict || wanted.includes(row[1])) && (!reason || row[2] === number));
   };
 }
 
@@ -39,7 +44,7 @@ function tests(parts) {
   const list = [];
   for (const key of new Set(parts.map((part) => part[0]))) {
     const values = grouped(parts, key);
-    if (words[key] && key !== "verdict" && key !== "stage") {
+    if (words[key]) {
       const codes = new Set(values.map((value) => words[key].values.indexOf(value)).filter((code) => code >= 0));
       list.push((position) => [words[key].codes[position]].flat().some((code) => codes.has(code)));
     } else if (numbers[key]) {
@@ -51,7 +56,11 @@ function tests(parts) {
     else if (key === "blind-right" && series.length) {
       const some = series.filter((one) => one.blind && one.model === values[0]);
       list.push((position) => some.some((one) => one.kinds[position] & BIT.right));
-    } else if ((key === "verdict" || key === "stage") && judged) list.push(saidBy(grouped(parts, "verdict")[0], grouped(parts, "stage")[0]));
+    } else if (JUDGED.includes(key) && judged) list.push(saidBy(...JUDGED.map((name) => grouped(parts, name)[0])));
+    else if (key === "untagged" && values.every((tag) => words[`tag.${tag}`])) {
+      const empty = values.map((tag) => words[`tag.${tag}`]).map((tag) => [tag.codes, tag.values.indexOf("")]);
+      list.push((position) => empty.every(([codes, none]) => codes[position] < 0 || codes[position] === none));
+    }
     else if (!["sort", "layout", "page", "item"].includes(key)) throw new Error(`this copy cannot filter by ${key}`);
   }
   return list;
@@ -179,12 +188,13 @@ function fillScores(positions) {
 }
 
 function fillFilters(parts) {
-  byId("filters").replaceChildren(...parts.filter((part) => !["sort", "layout", "page", "item"].includes(part[0])).map(([key, value]) => {
-    const link = document.createElement("a");
-    Object.assign(link, { className: "filter", href: writeParts(toggled(parts, key, value)) });
-    link.textContent = `${key.replace(/^tag\./, "")}: ${value}`;
-    return link;
-  }));
+  const many = grouped(parts, "id").length > bundle.ids_told;
+  const each = parts.filter((part) => !["sort", "layout", "page", "item", ...(many ? ["id"] : [])].includes(part[0]));
+  const filter = (label, left) => Object.assign(document.createElement("a"), { className: "filter", href: writeParts(left), textContent: label });
+  byId("filters").replaceChildren(
+    ...each.map(([key, value]) => filter(`${key.replace(/^tag\./, "")}: ${value}`, toggled(parts, key, value))),
+    ...(many ? [filter(`${told(grouped(parts, "id").length)} ids`, parts.filter((part) => part[0] !== "id"))] : []),
+  );
   document.querySelector('[name="text"]').value = grouped(parts, "text")[0] || "";
   document.querySelector('[name="sort"]').value = grouped(parts, "sort")[0] || "";
 }
@@ -278,7 +288,7 @@ document.addEventListener("click", (event) => {
   }
 });
 for (const one of series) {
-  one.kinds = [...one.kinds].map((sign) => parseInt(sign, 32));
+  one.kinds = [...one.kinds].map((sign) => sign.charCodeAt(0) - 48);
   one.graded = new Set(one.graded);
 }
 addEventListener("hashchange", route);

@@ -1,0 +1,1 @@
+"""Reviewing in other tools: decisions and what waits for them, out and in again."""

@@ -2,7 +2,7 @@
 
 import csv
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -12,12 +12,13 @@ import polars as pl
 
 from eyetest.errors import InputError, short
 from eyetest.records import Decision, DecisionKind, Item, Recipe, Stage, VerdictKind, columns, letter, tag_word
-from eyetest.tabular.sheets import restored
+from eyetest.tabular.sheets import restored, restored_row
 
 _NEEDED = ("item", "decision")
 _KINDS = get_args(DecisionKind)
 _OLD = {"review": "unsure"}
 """Decisions as tables of older versions spell them."""
+_OWN_WORDS = ("reason", "comment", "solved")
 _OBJECTS = ("edits", "labels")
 Agreed = Literal["all", "most"]
 """When reviewers have decided: once all of them say the same, or most."""
@@ -41,25 +42,38 @@ def read_decisions(path: Path, known: Collection[str] | None = None) -> dict[str
 
     ``known``: the items there are; one that is none of them is refused. None where nobody knows.
     """
-    if not path.exists():
-        return {}
     decisions: dict[str, list[Decision]] = {}
+    for where, row in sheet_rows(path) if path.exists() else ():
+        if (row.get("decision") or "").strip():
+            decision = read_row(row, known, where)
+            decisions.setdefault(decision.item, []).append(decision)
+    return decisions
+
+
+def sheet_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The lines of a table of decisions, each with where it stands, as they were before guards were put in."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file)
             if missing := [name for name in _NEEDED if name not in (reader.fieldnames or ())]:
                 raise InputError(f"{path} has no column {missing[0]}; it takes {', '.join(columns(Decision))}")
             for row in reader:
-                cells = {name: cell for name in columns(Decision) if (cell := (row.get(name) or "").strip())}
-                if "decision" in cells:
-                    decision = _decision(cells, _known(row["item"] or "", known), f"{path}, line {reader.line_num}")
-                    decisions.setdefault(decision.item, []).append(decision)
+                where = f"{path}, line {reader.line_num}"
+                if any(extra := row.pop(None, [])):
+                    raise InputError(f"{where}: more cells than columns; the first too many is {short(extra[0])}")
+                yield where, restored_row(row)
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no CSV: {error}") from None
-    return decisions
 
 
-def _known(item: str, known: Collection[str] | None) -> str | None:
+def read_row(row: Mapping[str, Any], known: Collection[str] | None, where: str) -> Decision:
+    """The decision in a line of a table."""
+    cells = {name: cell for name in columns(Decision) if (cell := row.get(name) or "").strip()}
+    told = {name: cell if name in _OWN_WORDS else cell.strip() for name, cell in cells.items()}
+    return _decision(told, find_item(row["item"] or "", known), where)
+
+
+def find_item(item: str, known: Collection[str] | None) -> str | None:
     """The item that a cell names; the queue may have put a guard before it, and its reader spaces around it."""
     names = (restored(item), item, restored(item.strip()), item.strip())
     return next((name for name in names if known is None or name in known), None)

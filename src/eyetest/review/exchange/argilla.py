@@ -28,7 +28,7 @@ def argilla_folder(assignments: Sequence[Assignment], name: str, reviewers: int)
     """The files of a dataset, as JSON values; so many reviewers have to answer a record before it is done."""
     settings = _settings(assignments, reviewers)
     dataset = {
-        **{key: None for key in ("id", "inserted_at", "updated_at", "workspace_id", "last_activity_at")},
+        **dict.fromkeys(("id", "inserted_at", "updated_at", "workspace_id", "last_activity_at")),
         "name": name,
         "status": "draft",
         "guidelines": settings["guidelines"],

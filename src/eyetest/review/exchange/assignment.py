@@ -82,7 +82,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
 
     def reviewer(self, name: str, where: str) -> str:
         """What somebody is called here."""
-        known = self.reviewers.get(name) or self.reviewers.get("") or name
+        known = self.reviewers.get(name, name)
         if not known.strip():
             raise InputError(f"{where}: reviewer: nobody is named; say who it was with {param('reviewer', 'NAME')}")
         return known

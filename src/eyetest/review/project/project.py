@@ -10,6 +10,7 @@ from eyetest.errors import InputError, damaged
 from eyetest.records import Decision
 from eyetest.review.decisions import read_decisions
 from eyetest.review.project.database import FILE, SCHEMA, VERSION, ReviewDatabase, check_version
+from eyetest.review.project.imports import ProjectImports
 from eyetest.review.project.overview import ProjectOverview
 from eyetest.review.project.people import ProjectPeople
 from eyetest.review.project.plan import ReviewPlan
@@ -18,7 +19,7 @@ from eyetest.review.queue import DECISIONS
 from eyetest.wording import counted
 
 
-class ReviewProject(ProjectPeople, ProjectWork, ProjectOverview):
+class ReviewProject(ProjectPeople, ProjectWork, ProjectImports, ProjectOverview):
     """A folder with ``review.db``: who was asked what, and what they decided. Made by `create` or `open`."""
 
     def __init__(self, folder: Path, plan: ReviewPlan, database: ReviewDatabase) -> None:

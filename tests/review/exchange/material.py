@@ -1,5 +1,7 @@
 """Items, forms and decisions that are hard to hand on: what tests of every tool send there and back."""
 
+from typing import Any
+
 import msgspec
 
 from eyetest.records import Choice, Decision, Item
@@ -37,7 +39,7 @@ FORMS = {1: FORM, 2: msgspec.structs.replace(FORM, solve=True)}
 FINGERPRINT = "ab12"
 
 
-def decision(item: str, kind: str, reviewer: str = "ana", **values: object) -> Decision:
+def decision(item: str, kind: str, reviewer: str = "ana", **values: Any) -> Decision:
     """A decision of the first of March; ``values`` as in the record."""
     told = {"round": 1, "time": "2026-03-01T10:00:00+00:00", **values}
     return msgspec.convert({"item": item, "decision": kind, "reviewer": reviewer, **told}, Decision)
@@ -68,7 +70,7 @@ DECISIONS = [
 """Several rounds, a change of mind, one who settles, the same said twice."""
 
 
-def expected(**values: object) -> Expected:
+def expected(**values: Any) -> Expected:
     """What a file is checked against here."""
     return msgspec.structs.replace(Expected(items=ITEMS, forms=FORMS, fingerprint=FINGERPRINT), **values)
 

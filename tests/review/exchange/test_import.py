@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ from eyetest.review.project import ReviewPlan, ReviewProject, Round
 from tests.review.exchange.material import DECISIONS, FORMS, ITEMS, decision
 
 ONE, TWO = "2026-03-01T10:00:00+00:00", "2026-03-01T10:00:01+00:00"
-KEEP = {"labels": {"level": "<hard>"}}
+KEEP: dict[str, Any] = {"labels": {"level": "<hard>"}}
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_the_next_round_opens_when_enough_have_decided(project: ReviewProject) -
 
 
 @pytest.mark.parametrize("wrong", [{"round": 2}, {"adjudicates": True}])
-def test_nobody_decides_twice_and_then_nothing_is_kept(project: ReviewProject, wrong: dict[str, object]) -> None:
+def test_nobody_decides_twice_and_then_nothing_is_kept(project: ReviewProject, wrong: dict[str, Any]) -> None:
     said = [decision("c", "drop", "ben"), decision("=1+1", "drop"), decision("=1+1", "drop", **wrong)]
     with pytest.raises(
         InputError, match=r"'ana' decided about item '=1\+1' in round 1 already; somebody else has to"

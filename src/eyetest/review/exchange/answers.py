@@ -25,7 +25,7 @@ _TITLES = {
 }
 
 
-class Asking(NamedTuple):
+class ToolQuestion(NamedTuple):
     """One question of the tool: its name, its words, what may be answered, and with which decisions it is asked."""
 
     name: str
@@ -37,19 +37,21 @@ class Asking(NamedTuple):
     long: bool = False
 
 
-def askings(form: Form, options: int) -> list[Asking]:
+def questions(form: Form, options: int) -> list[ToolQuestion]:
     """What is asked about an item of so many options, in order."""
-    rows = [Asking("solved", "What is the answer? Say it before you decide", "text")] if form.solve else []
-    rows.append(Asking("decision", "What is to happen with this item?", "choice", _KINDS, required=True))
+    rows = [ToolQuestion("solved", "What is the answer? Say it before you decide", "text")] if form.solve else []
+    rows.append(ToolQuestion("decision", "What is to happen with this item?", "choice", _KINDS, required=True))
     if form.reasons:
-        rows.append(Asking("reason", "Why drop it?", "choice", form.reasons, ("drop",)))
-    rows.append(Asking("reason_text", "Another reason", "text", when=("drop", "fix", "unsure")))
+        rows.append(ToolQuestion("reason", "Why drop it?", "choice", form.reasons, ("drop",)))
+    rows.append(ToolQuestion("reason_text", "Another reason", "text", when=("drop", "fix", "unsure")))
     for name in form.edits:
-        rows += [Asking(_EDIT + key, words, "text", (), ("fix",), long=True) for key, words in _edits(name, options)]
+        rows += [
+            ToolQuestion(_EDIT + key, words, "text", (), ("fix",), long=True) for key, words in _edits(name, options)
+        ]
     for field in form.fields:
         required = field.required and not field.when
-        rows.append(Asking(_LABEL + field.name, field.ask, field.kind, field.values, field.when, required))
-    return [*rows, Asking("comment", "Anything else?", "text", long=True)]
+        rows.append(ToolQuestion(_LABEL + field.name, field.ask, field.kind, field.values, field.when, required))
+    return [*rows, ToolQuestion("comment", "Anything else?", "text", long=True)]
 
 
 def _edits(name: str, options: int) -> list[tuple[str, str]]:
@@ -101,7 +103,7 @@ def _meant(said: Answers, item: Item) -> dict[str, str | list[str]]:
 def read_answers(said: Answers, assignment: Assignment, where: str) -> Decision:
     """The decision that was answered, without its author and time; refused where it is none, naming the field."""
     item, form = assignment.item, assignment.form
-    known = {one.name: one for one in askings(form, len(item.choices))}
+    known = {one.name: one for one in questions(form, len(item.choices))}
     told = _meant(said, item)
     for name, value in told.items():
         _check(name, value, known, where)
@@ -132,19 +134,19 @@ def read_answers(said: Answers, assignment: Assignment, where: str) -> Decision:
     )
 
 
-def _check(name: str, value: str | list[str], known: Mapping[str, Asking], where: str) -> None:
+def _check(name: str, value: str | list[str], known: Mapping[str, ToolQuestion], where: str) -> None:
     if name not in known:
         raise InputError(f"{where}: {short(name)} is not asked here; {nearest(name, known)}")
-    asking = known[name]
-    if asking.kind != "several" and not isinstance(value, str):
+    question = known[name]
+    if question.kind != "several" and not isinstance(value, str):
         raise InputError(f"{where}: {name}: found {len(value)} answers, expected one")
     for text in [value] if isinstance(value, str) else value:
         if len(text) > LONGEST or "\0" in text:
             raise InputError(
                 f"{where}: {name}: found {len(text):,} characters, expected a text of at most {LONGEST:,}"
             )
-        if asking.values and text not in asking.values:
-            raise InputError(f"{where}: {name}: found {short(text)}; {nearest(text, asking.values)}")
+        if question.values and text not in question.values:
+            raise InputError(f"{where}: {name}: found {short(text)}; {nearest(text, question.values)}")
 
 
 def _key(name: str) -> str:

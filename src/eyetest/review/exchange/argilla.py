@@ -13,7 +13,7 @@ import msgspec
 from eyetest.errors import InputError, short
 from eyetest.records import Decision
 from eyetest.review.decisions import standing
-from eyetest.review.exchange.answers import Asking, answers, askings, present, read_answers, same
+from eyetest.review.exchange.answers import ToolQuestion, answers, questions, present, read_answers, same
 from eyetest.review.exchange.assignment import Assignment, Carried, Expected, carry, checked, read_carried
 
 RECORDS, SETTINGS, DATASET = "records.json", ".argilla/settings.json", ".argilla/dataset.json"
@@ -50,7 +50,7 @@ def _settings(assignments: Sequence[Assignment], reviewers: int) -> dict[str, An
     known = {"round": {"type": "integer", "min": None, "max": None}, "item": {"type": "terms", "values": None}}
     return {
         "guidelines": form.about.strip() or None,
-        "questions": [_question(one) for one in askings(form, options)],
+        "questions": [_question(one) for one in questions(form, options)],
         "fields": fields,
         "vectors": [],
         "metadata": [
@@ -68,20 +68,20 @@ def _field(name: str, title: str, settings: dict[str, Any], *, required: bool = 
     return {**_UNKNOWN, **told, "type": settings["type"]}
 
 
-def _question(asking: Asking) -> dict[str, Any]:
+def _question(question: ToolQuestion) -> dict[str, Any]:
     settings: dict[str, Any] = {"type": "text", "use_markdown": False}
-    if asking.kind != "text":
-        shown = len(asking.values) if len(asking.values) > 2 else None
-        values = [{"text": value, "value": value} for value in asking.values]
+    if question.kind != "text":
+        shown = len(question.values) if len(question.values) > 2 else None
+        values = [{"text": value, "value": value} for value in question.values]
         settings = {"type": "label_selection", "options": values, "visible_options": shown}
-    if asking.kind == "several":
+    if question.kind == "several":
         settings = {**settings, "type": "multi_label_selection", "options_order": "natural"}
-    told = {"name": asking.name, "title": asking.words, "description": _when(asking), "settings": settings}
-    return {**_UNKNOWN, **told, "required": asking.name == "decision", "type": settings["type"]}
+    told = {"name": question.name, "title": question.words, "description": _when(question), "settings": settings}
+    return {**_UNKNOWN, **told, "required": question.name == "decision", "type": settings["type"]}
 
 
-def _when(asking: Asking) -> str | None:
-    return f"With {' or '.join(asking.when)}." if asking.when else None
+def _when(question: ToolQuestion) -> str | None:
+    return f"With {' or '.join(question.when)}." if question.when else None
 
 
 def _shown(assignment: Assignment) -> dict[str, str]:
@@ -99,7 +99,7 @@ def _shown(assignment: Assignment) -> dict[str, str]:
 
 def _record(assignment: Assignment) -> dict[str, Any]:
     item, number, adjudicates = assignment.key
-    asked = {one.name for one in askings(assignment.form, len(assignment.item.choices))}
+    asked = {one.name for one in questions(assignment.form, len(assignment.item.choices))}
     hidden = {"edit_answer"} if not assignment.gold else set()
     suggested = {name: text for name, text in present(assignment.item).items() if name in asked - hidden and text}
     return {

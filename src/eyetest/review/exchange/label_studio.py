@@ -12,7 +12,7 @@ import msgspec
 
 from eyetest.errors import InputError, short
 from eyetest.records import Decision
-from eyetest.review.exchange.answers import Asking, answers, askings, present, read_answers, same
+from eyetest.review.exchange.answers import ToolQuestion, answers, questions, present, read_answers, same
 from eyetest.review.exchange.assignment import (
     Assignment,
     Carried,
@@ -46,8 +46,8 @@ def labeling_config(assignments: Sequence[Assignment]) -> str:
     if form.about:
         _head(right, form.about)
     shown = _data(assignments[0], options)
-    for asking in askings(form, options):
-        _control(right, asking, shown)
+    for question in questions(form, options):
+        _control(right, question, shown)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -58,22 +58,26 @@ def _head(parent: ElementTree.Element, words: str) -> None:
     ElementTree.SubElement(parent, "Header", size="4", value=f" {text}" if text.startswith("$") else text)
 
 
-def _control(parent: ElementTree.Element, asking: Asking, shown: dict[str, Any]) -> None:
+def _control(parent: ElementTree.Element, question: ToolQuestion, shown: dict[str, Any]) -> None:
     told = {}
-    if asking.when:
-        told = {"visibleWhen": "choice-selected", "whenTagName": "decision", "whenChoiceValue": ",".join(asking.when)}
+    if question.when:
+        told = {
+            "visibleWhen": "choice-selected",
+            "whenTagName": "decision",
+            "whenChoiceValue": ",".join(question.when),
+        }
     box = ElementTree.SubElement(parent, "View", told)
-    _head(box, asking.words)
-    common = {"name": asking.name, "toName": _ABOUT, "required": "true" if asking.required else "false"}
-    if asking.kind == "text":
-        start = {"value": f"${asking.name}"} if asking.name in shown else {}
-        size = {"rows": "3" if asking.long else "1", "maxSubmissions": "1", "editable": "true"}
+    _head(box, question.words)
+    common = {"name": question.name, "toName": _ABOUT, "required": "true" if question.required else "false"}
+    if question.kind == "text":
+        start = {"value": f"${question.name}"} if question.name in shown else {}
+        size = {"rows": "3" if question.long else "1", "maxSubmissions": "1", "editable": "true"}
         ElementTree.SubElement(box, "TextArea", {**common, **size, **start})
         return
     choices = ElementTree.SubElement(
-        box, "Choices", {**common, "choice": "multiple" if asking.kind == "several" else "single"}
+        box, "Choices", {**common, "choice": "multiple" if question.kind == "several" else "single"}
     )
-    for value in asking.values:
+    for value in question.values:
         ElementTree.SubElement(choices, "Choice", value=value)
 
 
@@ -94,7 +98,7 @@ def label_studio_tasks(assignments: Sequence[Assignment]) -> list[dict[str, Any]
 def _data(assignment: Assignment, options: int) -> dict[str, Any]:
     """What the configuration shows of a task; what it names has to be there, also where it is empty."""
     form, item = assignment.form, assignment.item
-    editable = {asking.name: "" for asking in askings(form, options) if asking.name.startswith("edit_")}
+    editable = {question.name: "" for question in questions(form, options) if question.name.startswith("edit_")}
     standing = {name: text for name, text in present(item).items() if name in editable}
     if form.solve and not assignment.adjudicates:
         standing.pop("edit_answer", None)
@@ -112,7 +116,7 @@ def _data(assignment: Assignment, options: int) -> dict[str, Any]:
 
 def _annotation(decision: Decision, assignment: Assignment, number: int) -> dict[str, Any]:
     """A decision as Label Studio would have exported it; its number stays with it as ``import_id``."""
-    kinds = {one.name: one.kind for one in askings(assignment.form, len(assignment.item.choices))}
+    kinds = {one.name: one.kind for one in questions(assignment.form, len(assignment.item.choices))}
     result = []
     for name, value in answers(decision, assignment).items():
         kind = _TYPES[kinds.get(name, "text")]
@@ -152,7 +156,7 @@ class _Data(msgspec.Struct):
     eyetest: Carried | None = None
 
 
-class _Task(msgspec.Struct):
+class _StudioTask(msgspec.Struct):
     data: _Data
     annotations: list[_Annotation] = []
 
@@ -160,7 +164,7 @@ class _Task(msgspec.Struct):
 def read_label_studio(content: bytes, expected: Expected, path: str) -> list[Decision]:
     """The decisions of an export: what was decided before, and what annotators decided since."""
     try:
-        tasks = msgspec.json.decode(content, type=list[_Task])
+        tasks = msgspec.json.decode(content, type=list[_StudioTask])
     except (msgspec.DecodeError, ValueError) as error:
         told = "this is no export of Label Studio in its format JSON (not JSON-MIN)"
         raise InputError(f"{path}: {told}: {error}") from None
@@ -169,7 +173,7 @@ def read_label_studio(content: bytes, expected: Expected, path: str) -> list[Dec
     ]
 
 
-def _read_task(task: _Task, expected: Expected, where: str) -> Iterable[Decision]:
+def _read_task(task: _StudioTask, expected: Expected, where: str) -> Iterable[Decision]:
     assignment = read_carried(task.data.eyetest, expected, where)
     yield from assignment.earlier
     for number, annotation in enumerate(task.annotations, 1):

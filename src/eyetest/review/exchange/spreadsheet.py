@@ -10,7 +10,7 @@ import msgspec
 from eyetest.errors import InputError, short
 from eyetest.records import Decision, columns
 from eyetest.review.decisions import find_item, read_row, sheet_rows
-from eyetest.review.exchange.answers import askings, read_answers
+from eyetest.review.exchange.answers import questions, read_answers
 from eyetest.review.exchange.assignment import Assignment, Expected, checked, universal
 from eyetest.tabular.sheets import SheetWriter
 
@@ -37,11 +37,13 @@ def _cell(name: str, value: Any, decision: Decision) -> Any:
 
 def write_waiting(assignments: Sequence[Assignment]) -> str:
     """What waits, a line for each, with empty columns for whoever decides. Copy a line for a second reviewer."""
-    empty = dict.fromkeys(asking.name for one in assignments for asking in askings(one.form, len(one.item.choices)))
+    empty = dict.fromkeys(
+        question.name for one in assignments for question in questions(one.form, len(one.item.choices))
+    )
     rows = []
     for one in assignments:
-        asks = {asking.name: asking for asking in askings(one.form, len(one.item.choices))}
-        told = [f"{name}: {' | '.join(asking.values)}" for name, asking in asks.items() if asking.values]
+        asks = {question.name: question for question in questions(one.form, len(one.item.choices))}
+        told = [f"{name}: {' | '.join(question.values)}" for name, question in asks.items() if question.values]
         row = [one.item.id, one.round, "true" if one.adjudicates else "", one.item.question, one.options, one.gold]
         row += ["\n".join(one.pictures), one.evidence, one.told if one.adjudicates else ""]
         rows.append([*row, "\n".join([one.form.words, *told]), "", *("" for _ in empty)])
@@ -81,7 +83,7 @@ def _filled_in(row: Mapping[str, Any], expected: Expected, where: str) -> Decisi
     if not number.isdecimal() or len(number) > 4:
         raise InputError(f"{where}: round: found {short(number)}, expected a number")
     assignment = expected.assignment((item, int(number), settles in ("true", "yes", "1")), where)
-    asks = {one.name: one for one in askings(assignment.form, len(assignment.item.choices))}
+    asks = {one.name: one for one in questions(assignment.form, len(assignment.item.choices))}
     said: dict[str, str | list[str]] = {}
     for name, cell in row.items():
         text = (cell or "").strip()

@@ -13,7 +13,7 @@ import msgspec
 from eyetest.errors import InputError, short
 from eyetest.records import Decision
 from eyetest.review.decisions import standing
-from eyetest.review.exchange.answers import ToolQuestion, answers, questions, present, read_answers, same
+from eyetest.review.exchange.answers import ToolQuestion, answers, present, questions, read_answers, same
 from eyetest.review.exchange.assignment import Assignment, Carried, Expected, carry, checked, read_carried
 
 RECORDS, SETTINGS, DATASET = "records.json", ".argilla/settings.json", ".argilla/dataset.json"

@@ -12,7 +12,7 @@ import msgspec
 
 from eyetest.errors import InputError, short
 from eyetest.records import Decision
-from eyetest.review.exchange.answers import ToolQuestion, answers, questions, present, read_answers, same
+from eyetest.review.exchange.answers import ToolQuestion, answers, present, questions, read_answers, same
 from eyetest.review.exchange.assignment import (
     Assignment,
     Carried,

@@ -77,8 +77,9 @@ $(VENV)/core.installed: requirements.lock pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
-$(VENV)/dev.installed: requirements-dev.lock $(VENV)/core.installed
+$(VENV)/dev.installed: requirements-dev.lock tests/support/requirements.txt $(VENV)/core.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tests/support/requirements.txt
 	touch $@
 
 # Writes both lock files anew from pyproject.toml. Needs uv on the PATH.

@@ -1,9 +1,9 @@
 """What a dataset may try to do to a page, and how to see what became of it."""
 
 from collections import Counter
-from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Protocol
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -15,7 +15,13 @@ HOSTILE = (
     "{{ 7 * 7 }}{% raw %}",
     "--><!-- ]]> &lt;b&gt; \x00\x1b[31m \u202e",
 )
-Browse = Callable[[Path | str], tuple[str, list[str], list[str]]]
+
+
+class Browse(Protocol):
+    """How to open a page; see the fixture ``browse``."""
+
+    def __call__(self, page: Path | str, ready: str = "true") -> tuple[str, list[str], list[str]]:
+        """Its document, what went wrong there, and the addresses it asked for."""
 
 
 class Tags(HTMLParser):

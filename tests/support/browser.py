@@ -214,13 +214,13 @@ class Visitor:
             raise BrowserError(details.get("exception", {}).get("description") or details["text"])
         return told["result"].get("value")
 
-    def wait(self, condition: str) -> Any:
-        """Wait until an expression is true on the page, also on one that is yet to come; gives its value."""
+    def wait(self, condition: str) -> None:
+        """Wait until a page is loaded on which an expression is true."""
         start, why = time.monotonic(), "it stayed false"
         while time.monotonic() - start < _PATIENCE:
             try:
-                if value := self.evaluate(condition):
-                    return value
+                if self.evaluate(f"document.readyState === 'complete' && Boolean({condition})"):
+                    return
             except BrowserError as error:
                 why = str(error)
             time.sleep(0.02)
@@ -275,6 +275,7 @@ class Visitor:
 
     def resize(self, width: int, height: int = 900) -> None:
         """Have a window, or a phone, of this size."""
+        self.width = width
         self.send(
             "Emulation.setDeviceMetricsOverride",
             **{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < _PHONE},

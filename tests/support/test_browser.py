@@ -6,6 +6,7 @@ from threading import Thread
 
 import pytest
 
+from tests.support.accessibility import barriers
 from tests.support.browser import Browser, BrowserError
 
 PAGE = b"""<!doctype html><html lang="en"><title>trial</title><meta name="viewport" content="width=device-width">
@@ -90,3 +91,14 @@ def test_what_goes_wrong_on_a_page_is_heard(browser: Browser, home: str) -> None
     wanted = ("Error: late", "said", "404")
     assert all(any(word in error for error in ann.errors) for word in wanted), ann.errors
     ann.close()
+
+
+def test_barriers_are_told(browser: Browser, home: str) -> None:
+    ann = browser.visitor(390)
+    ann.goto(home)
+    bad = '<img src="x.png"><p style="color: #ccc; width: 600px">Pale</p>'
+    ann.evaluate(f"document.body.innerHTML = '{bad}'")
+    told = " ".join(barriers(ann))
+    ann.close()
+    for words in ("image-alt: <img", "color-contrast: <p", "600 pixels wide on 390: ['<p"):
+        assert words in told

@@ -2,16 +2,21 @@
 
 import json
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+import uvicorn
 from starlette.testclient import TestClient
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Asked, Choice, Item, Manifest, Response
-from eyetest.review.app import make_app
+from eyetest.review.app import listen, make_app
 from eyetest.review.collection import Collection
 from tests.conftest import png
 from tests.reports.conftest import browse
@@ -20,6 +25,8 @@ from tests.review.collection.conftest import collection, zoo
 from tests.scoring.test_table import make_run
 
 __all__ = ["browse", "collection", "zoo"]
+DRAWN = "document.body.dataset.ready !== undefined"
+"""What is true in a bundle once its scripts have drawn it."""
 HOME = "http://127.0.0.1:8765"
 
 
@@ -27,6 +34,42 @@ HOME = "http://127.0.0.1:8765"
 def client(collection: Collection) -> TestClient:
     """Somebody with a browser, at the pages of the zoo."""
     return TestClient(make_app(collection), HOME)
+
+
+@contextmanager
+def served(collection: Collection) -> Iterator[str]:
+    """Where a browser finds the pages of a collection."""
+    taken = listen("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(make_app(collection), log_level="critical", lifespan="off", ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two stages' verdicts on the zoo: the first drops q0 and doubts q1, the second sees the rest and drops q2."""
+    path = tmp_path_factory.mktemp("judged") / "verdicts.parquet"
+    first = ("drop", "review", "keep", "keep", "keep", "keep")
+    second = (None, "keep", "drop", "keep", "keep", "review")
+    rows = [
+        {"item": f"q{number}", "stage": stage, "verdict": verdict, "reason": "so", "evidence": ""}
+        for stage, verdicts in (("one", first), ("two", second))
+        for number, verdict in enumerate(verdicts)
+        if verdict
+    ]
+    pl.DataFrame(rows).write_parquet(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def judged(zoo: Path, verdicts: Path) -> Collection:
+    """The zoo after these stages."""
+    return Collection.open([zoo / "run", verdicts])
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +103,7 @@ def try_out(open_page: Browse, copy: Path, script: str, at: str) -> tuple[Any, s
     page = (copy / "index.html").read_text()
     (copy / "trial.html").write_text(page.replace("</head>", '<script src="trial.js" defer></script></head>'))
     (copy / "trial.js").write_text(f"{{{script}}}")
-    document, said, asked = open_page((copy / "trial.html").as_uri() + at)
+    document, said, asked = open_page((copy / "trial.html").as_uri() + at, f"{DRAWN} && document.body.dataset.trial")
     assert (said, asked) == ([], [])
     left = re.search(r'data-trial="([^"]*)"', document)
     assert left

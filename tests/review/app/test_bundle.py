@@ -16,7 +16,7 @@ from eyetest.review.app.address import Address
 from eyetest.review.app.disclosure import safe_tags
 from eyetest.review.collection import Collection
 from tests.reports.pages import HOSTILE, Browse, Tags
-from tests.review.app.conftest import try_out
+from tests.review.app.conftest import DRAWN, try_out
 from tests.review.collection.conftest import OPTIONS, REFUSAL
 from tests.review.collection.test_opening import FINDING, verdict, write_audit, write_refinement
 from tests.scoring.test_table import make_run
@@ -99,7 +99,7 @@ def test_a_browser_filters_by_verdicts_findings_and_missing_tags_too(
 
 def test_an_item_opens_from_disk(collection: Collection, tmp_path: Path, browse: Browse) -> None:
     write_bundle(collection, tmp_path / "copy")
-    document, said, asked = browse((tmp_path / "copy" / "index.html").as_uri() + "#gold=A&item=q2")
+    document, said, asked = browse((tmp_path / "copy" / "index.html").as_uri() + "#gold=A&item=q2", DRAWN)
     assert (said, asked) == ([], [])
     assert "3 of 4" in document
     assert re.search(r'rel="next"[^>]*href="#gold=A&amp;item=q3"', document)
@@ -162,7 +162,7 @@ def test_what_is_not_a_bundle_is_never_replaced(collection: Collection, tmp_path
 def test_nothing_hostile_runs_in_a_copy(hostile: Collection, tmp_path: Path, browse: Browse) -> None:
     write_bundle(hostile, tmp_path / "copy")
     for view in ("", Address(item=f"2 {HOSTILE[1]}").href[1:]):
-        document, said, asked = browse((tmp_path / "copy" / "index.html").as_uri() + f"#{view}")
+        document, said, asked = browse((tmp_path / "copy" / "index.html").as_uri() + f"#{view}", DRAWN)
         assert (said, asked) == ([], [])
         page = Tags(document)
         assert not page.tags["iframe"]

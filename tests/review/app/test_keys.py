@@ -1,96 +1,93 @@
-"""The pages under somebody's fingers, in Chromium: keys, selection, zoom, and a served page that breaks no rule."""
+"""The pages under somebody's fingers, in Chromium: keys, selection, zoom, and pages that anybody can use."""
 
 import re
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
 
-from eyetest.review.app import listen, make_app, write_bundle
+from eyetest.benchmarks import Benchmark
+from eyetest.review.app import write_bundle
 from eyetest.review.collection import Collection
 from tests.reports.pages import Browse
-from tests.review.app.conftest import try_out
+from tests.review.app.conftest import DRAWN, served
+from tests.review.collection.test_opening import FINDING, write_audit
+from tests.support.accessibility import check_accessible
+from tests.support.browser import Browser, Visitor
 
-TRIAL = """
-const told = [];
-const hit = (key) => {
-  document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
-};
-const settled = async (what) => {
-  for (let turn = 0; turn < 200 && !what(); turn += 1) await new Promise((go) => setTimeout(go, 10));
-};
-const at = () => document.querySelector(".card.at")?.dataset.id;
-const open = () => document.querySelector(".whole")?.dataset.id;
-(async () => {
-  await settled(() => document.querySelector(".card"));
-  for (const key of ["j", "j", "k", "j"]) hit(key);
-  told.push(["second", at()]);
-  hit("x");
-  told.push(["chosen", byId("chosen").textContent]);
-  document.activeElement.blur();
-  hit("Enter");
-  await settled(open);
-  told.push(["open", open(), byId("choose-this").getAttribute("aria-pressed")]);
-  hit("j");
-  await settled(() => open() === "q2");
-  told.push(["next", open(), location.hash]);
-  hit("+");
-  told.push(["near", view.scale > 1]);
-  hit("0");
-  told.push(["whole", view.scale]);
-  hit("Escape");
-  await settled(() => !open() && at());
-  told.push(["back", at(), location.hash]);
-  hit("g");
-  await settled(() => document.body.className === "list");
-  told.push(["layout", document.body.className]);
-  hit("/");
-  told.push(["search", document.activeElement.name]);
-  hit("g");
-  told.push(["typed", document.body.className]);
-  hit("Escape");
-  hit("?");
-  told.push(["help", byId("help").open]);
-  document.body.dataset.trial = JSON.stringify(told);
-})();
-"""
+AT = "document.querySelector('.card.at')?.dataset.id"
+OPEN = "document.querySelector('.whole')?.dataset.id"
 
 
-def test_keys_alone_suffice(collection: Collection, tmp_path: Path, browse: Browse) -> None:
+def use_keys(ann: Visitor) -> None:
+    """Walk through the items with gold A, open two of them, select one, zoom, search; no mouse is touched."""
+    ann.wait("document.querySelector('.card')")
+    ann.press("j", "j", "k", "j")
+    assert ann.evaluate(AT) == "q1"
+    ann.press("x")
+    assert ann.evaluate("document.getElementById('chosen').textContent") == "1 selected"
+    ann.evaluate("document.activeElement.blur()")
+    ann.press("Enter")
+    ann.wait(f"{OPEN} === 'q1'")
+    ann.wait("document.getElementById('choose-this').getAttribute('aria-pressed') === 'true'")
+    ann.press("j")
+    ann.wait(f"{OPEN} === 'q2'")
+    assert ann.evaluate("location.href").endswith("gold=A&item=q2")
+    ann.wait("document.querySelector('.stage img').style.width")
+    for key, larger in (("+", True), ("0", False)):
+        ann.press(key)
+        assert ann.evaluate("view.scale > 1") is larger
+    ann.press("Escape")
+    ann.wait(f"{AT} === 'q2'")
+    ann.press("g")
+    ann.wait("document.body.className === 'list'")
+    ann.press("/", "g")
+    assert ann.evaluate("[document.activeElement.name, document.activeElement.value]") == ["text", "g"]
+    ann.press("Escape", "?")
+    assert ann.evaluate("document.getElementById('help').open")
+    assert (ann.clicks, ann.errors) == (0, [])
+
+
+def test_keys_alone_suffice_on_a_server(collection: Collection, browser: Browser) -> None:
+    ann = browser.visitor()
+    with served(collection) as address:
+        ann.goto(f"{address}/?gold=A")
+        use_keys(ann)
+    ann.close()
+
+
+def test_keys_alone_suffice_without_one(collection: Collection, tmp_path: Path, browser: Browser) -> None:
     write_bundle(collection, tmp_path / "copy")
-    told, _ = try_out(browse, tmp_path / "copy", TRIAL, "#gold=A")
-    assert told == [
-        ["second", "q1"],
-        ["chosen", "1 selected"],
-        ["open", "q1", "true"],
-        ["next", "q2", "#gold=A&item=q2"],
-        ["near", True],
-        ["whole", 1],
-        ["back", "q2", "#gold=A"],
-        ["layout", "list"],
-        ["search", "text"],
-        ["typed", "list"],
-        ["help", True],
-    ]
+    ann = browser.visitor()
+    ann.goto((tmp_path / "copy" / "index.html").as_uri() + "#gold=A")
+    use_keys(ann)
+    ann.close()
 
 
-@pytest.fixture
-def address(collection: Collection) -> Iterator[str]:
-    """Where the zoo is served, until the test ends."""
-    taken = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(make_app(collection), log_level="critical", lifespan="off", ws="none"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
-    thread.start()
-    yield f"http://127.0.0.1:{taken.getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
-
-
-def test_a_served_page_breaks_no_rule_of_its_own(address: str, browse: Browse) -> None:
-    document, said, asked = browse(f"{address}/?tag.task=birds&item=q0")
+def test_a_served_page_breaks_no_rule_of_its_own(collection: Collection, browse: Browse) -> None:
+    with served(collection) as address:
+        ready = "document.querySelector('.stage img').style.width"
+        document, said, asked = browse(f"{address}/?tag.task=birds&item=q0", ready)
     assert said == []
     assert [one for one in asked if not one.startswith(address)] == []
     assert {one.removeprefix(address).partition("?")[0] for one in asked} >= {"/", "/app.css", "/app.js"}
     assert re.search(r'<img src="picture/\w{64}"[^>]*style="width: \d', document)
+
+
+@pytest.fixture(scope="module")
+def everything(zoo: Path, verdicts: Path, tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """Items with answers, verdicts and findings: all that a page can show."""
+    audit = write_audit(tmp_path_factory.mktemp("audit") / "audit.json", Benchmark(zoo / "bench"), FINDING)
+    return Collection.open([zoo / "run", verdicts, audit])
+
+
+def test_anybody_can_use_the_served_pages(everything: Collection, browser: Browser) -> None:
+    views = ("", "?layout=list&verdict=drop&answer=wrong:a@image", "?gold=Z", "?item=q0", "?item=q9")
+    with served(everything) as address:
+        check_accessible(browser, *(f"{address}/{view}" for view in views))
+
+
+def test_anybody_can_use_a_copy(everything: Collection, tmp_path: Path, browser: Browser) -> None:
+    for golds, views in ((True, ("#tag.task=birds", "#item=q0")), (False, ("#item=q0",))):
+        write_bundle(everything, tmp_path / f"{golds}", golds=golds)
+        home = (tmp_path / f"{golds}" / "index.html").as_uri()
+        check_accessible(browser, *(f"{home}{view}" for view in views), ready=DRAWN)

@@ -9,7 +9,6 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import quote
 
-import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
@@ -55,22 +54,6 @@ def test_every_number_of_the_list_leads_to_as_many_items(client: TestClient) -> 
     assert len(narrower) > 16
     for href, number in narrower:
         assert len(cards(client.get(f"/{href}").text)) == number, href
-
-
-@pytest.fixture(scope="module")
-def judged(zoo: Path, tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    """The zoo after two stages: the first drops q0 and doubts q1, the second sees the rest and drops q2."""
-    path = tmp_path_factory.mktemp("judged") / "verdicts.parquet"
-    first = ("drop", "review", "keep", "keep", "keep", "keep")
-    second = (None, "keep", "drop", "keep", "keep", "review")
-    rows = [
-        {"item": f"q{number}", "stage": stage, "verdict": verdict, "reason": "so", "evidence": ""}
-        for stage, verdicts in (("one", first), ("two", second))
-        for number, verdict in enumerate(verdicts)
-        if verdict
-    ]
-    pl.DataFrame(rows).write_parquet(path)
-    return Collection.open([zoo / "run", path])
 
 
 @pytest.mark.parametrize(

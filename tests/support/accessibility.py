@@ -1,0 +1,70 @@
+"""What keeps people from using a page, as axe-core finds it: in the light, in the dark and on a phone."""
+
+from functools import cache
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.support.browser import Browser, Visitor
+
+_AXE = "axe_playwright_python"
+"""The wheel that axe-core lies in (tests/support/requirements.txt)."""
+PHONE = 390
+_CONTRAST = "color-contrast"
+_LOOKS = {
+    "light": (1280, False, "rules: {}"),
+    "dark": (1280, True, f'runOnly: ["{_CONTRAST}"]'),
+    "phone": (PHONE, False, f'rules: {{ "{_CONTRAST}": {{ enabled: false }} }}'),
+}
+"""How wide and how dark a page is looked at, and with which rules: colours and sizes do not depend on each other."""
+_FIND = """
+(async () => {
+  const said = await axe.run(document, { preload: false, resultTypes: ["violations"], RULES });
+  const bad = said.violations.filter((one) => ["serious", "critical"].includes(one.impact));
+  const told = (rule, node) => `${rule.id}: ${node.html.slice(0, 160)} ${node.failureSummary}`;
+  return bad.flatMap((rule) => rule.nodes.map((node) => told(rule, node)));
+})()
+"""
+_WIDE = """
+[...document.querySelectorAll("body *")].filter((one) => {
+  const box = one.getBoundingClientRect();
+  return box.width && box.right + scrollX > WIDTH + 1 && !one.closest(".scroll, .hidden, .skip");
+}).map((one) => one.outerHTML.slice(0, 120))
+"""
+
+
+@cache
+def axe_core() -> str:
+    """The script; a test that needs it is skipped where nobody has installed it."""
+    if find_spec(_AXE) is None:
+        pytest.skip("axe-core is not installed; `make check` does it")
+    return files(_AXE).joinpath("axe.min.js").read_text("utf-8")
+
+
+def barriers(visitor: Visitor, rules: str = "rules: {}") -> list[str]:
+    """What is serious or critical on the page that somebody has open, and what makes it wider than their screen."""
+    visitor.evaluate(axe_core() + "\n;0")
+    told: list[str] = visitor.evaluate(_FIND.replace("RULES", rules))
+    width = visitor.evaluate("document.documentElement.scrollWidth")
+    if width > visitor.width:
+        wide = visitor.evaluate(_WIDE.replace("WIDTH", str(visitor.width)))
+        told.append(f"{width} pixels wide on {visitor.width}: {wide[:3]}")
+    return told
+
+
+def check_accessible(browser: Browser, *pages: str | Path, ready: str = "true") -> None:
+    """Nothing keeps anybody from using some pages: in the light, in the dark and on a phone."""
+    visitor = browser.visitor()
+    told = {}
+    for page in pages:
+        for look, (width, dark, rules) in _LOOKS.items():
+            visitor.resize(width)
+            visitor.darken(dark)
+            visitor.goto("about:blank")
+            visitor.goto(page)
+            visitor.wait(ready)
+            told[f"{page} ({look})"] = barriers(visitor, rules)
+    visitor.close()
+    assert {where: what for where, what in told.items() if what} == {}

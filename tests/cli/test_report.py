@@ -24,6 +24,8 @@ from tests.reports.conftest import browse as browse
 from tests.reports.pages import HOSTILE, Browse, Tags
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
+from tests.support.accessibility import check_accessible
+from tests.support.browser import Browser
 from tests.support.drawn import draw_benchmark
 
 OF_SUITES = {"dialogue", "dimensions", "format-hits", "options"}
@@ -159,6 +161,10 @@ def test_a_browser_opens_it_in_silence(whole: Path, browse: Browse) -> None:
     document, said, asked = browse(whole / "page.html")
     assert "How it was done" in document
     assert (said, asked) == ([], [])
+
+
+def test_anybody_can_use_it(whole: Path, browser: Browser) -> None:
+    check_accessible(browser, whole / "page.html")
 
 
 def test_a_run_alone_says_what_else_would_be_told(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:

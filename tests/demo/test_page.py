@@ -18,6 +18,8 @@ from eyetest.scoring import Scorer
 from eyetest.world import load_rates, new_world, read_truth
 from tests.reports.conftest import browse as browse
 from tests.reports.pages import HOSTILE, Browse, Tags
+from tests.support.accessibility import check_accessible
+from tests.support.browser import Browser
 
 ITEMS = 90
 ABOUT = {"folder": HOSTILE[0], "subsets": "200", "world": HOSTILE[1]}
@@ -103,3 +105,7 @@ def test_opens_in_a_browser_without_a_word_or_a_request(page: Path, browse: Brow
     document, said, asked = browse(page)
     assert "put to the test" in document
     assert (said, asked) == ([], [])
+
+
+def test_anybody_can_use_it(page: Path, browser: Browser) -> None:
+    check_accessible(browser, page)

@@ -20,6 +20,8 @@ from eyetest.reports import audit_page, write_audit_page
 from eyetest.reports.finding_figures import figures
 from tests.conftest import png
 from tests.reports.pages import HOSTILE, Browse, Tags
+from tests.support.accessibility import check_accessible
+from tests.support.browser import Browser
 from tests.support.drawn import draw_benchmark
 
 
@@ -284,3 +286,8 @@ def test_a_browser_opens_it_in_silence(
     assert "How it was done" in document
     assert said == []
     assert asked == []
+
+
+def test_anybody_can_use_it(hostile: tuple[Benchmark, Audit], browser: Browser, tmp_path: Path) -> None:
+    page_of(*hostile, tmp_path / "page.html", most_items=8)
+    check_accessible(browser, tmp_path / "page.html")

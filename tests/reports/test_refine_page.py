@@ -10,6 +10,8 @@ from eyetest.reports import RefinedItems, write_refine_page
 from eyetest.reports.refinements import Interval, Members, RefinedFrom, RefinementRecord, Residual
 from tests.conftest import png
 from tests.reports.pages import HOSTILE, Browse, Tags
+from tests.support.accessibility import check_accessible
+from tests.support.browser import Browser
 
 
 @pytest.fixture
@@ -80,3 +82,7 @@ def test_a_browser_opens_it_in_silence(page: Path, browse: Browse) -> None:
     document, said, asked = browse(page)
     assert "How it was done" in document
     assert (said, asked) == ([], [])
+
+
+def test_anybody_can_use_it(page: Path, browser: Browser) -> None:
+    check_accessible(browser, page)

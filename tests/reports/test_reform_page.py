@@ -10,6 +10,8 @@ from eyetest.records import Choice, Item, Manifest, OptionProvenance
 from eyetest.reform.building import MISSING
 from eyetest.reports.reform_page import gather_statistics, write_reform_page
 from tests.conftest import png
+from tests.support.accessibility import check_accessible
+from tests.support.browser import Browser
 
 
 @pytest.fixture
@@ -44,3 +46,8 @@ def test_the_page_shows_items_and_escapes_names(benchmark: Benchmark, tmp_path: 
     assert "<b>birds" not in page
     assert len(re.findall('<article class="item">', page)) == 7
     assert "the longest" in page
+
+
+def test_anybody_can_use_it(benchmark: Benchmark, browser: Browser, tmp_path: Path) -> None:
+    write_reform_page([benchmark], tmp_path / "page.html")
+    check_accessible(browser, tmp_path / "page.html")

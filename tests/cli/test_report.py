@@ -164,7 +164,7 @@ def test_a_browser_opens_it_in_silence(whole: Path, browse: Browse) -> None:
 
 
 def test_anybody_can_use_it(whole: Path, browser: Browser) -> None:
-    check_accessible(browser, whole / "page.html")
+    check_accessible(browser, whole / "page.html", dark=False)
 
 
 def test_a_run_alone_says_what_else_would_be_told(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:

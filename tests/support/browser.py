@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 import aiohttp
 import pytest
 
-_PATIENCE = 30.0
+_PATIENCE = 90.0
 """Seconds until a browser that does not answer, or a condition that does not come true, fails a test."""
 _SWITCHES = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "

@@ -1,12 +1,14 @@
-"""Who may ask the server what: only this machine's own names, only to read, and nothing from another site.
+"""Who may ask the server what: only this machine's own names, only to read or to send a small form.
 
 A page on the web may make a browser call any address, also one of this machine, under a name of its own (DNS
 rebinding). So the name that was called is checked; numbers cannot be rebound.
 """
 
+from collections.abc import Callable
 from ipaddress import ip_address
 from socket import gethostname
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -26,13 +28,19 @@ _HEADERS = {
     "x-frame-options": "DENY",
 }
 _READING = ("GET", "HEAD")
+_WRITING = (*_READING, "POST")
+LONGEST_FORM = 64 * 2**10
+"""In bytes, of a form that is sent."""
+_FORM = "application/x-www-form-urlencoded"
 
 
 class RequestGuard:
     """Stands before the pages, refuses what nobody here would ask, and says what a browser may do with an answer."""
 
-    def __init__(self, app: ASGIApp, host: str) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, host: str, refused: Callable[[Scope, str], None] | None = None) -> None:
+        """``refused`` hears what was refused, and why; only where somebody does, forms are taken."""
+        self._app, self._refused = app, refused
+        self._headers = _HEADERS | ({"referrer-policy": "same-origin"} if refused else {})
         self._names = {"localhost", gethostname().lower(), host.lower()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -44,20 +52,25 @@ class RequestGuard:
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                for name, value in self._headers.items():
                     headers[name] = value
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
         refusal = self._refusal(scope)
+        if refusal and self._refused:
+            await run_in_threadpool(self._refused, scope, f"{refusal.status_code} {bytes(refusal.body).decode()}")
         await (refusal or self._app)(scope, receive, send_guarded)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers = Headers(scope=scope)
         if not self._is_ours(headers.get("host", "")):
             return PlainTextResponse("this server does not go by that name", 421)
+        if scope["method"] == "POST" and self._refused:
+            return _form_refusal(headers)
         if scope["method"] not in _READING:
-            return PlainTextResponse("nothing can be changed here", 405, {"allow": ", ".join(_READING)})
+            allowed = ", ".join(_WRITING if self._refused else _READING)
+            return PlainTextResponse("nothing can be changed here", 405, {"allow": allowed})
         if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
             return PlainTextResponse("no call here has a body", 413)
         if len(scope["query_string"]) + len(scope["path"]) > LONGEST_ADDRESS:
@@ -73,3 +86,14 @@ class RequestGuard:
         except ValueError:
             return name in self._names
         return True
+
+
+def _form_refusal(headers: Headers) -> PlainTextResponse | None:
+    length = headers.get("content-length", "")
+    if "transfer-encoding" in headers or not (length.isascii() and length.isdigit()):
+        return PlainTextResponse("a form says how long it is", 411)
+    if len(length) > 9 or int(length) > LONGEST_FORM:
+        return PlainTextResponse("the form is too long", 413)
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+        return PlainTextResponse("only forms are taken here", 415)
+    return None

@@ -1,0 +1,189 @@
+"""The one place where calls to the reviewing pages are let through or refused; what is refused is logged."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from hmac import compare_digest
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Scope
+
+from eyetest.errors import DiskFull, EyetestError, Forbidden, InputError
+from eyetest.review.app.browsing import refused_page
+from eyetest.review.app.guard import LONGEST_FORM
+from eyetest.review.app.reviewing.limits import CallCounter, CallLimits
+from eyetest.review.project import ReviewProject, ReviewSession, Role
+
+PUBLIC: tuple[Role, ...] = ()
+"""For a route that anybody may call who reaches the server."""
+_MOST_FIELDS = 2_000
+_TEN_MINUTES = 600.0
+
+
+class Refusal(EyetestError):  # noqa: N818 (it says what it is)
+    """A call that is not answered."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class Call(NamedTuple):
+    """A call that was let through: who, and what they sent."""
+
+    request: Request
+    session: ReviewSession | None
+    sent: Mapping[str, list[str]]
+
+    def field(self, name: str) -> str:
+        """A field of the form; empty where it was not sent."""
+        return next(iter(self.sent.get(name, ())), "")
+
+    @property
+    def known(self) -> ReviewSession:
+        """Who calls, where the route is for people who came in."""
+        if self.session is None:
+            raise Refusal(401, "come in first")
+        return self.session
+
+
+class ReviewRoute(NamedTuple):
+    """What may be called, and by whom. A route that is not in the table is not there."""
+
+    method: str
+    path: str
+    answer: Callable[[Call], Response]
+    roles: tuple[Role, ...]
+
+
+class Gate:
+    """Checks each call before a page hears of it: limits, session, role, origin, token."""
+
+    def __init__(self, project: ReviewProject, limits: CallLimits) -> None:
+        self._project, self._limits = project, limits
+        self._calls, self._lines, self._failures = CallCounter(), CallCounter(), CallCounter(_TEN_MINUTES)
+        name = sha256(str(project.folder.resolve()).encode("utf-8", "replace")).hexdigest()[:8]
+        self.cookie, self.device = f"eyetest-{name}", f"eyetest-{name}-device"
+        """The names of cookies: two reviews on one machine have their own."""
+
+    def routes(self, table: Iterable[ReviewRoute]) -> list[Route]:
+        """The routes of an app, and one that refuses everything else."""
+        paths: dict[str, dict[str, ReviewRoute]] = {}
+        for one in table:
+            paths.setdefault(one.path, {})[one.method] = one
+        served = [Route(path, self._endpoint(ways), methods=["GET", "POST"]) for path, ways in paths.items()]
+        return [*served, Route("/{rest:path}", self._endpoint({}), methods=["GET", "POST"])]
+
+    def refused(self, scope: Scope, why: str) -> None:
+        """Log what was refused before it came here."""
+        self._log(Request(scope), None, why)
+
+    def count_failed_entry(self, request: Request, more: int = 1) -> None:
+        """Count a link that was not good; too many from one address are refused for a while."""
+        if self._failures.count(_address(request), more) > self._limits.failed_entries:
+            raise Refusal(429, "too many links were tried from here; wait ten minutes")
+
+    def _endpoint(self, ways: Mapping[str, ReviewRoute]) -> Callable[[Request], Response]:
+        async def endpoint(request: Request) -> Response:
+            body = bytearray()
+            async for part in request.stream():
+                body += part
+                if len(body) > LONGEST_FORM:
+                    return await run_in_threadpool(self._turned_away, request, None, Refusal(413, "too long"))
+            return await run_in_threadpool(self._answer, ways, request, bytes(body))
+
+        return endpoint  # type: ignore[return-value]
+
+    def _answer(self, ways: Mapping[str, ReviewRoute], request: Request, body: bytes) -> Response:
+        session = None
+        try:
+            session = self._project.session(request.cookies.get(self.cookie))
+            route = self._let_in(ways, request, session)
+            sent = _fields(body)
+            if request.method == "POST":
+                self._check_sender(request, session, sent)
+            return route.answer(Call(request, session, sent))
+        except (EyetestError, OSError) as error:
+            return self._turned_away(request, session, error)
+
+    def _let_in(
+        self, ways: Mapping[str, ReviewRoute], request: Request, session: ReviewSession | None
+    ) -> ReviewRoute:
+        caller = _address(request) if session is None else session.person.id
+        most = self._limits.address if session is None else self._limits.session
+        if self._calls.count(caller) > most:
+            raise Refusal(429, "too many calls; wait a minute")
+        route = ways.get("GET" if request.method == "HEAD" else request.method)
+        if route is None:
+            raise Refusal(405 if ways else 404, "nothing is there" if not ways else "that cannot be done there")
+        if route.roles and session is None:
+            raise Refusal(401, "Come in by your personal link. If you have come in before, in this browser, go on.")
+        if session is not None and route.roles and session.person.role not in route.roles:
+            raise Refusal(403, "this is not for you")
+        return route
+
+    def _check_sender(
+        self, request: Request, session: ReviewSession | None, sent: Mapping[str, list[str]]
+    ) -> None:
+        """What changes something has to come from these pages, and from those of the session's owner."""
+        if not _is_from_here(request):
+            raise Refusal(403, "that was not sent from these pages")
+        token = next(iter(sent.get("csrf", ())), "")
+        if session is not None and not compare_digest(token.encode(), session.csrf.encode()):
+            raise Refusal(403, "this page is older than your session; go back, reload it and send it again")
+
+    def _turned_away(self, request: Request, session: ReviewSession | None, error: Exception) -> Response:
+        status = _status(error)
+        self._log(request, session, f"{status} {error}")
+        return refused_page(str(error), status, root="/", way="Go on", referrer="same-origin")
+
+    def _log(self, request: Request, session: ReviewSession | None, why: str) -> None:
+        """One line; never a query, a body or the token in an address."""
+        address = _address(request)
+        lines = self._lines.count(address)
+        if lines > self._limits.log_lines + 1:
+            return
+        path = "/enter/…" if request.url.path.startswith("/enter/") else request.url.path
+        told = f"{request.method} {path}: {why}"
+        if lines > self._limits.log_lines:
+            told = "what else is refused in this minute is not written down"
+        name = session.person.name if session else None
+        with suppress(DiskFull):
+            self._project.log("refused", name, address, told)
+
+
+def _status(error: Exception) -> int:
+    if isinstance(error, Refusal):
+        return error.status
+    known = ((Forbidden, 403), (InputError, 400), (DiskFull, 507))
+    return next((status for kind, status in known if isinstance(error, kind)), 500)
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else "nowhere"
+
+
+def _fields(body: bytes) -> dict[str, list[str]]:
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise InputError("that is no form") from None
+    sent: dict[str, list[str]] = {}
+    for name, value in pairs:
+        sent.setdefault(name, []).append(value.replace("\r\n", "\n"))
+    return sent
+
+
+def _is_from_here(request: Request) -> bool:
+    """Every browser says where a form was sent from; whoever says nothing is no browser with somebody's cookies."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is None and origin is None:
+        return False
+    if site not in (None, "same-origin"):
+        return False
+    return origin is None or urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()

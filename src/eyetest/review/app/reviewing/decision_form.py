@@ -8,7 +8,7 @@ from eyetest.errors import InputError, nearest, short
 from eyetest.pages.page import printable
 from eyetest.records import Decision, DecisionKind, Item, letter
 from eyetest.review.forms import Form, FormField
-from eyetest.review.project import Said, Task
+from eyetest.review.project import DecisionDetails, Task
 
 KINDS: tuple[DecisionKind, ...] = tuple(kind for kind in get_args(DecisionKind) if kind != "undo")
 Sent = Mapping[str, Sequence[str]]
@@ -66,7 +66,7 @@ def as_sent(decision: Decision | None, form: Form, *, only_edits: bool = False) 
     return sent
 
 
-def read_form(sent: Sent, task: Task, item: Item | None) -> tuple[DecisionKind, Said]:
+def read_form(sent: Sent, task: Task, item: Item | None) -> tuple[DecisionKind, DecisionDetails]:
     """What somebody decided; fields that do not go with the decision are left out."""
     word = _first(sent, "decision")
     if not word:
@@ -82,7 +82,7 @@ def read_form(sent: Sent, task: Task, item: Item | None) -> tuple[DecisionKind, 
     if kind == "fix" and not edits and not comment:
         raise InputError("a fix changes something: edit the item, or say in the comment what has to be done")
     labels = {one.name: _answer(one, sent.get(_LABEL + one.name, ())) for one in task.form.asked(kind)}
-    return kind, Said(
+    return kind, DecisionDetails(
         reason=reason, edits=edits, labels=labels, comment=comment, seconds=_seconds(_first(sent, "seconds"))
     )
 
@@ -129,9 +129,7 @@ def _item_values(form: Form, item: Item | None) -> list[tuple[str, str, str]]:
         return []
     texts = [(_EDIT + "question", "Question", item.question)] if "question" in form.edits else []
     if "options" in form.edits:
-        texts += [
-            (f"{_EDIT}{letter(at)}", f"Option {letter(at)}", one.text) for at, one in enumerate(item.choices)
-        ]
+        texts += [(f"{_EDIT}{letter(at)}", f"Option {letter(at)}", one.text) for at, one in enumerate(item.choices)]
     if "answer" in form.edits and not item.choices:
         texts.append((_EDIT + "answer", "Answers that count, one a line", "\n".join(item.references)))
     if "tags" in form.edits:

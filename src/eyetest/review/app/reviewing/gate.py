@@ -33,7 +33,7 @@ class Refusal(EyetestError):  # noqa: N818 (it says what it is)
         self.status = status
 
 
-class Call(NamedTuple):
+class PageCall(NamedTuple):
     """A call that was let through: who, and what they sent."""
 
     request: Request
@@ -57,7 +57,7 @@ class ReviewRoute(NamedTuple):
 
     method: str
     path: str
-    answer: Callable[[Call], Response]
+    answer: Callable[[PageCall], Response]
     roles: tuple[Role, ...]
 
 
@@ -107,7 +107,7 @@ class Gate:
             sent = _fields(body)
             if request.method == "POST":
                 self._check_sender(request, session, sent)
-            return route.answer(Call(request, session, sent))
+            return route.answer(PageCall(request, session, sent))
         except (EyetestError, OSError) as error:
             return self._turned_away(request, session, error)
 
@@ -127,9 +127,7 @@ class Gate:
             raise Refusal(403, "this is not for you")
         return route
 
-    def _check_sender(
-        self, request: Request, session: ReviewSession | None, sent: Mapping[str, list[str]]
-    ) -> None:
+    def _check_sender(self, request: Request, session: ReviewSession | None, sent: Mapping[str, list[str]]) -> None:
         """What changes something has to come from these pages, and from those of the session's owner."""
         if not _is_from_here(request):
             raise Refusal(403, "that was not sent from these pages")

@@ -1,0 +1,119 @@
+"use strict";
+// Reviewing: keys for decisions, the time an item was looked at, and drafts. Everything works without it.
+const deciding = byId("decide");
+const solving = byId("solve");
+
+// What is typed is kept in the tab until the server has taken it.
+const DRAFT = "draft ";
+const draftKey = deciding && DRAFT + deciding.dataset.draft;
+const WORDS = "textarea, select, input:not([type=hidden]), [name=nonce]";
+
+function keepDraft() {
+  const typed = all(WORDS, deciding).map((one) => [one.name, one.value, one.checked ?? null]);
+  memory.write(draftKey, { typed, seconds: looked() });
+}
+
+function restoreDraft() {
+  const draft = memory.read(draftKey);
+  if (!draft) return;
+  before = draft.seconds || 0;
+  const boxes = new Map(draft.typed.filter((one) => one[2] !== null).map(([name, value, on]) => [`${name}\n${value}`, on]));
+  const texts = new Map(draft.typed.map(([name, value]) => [name, value]));
+  for (const one of all(WORDS, deciding)) {
+    if (one.matches("[type=radio], [type=checkbox]")) one.checked = boxes.get(`${one.name}\n${one.value}`) ?? one.checked;
+    else one.value = texts.get(one.name) ?? one.value;
+  }
+}
+
+// Seconds for which the page was in front.
+let before = 0;
+let since = document.hidden ? null : performance.now();
+const looked = () => before + (since === null ? 0 : (performance.now() - since) / 1000);
+document.addEventListener("visibilitychange", () => {
+  before = looked();
+  since = document.hidden ? null : performance.now();
+});
+
+const sent = memory.read("sent");
+if (sent && sent !== draftKey) {
+  try { sessionStorage.removeItem(sent); sessionStorage.removeItem("sent"); } catch { /* nothing was kept */ }
+}
+if (deciding) {
+  if ("kept" in deciding.dataset) before = Number(deciding.elements.seconds.value) || 0;
+  else restoreDraft();
+  for (const kind of ["input", "change"]) deciding.addEventListener(kind, keepDraft);
+  deciding.addEventListener("submit", (event) => {
+    const problem = whatIsOpen();
+    if (problem) {
+      event.preventDefault();
+      tell(problem);
+      return;
+    }
+    deciding.elements.seconds.value = looked().toFixed(1);
+    keepDraft();
+    memory.write("sent", draftKey);
+  });
+}
+
+function tell(problem) {
+  let line = document.querySelector(".problem");
+  if (!line) {
+    line = Object.assign(document.createElement("p"), { className: "problem" });
+    line.setAttribute("role", "alert");
+    document.querySelector(".decide").prepend(line);
+  }
+  line.textContent = problem;
+}
+
+const whatIsOpen = () => (deciding.elements.decision.value ? "" : "Choose a decision: keep, drop, fix or unsure.");
+
+// Digits answer the question that is focused, or the first that is open.
+const isShown = (one) => one.offsetParent !== null;
+const boxesOf = (field) => all(".values input", field);
+
+function openField() {
+  const fields = all("fieldset.field", deciding || solving).filter((field) => isShown(field) && boxesOf(field).length);
+  return fields.find((field) => field.contains(document.activeElement)) || fields.find((field) => !boxesOf(field).some((box) => box.checked)) || fields[0];
+}
+
+function tick(box) {
+  if (!box) return false;
+  box.click();
+  box.focus();
+  return true;
+}
+
+for (let digit = 1; digit <= 9; digit += 1) KEYS[digit] = () => tick(boxesOf(openField() || document.createElement("div"))[digit - 1]);
+for (const box of all("[data-key]")) KEYS[box.dataset.key] = () => tick(box);
+if (deciding) {
+  KEYS.c = () => (byId("comment").focus(), true);
+  KEYS.x = () => false;
+}
+if (!deciding && !solving) {
+  KEYS.n = () => press("#next") || press('[rel="next"]');
+  KEYS.h = () => press(".top h1 a");
+}
+KEYS.Enter = () => {
+  if (document.activeElement.matches("a, button, summary")) return false;
+  (deciding || solving)?.requestSubmit();
+  return Boolean(deciding || solving);
+};
+
+document.addEventListener("keydown", (event) => {
+  const form = deciding || solving;
+  if (!form || document.querySelector("dialog[open]")) return;
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    form.requestSubmit();
+    return;
+  }
+  // app.js leaves keys on radio buttons alone, which here are what is under the fingers most of the time.
+  if (event.ctrlKey || event.metaKey || event.altKey || !event.target.matches("[type=radio]")) return;
+  if (event.key.startsWith("Arrow") || event.key === "Escape" || !KEYS[event.key]) return;
+  if (KEYS[event.key]() !== false) event.preventDefault();
+});
+
+for (const button of all("[data-copy]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => copy(byId(button.dataset.copy).textContent, button));
+}

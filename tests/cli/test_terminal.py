@@ -85,6 +85,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("review", "invite", "--help"),
     ("review", "revoke", "--help"),
     ("review", "status", "--help"),
+    ("review", "revise", "--help"),
     ("zoo",),
     ("describe", "бенч é", "--model", "scripted:", "--to", "d"),
     ("subset", "бенч é", "--only", "ключ=é1", "--to", "s"),

@@ -17,7 +17,7 @@ from eyetest.results.gather import results_of
 from eyetest.results.scores import benchmark_of
 from eyetest.review import decide
 from eyetest.review.forms import Form, FormField
-from eyetest.review.revision import ReviewedItems, RevisedBenchmark, next_version, revise
+from eyetest.review.revision import ReviewedItems, RevisedBenchmark, next_version, revise_benchmark
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from tests.scoring.test_table import animals, make_bench, make_run, request
@@ -72,7 +72,7 @@ def revised(bench: Benchmark, tmp_path: Path) -> RevisedBenchmark:
         decision("q4", "drop", "bob"),
         reviewers=2,
     )
-    return revise(bench, said, tmp_path / "new")
+    return revise_benchmark(bench, said, tmp_path / "new")
 
 
 def written(folder: Path) -> dict[str, bytes]:
@@ -130,9 +130,9 @@ def test_its_manifest_says_what_it_was_and_how_it_came_about(bench: Benchmark, r
 
 def test_the_same_decisions_give_the_same_bytes(bench: Benchmark, tmp_path: Path) -> None:
     said = reviewed(decision("q0", "drop"), decision("q1", "fix", edits={"answer": "D"}))
-    one, two = (revise(bench, said, tmp_path / name).benchmark.path for name in ("one", "two"))
+    one, two = (revise_benchmark(bench, said, tmp_path / name).benchmark.path for name in ("one", "two"))
     assert written(one) == written(two)
-    revise(bench, said, one, overwrite=True)
+    revise_benchmark(bench, said, one, overwrite=True)
     assert written(one) == written(two)
 
 
@@ -143,7 +143,7 @@ def test_the_word_of_whoever_settles_a_dispute_counts(bench: Benchmark, tmp_path
         decision("q1", "fix", "eve", adjudicates=True, edits={"A": "a cat"}, labels={"core": "math"}),
         reviewers=2,
     )
-    new = revise(bench, said, tmp_path / "new")
+    new = revise_benchmark(bench, said, tmp_path / "new")
     assert (new.benchmark["q1"].choices[0].text, new.benchmark["q1"].tags["core"]) == ("a cat", "math")
     assert {row["reviewers"] for row in rows(new.benchmark)} == {"eve"}
 
@@ -152,12 +152,12 @@ def test_withdrawn_words_do_not_count(bench: Benchmark, tmp_path: Path) -> None:
     said = reviewed(
         decision("q1", "drop"), decision("q1", "undo"), decision("q2", "keep"), decision("q2", "keep", "bob")
     )
-    new = revise(bench, said, tmp_path / "new")
+    new = revise_benchmark(bench, said, tmp_path / "new")
     assert new.counts["open"] == 1
     assert "q1" in new.benchmark
     assert [row["decision"] for row in rows(new.benchmark)] == ["open"]
     with pytest.raises(InputError, match="nobody has decided anything yet"):
-        revise(bench, reviewed(decision("q1", "drop"), decision("q1", "undo")), tmp_path / "none")
+        revise_benchmark(bench, reviewed(decision("q1", "drop"), decision("q1", "undo")), tmp_path / "none")
 
 
 def test_only_what_is_complete_if_asked(bench: Benchmark, tmp_path: Path) -> None:
@@ -165,22 +165,22 @@ def test_only_what_is_complete_if_asked(bench: Benchmark, tmp_path: Path) -> Non
     with pytest.raises(
         InputError, match=r"^2 items of 3 not decided yet: q2, q3; without --complete they stay as they are"
     ):
-        revise(bench, said, tmp_path / "new", complete=True)
+        revise_benchmark(bench, said, tmp_path / "new", complete=True)
     assert not (tmp_path / "new").exists()
-    assert revise(bench, said, tmp_path / "new").counts["open"] == 2
+    assert revise_benchmark(bench, said, tmp_path / "new").counts["open"] == 2
     done = reviewed(decision("q1", "keep"))
-    assert revise(bench, done, tmp_path / "done", complete=True).counts["keep"] == 1
+    assert revise_benchmark(bench, done, tmp_path / "done", complete=True).counts["keep"] == 1
 
 
 def test_what_cannot_be_revised(bench: Benchmark, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is the benchmark itself"):
-        revise(bench, reviewed(decision("q1", "keep")), bench.path)
+        revise_benchmark(bench, reviewed(decision("q1", "keep")), bench.path)
     with pytest.raises(InputError, match="1 item of the review, 'other/q1' among them, not in b"):
-        revise(bench, reviewed(decision("other/q1", "keep")), tmp_path / "new")
+        revise_benchmark(bench, reviewed(decision("other/q1", "keep")), tmp_path / "new")
     with pytest.raises(InputError, match="people dropped all 12 items"):
-        revise(bench, reviewed(*(decision(f"q{n}", "drop") for n in range(12))), tmp_path / "new")
+        revise_benchmark(bench, reviewed(*(decision(f"q{n}", "drop") for n in range(12))), tmp_path / "new")
     with pytest.raises(InputError, match="item 'q1': an answer is one of A, B, C, D, not 'E'"):
-        revise(bench, reviewed(decision("q1", "fix", edits={"answer": "E"})), tmp_path / "new")
+        revise_benchmark(bench, reviewed(decision("q1", "fix", edits={"answer": "E"})), tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
@@ -192,12 +192,12 @@ def test_screenshots_keep_their_tables_and_what_stands_in_them(tmp_path: Path) -
         pl.DataFrame({"item": ["q0", "q1", "q1", "q2"], "x": [1, 2, 3, 4]}).write_parquet(writer.folder / LAYOUT)
     shots = Benchmark(tmp_path / "shots")
     said = reviewed(decision("q0", "drop"), decision("q1", "fix", edits={"answer": "B"}))
-    new = revise(shots, said, tmp_path / "new").benchmark
+    new = revise_benchmark(shots, said, tmp_path / "new").benchmark
     assert pl.read_parquet(new.path / LAYOUT).rows() == [("q1", 2), ("q1", 3), ("q2", 4)]
     assert [one.step for one in new["q1"].lineage] == [SCREENSHOT_STEP, "revise"]
     assert new["q1"].gold == (1,)
     with pytest.raises(InputError, match="item 'q2' is a picture of its question and options: mend the benchmark"):
-        revise(shots, reviewed(decision("q2", "fix", edits={"B": "x"})), tmp_path / "other")
+        revise_benchmark(shots, reviewed(decision("q2", "fix", edits={"B": "x"})), tmp_path / "other")
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_revision_of_a_revision(run: Run, revised: RevisedBenchmark, tmp_path:
         decision("q1", "fix", edits={"C": "a hen"}),
         decision("q3", "keep"),
     )
-    newest = revise(revised.benchmark, said, tmp_path / "newest").benchmark
+    newest = revise_benchmark(revised.benchmark, said, tmp_path / "newest").benchmark
     assert newest.manifest.version == "3"
     assert accuracy(run, newest)[:2] == (3 / 9, 9)
 
@@ -251,7 +251,7 @@ def test_scores_that_others_gave_by_an_old_gold_do_not_count(bench: Benchmark, t
     said = [Response(request=request(n), outcome="answered", text=text, given=0.5) for n, text in enumerate(texts)]
     run = make_run(tmp_path / "given", plan, said, bench)
     assert accuracy(run)[:2] == (0.5, 4)
-    new = revise(bench, reviewed(decision("q1", "fix", edits={"answer": "A"})), tmp_path / "new").benchmark
+    new = revise_benchmark(bench, reviewed(decision("q1", "fix", edits={"answer": "A"})), tmp_path / "new").benchmark
     assert accuracy(run, new)[:2] == ((1 + 0.5 + 0.5) / 3, 3)
 
 

@@ -47,6 +47,7 @@ _COMMANDS = {
     "review invite": "review:invite",
     "review revoke": "review:revoke",
     "review status": "review:status",
+    "review revise": "review:revise",
     "harden options": "harden_options:options",
     "harden screenshot": "harden:screenshot",
     "harden page": "harden:page",

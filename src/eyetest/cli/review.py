@@ -6,10 +6,13 @@ from typing import Annotated, get_args
 
 from rich.text import Text
 
-from eyetest.cli.options import JsonOption, argument, option
+from eyetest.benchmarks.folder import CHANGES
+from eyetest.cli.live import TERMINAL
+from eyetest.cli.options import JsonOption, OverwriteOption, argument, option
 from eyetest.cli.terminal import note, out, print_json, program, safe, show_table
 from eyetest.errors import InputError, nearest, param, short
 from eyetest.jobs import review as job
+from eyetest.jobs import revise as revising
 from eyetest.review.project import AgreementRow, ReviewOverview, ReviewProject, Role
 from eyetest.wording import counted, typed
 
@@ -74,6 +77,28 @@ def status(
         _show_agreement(told.agreement)
     for line in told.progress.stuck:
         note(line)
+
+
+def revise(
+    place: Annotated[Path, argument("PLACE", "The review, or the benchmark that it is about.")],
+    to: Annotated[Path, option("--to", "The folder of the new version.", "BENCH")],
+    complete: Annotated[bool, option("--complete", "Write nothing while an item is not decided.")] = False,
+    overwrite: OverwriteOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the next version of a benchmark out of what people decided: edits and tags in it, dropped items gone.
+
+    BENCH/changes.csv says what was changed, by whom and why. Measured with --bench BENCH, runs on the version before
+    count by what people decided; answers to what was reworded do not.
+    """
+    revised = revising.revise(place, to, complete=complete, overwrite=overwrite, observer=TERMINAL)
+    manifest = revised.benchmark.manifest
+    if as_json:
+        print_json({"name": manifest.name, "version": manifest.version, "items": dict(revised.counts)})
+        return
+    told = ", ".join(f"{kind} {count:,}" for kind, count in revised.counts.items())
+    out.print(Text.assemble((safe(f"{manifest.name} {manifest.version}"), "bold"), f" · {told}"), soft_wrap=True)
+    note(f"{counted(manifest.counts.items, 'item')} → {to}; what changed is in {to / CHANGES}")
 
 
 def _show_progress(project: ReviewProject, told: ReviewOverview) -> None:

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.errors import InputError, heading, nearest, short
+from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.jobs.opening import SILENT, AnyRun, Bench, Observer, open_run
 from eyetest.jobs.score import find_benchmark, telling_axes
 from eyetest.measures.results import as_written
 from eyetest.records import Item
 from eyetest.results.cases import ItemCase, item_cases, planned_calls
+from eyetest.results.scores import changed_since
 from eyetest.runs import Run, StoredResponses
 from eyetest.runs.stored import refuse_if_all_is_damaged
 from eyetest.scoring import Scorer
@@ -42,6 +43,9 @@ def explain(
     opened = open_run(run)
     benchmark = find_benchmark(opened, bench, observer)
     item = benchmark[item_id]
+    if item_id in changed_since(opened, benchmark).reworded:
+        told = f"item {short(item_id)} was worded otherwise when {opened.path} asked it"
+        raise InputError(f"{told}; leave {param('bench')} out to see what was asked")
     calls = _asked(opened, item_id, {"model": model, "sight": sight})
     refuse_if_all_is_damaged(opened.path)
     stored = StoredResponses(opened.path)

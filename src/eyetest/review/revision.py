@@ -60,7 +60,7 @@ class RevisedBenchmark(NamedTuple):
     """Tags of which reviewers said as often one thing as another; they stayed as they were."""
 
 
-def revise(
+def revise_benchmark(
     benchmark: Benchmark, reviewed: ReviewedItems, to: Path, *, complete: bool = False, overwrite: bool = False
 ) -> RevisedBenchmark:
     """Write what people made of a benchmark; with ``complete``, only if they have decided about every item."""

@@ -13,6 +13,7 @@ from PIL import Image
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError
 from eyetest.pages import item_view
+from eyetest.pages.item_counts import NOWHERE, ItemsAt
 from eyetest.pages.page import odds
 from eyetest.probes.audit import Audit, hold
 from eyetest.records import Choice, Finding, Item, Manifest, Turn
@@ -42,8 +43,8 @@ def fact(items: tuple[str, ...], **rest: Any) -> Finding:
     return Finding(**{"probe": "malformed", "kind": "odd", "severity": "bad", "title": "Odd", "items": items, **rest})
 
 
-def page_of(benchmark: Benchmark, audit: Audit, to: Path, most_items: int = 60) -> str:
-    write_audit_page(audit, benchmark, to, most_items=most_items, overwrite=True)
+def page_of(benchmark: Benchmark, audit: Audit, to: Path, most_items: int = 60, at: ItemsAt = NOWHERE) -> str:
+    write_audit_page(audit, benchmark, to, at, most_items=most_items, overwrite=True)
     return to.read_text(encoding="utf-8")
 
 
@@ -87,9 +88,9 @@ def hostile(tmp_path: Path) -> tuple[Benchmark, Audit]:
 
 def test_hostile_texts_are_only_words(hostile: tuple[Benchmark, Audit], tmp_path: Path) -> None:
     benchmark, audit = hostile
-    page = page_of(benchmark, audit, tmp_path / "page.html")
+    page = page_of(benchmark, audit, tmp_path / "page.html", at=ItemsAt("items/index.html#", HOSTILE[0]))
     tags = Tags(page)
-    tags.check_inert()
+    tags.check_inert("items/index.html#")
     assert tags.tags["title"] > 1
     assert page.count("</style>") == 1
     assert "\x00" not in page
@@ -98,6 +99,17 @@ def test_hostile_texts_are_only_words(hostile: tuple[Benchmark, Audit], tmp_path
     for text in HOSTILE[:-1]:
         assert text in words
     assert "default-src 'none'; img-src data:" in "".join(tags.values("content"))
+
+
+def test_more_than_a_page_shows_is_a_link(drawn: Benchmark, tmp_path: Path) -> None:
+    ids = tuple(item.id for item in drawn)
+    findings = [fact(ids, title="all"), fact(ids[:3], title="three", kind="other"), fact(ids[:2], kind="other")]
+    page = page_of(drawn, audit_of(drawn, *findings), tmp_path / "page.html", 20, ItemsAt("http://127.0.0.1:1/?"))
+    assert re.search(
+        r'and 8\d more: see all <a class="items" href="http://127.0.0.1:1/\?finding=odd" data-items="96">96</a>', page
+    )
+    assert '?finding=other" data-items="3"' in page
+    assert f'?id={ids[0]}&amp;id={ids[1]}" data-items="2"' in page  # another finding of its kind has more
 
 
 def test_anchors_lead_somewhere(hostile: tuple[Benchmark, Audit], tmp_path: Path) -> None:

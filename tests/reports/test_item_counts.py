@@ -18,6 +18,7 @@ from eyetest.world.recipes import world_recipes
 from tests.reports.pages import HOSTILE
 
 ITEMS = 90
+QUICK = ["malformed", "positions", "duplicate-items", "duplicate-images", "looks", "named-answer", "option-order"]
 SERVED = "http://127.0.0.1:8765/?"
 
 
@@ -83,6 +84,18 @@ def test_numbers_of_a_refinement_lead_to_their_items(studio: Studio) -> None:
     assert keys >= {"stage", "verdict", "tag.axis"}
     told = page.read_text()
     assert f"eyetest open {studio.bench} {studio.run} {studio.refined}" in told
+
+
+def test_numbers_of_an_audit_lead_to_their_items(studio: Studio) -> None:
+    page = studio.folder / "audit.html"
+    et.report(et.audit(studio.bench, probes=QUICK), to=page)
+    findings = studio.folder / "audit-findings.json"
+    collection = Collection.open([studio.bench, findings])
+    keys = Links(page).follow(collection)
+    assert keys >= {"suggested", "finding", "gold", "options"}
+    assert f"eyetest open {studio.bench} {findings}" in page.read_text()
+    with pytest.raises(InputError, match="already there"):
+        et.report(et.audit(studio.bench, probes=QUICK[:1]), to=page)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,15 @@ from eyetest.api.audit import Audited
 from eyetest.api.refine import RefinedFolder
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import README
+from eyetest.jobs import audit as auditing
 from eyetest.jobs import open as looking
 from eyetest.jobs import report as job
 from eyetest.jobs.card import make_card
 from eyetest.jobs.measure import Measurable, Scoring, gather, settings
 from eyetest.jobs.opening import AnyPath, Bench, Models, several
 from eyetest.measures import Results
-from eyetest.reports import FIGURES, write_audit_page
+from eyetest.pages.item_counts import items_at
+from eyetest.reports import FIGURES
 from eyetest.reports import chart as draw
 from eyetest.runs import Run
 
@@ -45,6 +47,7 @@ def report(
     resamples: int = 2_000,
     seed: int = 0,
     title: str = "",
+    items: str | None = None,
     overwrite: bool = False,
 ) -> Path:
     """Write a page that opens anywhere, without a network, and give its place.
@@ -53,7 +56,8 @@ def report(
     ``figures`` and ``tables`` are folders for those of a paper. ``by`` names the tags that say what items ask for,
     ``external`` is a score of each model from elsewhere, ``verdicts`` a file of those that an audit gave, ``models``
     says what is known of models (language bases, sizes). What cannot be told is left out, and the page says what
-    would bring it.
+    would bring it. ``items`` is where its numbers lead: what ``eyetest open`` serves (this machine, if not said), or
+    the folder of a bundle.
 
     >>> et.report("run", to="report.html").name
     'report.html'
@@ -62,7 +66,9 @@ def report(
     """
     page = Path(to)
     if isinstance(what, Audited):
-        write_audit_page(what.audit, what.benchmark, page, overwrite=overwrite)
+        places = auditing.page_places(what.benchmark.path, page)
+        at = items_at(items, page, places)
+        auditing.write_page(what.audit, what.benchmark, page, at, overwrite=overwrite)
         return page
     for_paper, for_text = (None if folder is None else Path(folder) for folder in (figures, tables))
     wanted = job.Wanted(settings(by, level, seed, resamples), external, verdicts, gallery, title)

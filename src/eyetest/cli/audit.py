@@ -14,11 +14,12 @@ from eyetest.cli import options
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import Words, option
 from eyetest.cli.terminal import note, out, print_json, program, safe
+from eyetest.errors import InputError, heading, param
 from eyetest.jobs import audit as job
+from eyetest.pages.item_counts import NOWHERE, items_at
 from eyetest.pages.page import odds
 from eyetest.probes.audit import Audit
 from eyetest.records import NO_PICTURES, Finding, Severity, Verdict
-from eyetest.reports import write_audit_page
 from eyetest.tabular.record_files import write_records
 from eyetest.wording import counted, listed, typed
 
@@ -43,7 +44,10 @@ def audit(
     bench: options.BenchArgument,
     probes: Annotated[Words, option("--probe", "Only these; a file brings your own.", "NAME|FILE.py")] = None,
     against: Annotated[Path | None, option("--against", "Also look for what is in this benchmark.", "OTHER")] = None,
-    html: Annotated[Path | None, written("--html", "A page with pictures.")] = None,
+    html: Annotated[
+        Path | None, written("--html", "A page with pictures, and its findings as JSON beside it.")
+    ] = None,
+    items: options.ItemsOption = None,
     verdicts: Annotated[
         Path | None, written("--verdicts", "A verdict for every item (.parquet, .csv, .jsonl).")
     ] = None,
@@ -62,7 +66,10 @@ def audit(
     name their answer, and shortcuts that a learner finds without any picture. Tests are corrected for being many.
     """
     read = file.read_all(pictures_required=False)
-    job.refuse_to_lose_outputs([html, verdicts], fix, overwrite=overwrite)
+    if items is not None and html is None:
+        raise InputError(f"{heading('items')}: a page's numbers lead there; write one with {param('html', 'FILE')}")
+    at = items_at(items, html, job.page_places(bench, html)) if html else NOWHERE
+    job.refuse_to_lose_outputs(html, verdicts, fix, overwrite=overwrite)
     benchmark, result = job.audit(
         bench,
         probes=probes or (),
@@ -83,7 +90,7 @@ def audit(
         write_records(rows, Verdict, verdicts, overwrite=overwrite)
         note(f"{counted(len(rows), 'verdict')} → {verdicts}")
     if html:
-        write_audit_page(result, benchmark, html, overwrite=overwrite)
+        job.write_page(result, benchmark, html, at, overwrite=overwrite)
         note(f"page → {html}")
     if fix:
         repairs, listing = job.write_repairs(benchmark, result, fix, overwrite=overwrite)
@@ -98,10 +105,10 @@ def card(result: Audit) -> RenderableType:
     title = Text.assemble((safe(result.benchmark), "bold"), f" · {counted(result.items, 'item')}")
     title.append(f" · {counted(len(result.probes), 'probe')}, {counted(len(tests), 'test')}")
     parts: list[RenderableType] = [title, verdict_line(result), Text()]
-    for severity, heading in _HEADINGS.items():
+    for severity, title_of in _HEADINGS.items():
         findings = [finding for finding in result.findings if finding.severity == severity]
         if findings:
-            parts.append(Text(heading, "bold"))
+            parts.append(Text(title_of, "bold"))
             parts += [_line(finding) for finding in findings]
             parts.append(Text())
     if result.left_out:

@@ -4,15 +4,19 @@ import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from eyetest.benchmarks import Benchmark, ReadOptions
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.curate import Repair, repair_benchmark
 from eyetest.errors import InputError
 from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench
+from eyetest.pages.item_counts import ItemsAt
 from eyetest.probes import PROBES, Probe, Subject
 from eyetest.probes.audit import Audit, run_audit
 from eyetest.probes.subject import load_thresholds
-from eyetest.store import refuse_to_lose
+from eyetest.reports import write_audit_page
+from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.tabular.record_files import write_records
 
 _AS_IT_IS = ReadOptions(gold_required=False, pictures_required=False)
@@ -42,13 +46,33 @@ def audit(
         return benchmark, run_audit(subject, names, extra)
 
 
-def refuse_to_lose_outputs(files: Sequence[Path | None], fix: Path | None, *, overwrite: bool) -> None:
+def refuse_to_lose_outputs(page: Path | None, verdicts: Path | None, fix: Path | None, *, overwrite: bool) -> None:
     """Stop before anything is looked for where its results could not be written."""
-    for path in (*files, _repair_list(fix) if fix else None):
+    beside = [_findings_of(page) if page else None, _repair_list(fix) if fix else None]
+    for path in (page, verdicts, *beside):
         if path:
             refuse_to_lose(path, overwrite=overwrite, ours=None)
     if fix:
         refuse_to_replace(fix, overwrite=overwrite)
+
+
+def write_page(result: Audit, benchmark: Benchmark, to: Path, at: ItemsAt, *, overwrite: bool = False) -> None:
+    """The page, and beside it the findings as JSON, by which its numbers lead to their items."""
+    findings = _findings_of(to)
+    for path in (to, findings):
+        refuse_to_lose(path, overwrite=overwrite, ours=None)
+    with replacing_file(findings, overwrite=overwrite) as file:
+        file.write_bytes(msgspec.json.encode(result) + b"\n")
+    write_audit_page(result, benchmark, to, at, overwrite=overwrite)
+
+
+def page_places(bench: Path, page: Path) -> list[Path]:
+    """What has to be opened to see the items behind a page's numbers."""
+    return [bench, _findings_of(page)]
+
+
+def _findings_of(page: Path) -> Path:
+    return page.parent / f"{page.stem}-findings.json"
 
 
 def write_repairs(benchmark: Benchmark, result: Audit, to: Path, *, overwrite: bool) -> tuple[int, Path]:

@@ -1,9 +1,10 @@
 """Charts and tables out of whatever numbers a finding brings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
+from eyetest.pages.item_counts import ItemCount
 from eyetest.pages.page import clip, plain
 from eyetest.records import letter
 
@@ -19,6 +20,8 @@ class Bars(NamedTuple):
     labels: list[str]
     values: list[float]
     expected: list[float]
+    counts: Sequence[ItemCount] = ()
+    """Where each bar leads, where it stands for items."""
 
     @property
     def top(self) -> float:

@@ -65,7 +65,7 @@ def open_review(
     plan, ids = _plain(collection, places, wishes), _chosen(collection, wishes)
     if not ids:
         raise InputError(f"no item to review: {param('items', wishes.items or _WAITING)} means none of them")
-    project = ReviewProject.create(folder, plan, by_suspicion(collection.items, ids, wishes.per, wishes.seed))
+    project = ReviewProject.create(folder, plan, by_suspicion(collection.table, ids, wishes.per, wishes.seed))
     return _told(OpenReview(project, collection), observer)
 
 
@@ -103,7 +103,7 @@ def _go_on(folder: Path, wishes: ReviewWishes, observer: Observer) -> OpenReview
     _refuse_other_wishes(plan, wishes, folder)
     if wishes.items:
         ids = _chosen(collection, wishes)
-        project.add_items(by_suspicion(collection.items, ids, plan.per, plan.seed))
+        project.add_items(by_suspicion(collection.table, ids, plan.per, plan.seed))
     return _told(OpenReview(project, collection), observer)
 
 
@@ -198,7 +198,7 @@ def _of_refinement(
         refuse_unknown_tag(collection.items, wishes.per)
     plan = _of_recipe(record, places, wishes)
     waiting = {
-        number: by_suspicion(collection.items, ids, plan.per, plan.seed)
+        number: by_suspicion(collection.table, ids, plan.per, plan.seed)
         for number, ids in _waiting(refined, record.recipe).items()
     }
     folder = refined / REVIEW

@@ -82,6 +82,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     difficulty: Span | None = None
     gain: Span | None = None
     disagreement: Span | None = None
+    doubt: Span | None = None
+    """How far models speak against the gold: the ``ratio`` of the measure ``wrong-golds``."""
     options: Span | None = None
     """How many options it has; 0 where the answer is free."""
     blind_right: str = ""
@@ -97,7 +99,7 @@ _WORDS = {"text": "text", "gold": "gold", "verdict": "verdict", "stage": "stage"
     "blind-right": "blind_right",
     "benchmark": "benchmark",
 }
-_SPANS = ("difficulty", "gain", "disagreement", "options")
+_SPANS = ("difficulty", "gain", "disagreement", "doubt", "options")
 _LISTS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "finding": ("findings", str),
     "suggested": ("suggested", str),

@@ -25,7 +25,16 @@ QUERIES = (
     *("", "answer=right:a@image", "answer=right:a@image&answer=wrong:b@image", "answer=refused", "answer=failed"),
     *("answer=unparsed", "answer=wrong", "blind-right=a", "tag.task=birds", "tag.year=2021&tag.year=2025", "gold=B"),
     *("difficulty=1", "difficulty=..0.5", "disagreement=1", "gain=0.5..", "text=NUMBER+3", "text=%22number+3%22"),
-    *("id=q3&id=q1", "sort=-tag.year&tag.task=birds", "sort=-difficulty", "benchmark=zoo&gold=A", "gold=Z"),
+    *(
+        "id=q3&id=q1",
+        "sort=-tag.year&tag.task=birds",
+        "sort=-difficulty",
+        "doubt=..0",
+        "doubt=0..&sort=-doubt",
+        "sort=doubt",
+        "benchmark=zoo&gold=A",
+        "gold=Z",
+    ),
     *(
         "answer=asked:a@blind",
         "answer=scored:a@blind",

@@ -37,7 +37,7 @@ def _ids(collection: Collection, query: Query, may: Disclosure) -> Exported:
 
 
 def _table(collection: Collection, query: Query, may: Disclosure) -> Exported:
-    items = collection.items[collection.view(query).positions]
+    items = collection.table[collection.view(query).positions]
     items = items.select(name for name in items.columns if name in _HARMLESS or may.may_sort(name))
     file = io.StringIO(newline="")
     writer = SheetWriter(file, items.columns)

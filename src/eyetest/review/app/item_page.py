@@ -245,6 +245,8 @@ def _facts(told: ItemStory, may: Disclosure) -> list[tuple[str, str]]:
             facts.append(("gain of sight", f"{row.gain:+.2f}"))
         if row.disagreement is not None:
             facts.append(("disagreement", f"{row.disagreement:.2f}"))
+        if told.doubt is not None:
+            facts.append(("doubt of the gold", f"{told.doubt:+.1f}"))
         if told.unanswered:
             facts.append(("without an answer", counted(told.unanswered, "call")))
     if told.item is None:

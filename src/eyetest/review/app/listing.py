@@ -49,6 +49,11 @@ BANDS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("some differ", "0.01..0.4"),
         ("they are split", "0.4.."),
     ),
+    "doubt": (
+        ("models speak for it", "..0"),
+        ("rather against it", "0..3"),
+        ("strongly against it", "3.."),
+    ),
 }
 """Filters for numbers, in words: bounds as an address has them."""
 _FACET_NAMES = {
@@ -59,7 +64,9 @@ _FACET_NAMES = {
     "suggested": "Audit suggests",
     "benchmark": "Benchmark",
 }
-_BAND_NAMES = {"difficulty": "Difficulty", "gain": "What the picture gives", "disagreement": "Disagreement"}
+_BAND_NAMES = {"difficulty": "Difficulty", "gain": "What the picture gives", "disagreement": "Disagreement"} | {
+    "doubt": "Doubt of the gold"
+}
 
 
 class FacetValue(NamedTuple):
@@ -68,7 +75,8 @@ class FacetValue(NamedTuple):
     key: str
     value: str
     label: str
-    items: int
+    items: int | None
+    """None where counting would keep the page waiting."""
     href: str
     on: bool
     total: int = 0
@@ -186,11 +194,11 @@ def _without(collection: Collection, view: CollectionView, address: Address, key
 
 
 def _bands(collection: Collection, view: CollectionView, address: Address, key: str) -> Facet:
-    numbers = collection.items.get_column(key).to_numpy()[view.positions]
+    numbers = collection.numbers(key).to_numpy()[view.positions] if collection.is_known(key) else None
     values = []
     for label, span in BANDS[key]:
-        bounds = getattr(query_of([(key, span)]), key)
-        count = int(np.count_nonzero((numbers >= bounds[0]) & (numbers <= bounds[1])))
+        low, high = getattr(query_of([(key, span)]), key)
+        count = None if numbers is None else int(np.count_nonzero((numbers >= low) & (numbers <= high)))
         values.append(FacetValue(key, span, label, count, address.toggled(key, span), address.holds(key, span)))
     return Facet(_BAND_NAMES[key], values, 0, any(one.on for one in values))
 

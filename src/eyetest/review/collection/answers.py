@@ -16,7 +16,7 @@ from eyetest.measures.stats.intervals import Bools, Floats, Moments, bounds
 from eyetest.pages.item_links import ANSWER_KINDS, AnswerKind, AskedKind
 from eyetest.records import BLIND_SIGHTS
 
-_SIGHTED = "image"
+SIGHTED = "image"
 _UNREADABLE = ("unparsed", "ambiguous")
 KEY = ("model", *PROTOCOL)
 BIT: dict[AnswerKind, int] = {kind: 1 << number for number, kind in enumerate(ANSWER_KINDS)}
@@ -116,7 +116,7 @@ class AnswerArrays:
 
     def of_items(self) -> dict[str, Floats]:
         """What models make of each item together: difficulty, gain, disagreement, how many answer it blind."""
-        sighted = [number for number, one in enumerate(self.series) if one.protocol[0] == _SIGHTED]
+        sighted = [number for number, one in enumerate(self.series) if one.protocol[0] == SIGHTED]
         usual = sighted or list(range(len(self.series)))
         asked = ~np.isnan(self.scores[usual])
         right = ((self.kinds[usual] & BIT["right"]) > 0).sum(axis=0)

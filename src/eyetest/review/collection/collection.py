@@ -19,6 +19,7 @@ from eyetest.pages.item_links import Query
 from eyetest.records import ImageRef, Item, Verdict
 from eyetest.results.cases import ItemCase
 from eyetest.review.collection.answers import AnswerArrays, ModelAccuracy
+from eyetest.review.collection.doubt import GoldDoubts
 from eyetest.review.collection.item_columns import Facets, rank_of
 from eyetest.review.collection.judgements import ItemFinding
 from eyetest.review.collection.loading import load
@@ -29,7 +30,7 @@ from eyetest.wording import listed
 
 _MOST_VALUES = 60
 _SPANS = ("difficulty", "gain", "disagreement")
-_OPTIONS = "options"
+_OPTIONS, _DOUBT = "options", "doubt"
 _VIEWS = 64
 _STORIES = 200
 """Items whose answers are read at once where many are wanted."""
@@ -94,6 +95,8 @@ class ItemStory(NamedTuple):
     verdicts: tuple[Verdict, ...]
     cases: list[ItemCase]
     unanswered: int
+    doubt: float | None = None
+    """How much better another option explains what models chose than the gold does."""
 
 
 class Collection:
@@ -108,6 +111,7 @@ class Collection:
         self.notes = loaded.notes
         self._columns, self._judgements, self._replies = loaded.columns, loaded.judgements, loaded.replies
         self._texts = SearchTexts(self.items, loaded.replies)
+        self._doubts = GoldDoubts(self.items, loaded.replies, len({one.model for one in self.answers.series}))
         self._index = {id_: position for position, id_ in enumerate(self.items.get_column("id"))}
         self._ranks: dict[str, NDArray[np.float64]] = {}
         self._kept_view = lru_cache(_VIEWS)(self._view)
@@ -157,7 +161,7 @@ class Collection:
     @cached_property
     def columns(self) -> list[str]:
         """What can be sorted by."""
-        return [name for name, type_ in self.items.schema.items() if not type_.is_nested()]
+        return [*(name for name, type_ in self.items.schema.items() if not type_.is_nested()), _DOUBT]
 
     def view(self, query: Query) -> CollectionView:
         """The items that a query means. A page needs some views again and again, so the last ones are kept."""
@@ -213,10 +217,21 @@ class Collection:
 
     def numbers(self, column: str) -> pl.Series:
         """A column of numbers by position; ``options`` counts them, and is null for items that no benchmark has."""
+        if column == _DOUBT:
+            return self._doubts.column()
         if column != _OPTIONS:
             return self.items.get_column(column)
         count = pl.col(_OPTIONS).list.len().fill_null(0).cast(pl.Int64)
         return self.items.select(pl.when(pl.col("question").is_not_null()).then(count).alias(column)).to_series()
+
+    def is_known(self, column: str) -> bool:
+        """Whether a column of numbers is there, or made while nobody notices: doubts may take a few seconds."""
+        return column != _DOUBT or self._doubts.known
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """All items with all that is computed of them."""
+        return self.items.with_columns(self.numbers(_DOUBT))
 
     def judged_counts(self, query: Query) -> dict[str, dict[str, int]]:
         """How many items each ``stage`` and each ``verdict`` would show in the place of that which a query names."""
@@ -236,7 +251,8 @@ class Collection:
         return None
 
     def read_replies(self) -> None:
-        """Make searching ready, which may take a second; others may ask meanwhile."""
+        """Make searching and doubts ready, which may take seconds; others may ask meanwhile."""
+        self._doubts.column()
         self._texts.read_replies()
 
     # Which items a query means.
@@ -259,7 +275,7 @@ class Collection:
         for column in ("gold", "benchmark", "suggested"):
             if wanted := getattr(query, column):
                 mask &= self._has(column, [wanted] if isinstance(wanted, str) else wanted)
-        for column in (*_SPANS, _OPTIONS):
+        for column in (*_SPANS, _OPTIONS, _DOUBT):
             if span := getattr(query, column):
                 mask &= self.numbers(column).is_between(*span).fill_null(value=False).to_numpy()
         if query.text and mask.any():
@@ -299,7 +315,7 @@ class Collection:
         column = by.removeprefix("-")
         self._refuse_unknown("column", column, self.columns)
         if column not in self._ranks:
-            self._ranks[column] = rank_of(self.items.get_column(column))
+            self._ranks[column] = rank_of(self.numbers(column))
         ranks = self._ranks[column][positions]
         return positions[np.argsort(-ranks if by.startswith("-") else ranks, kind="stable")]
 
@@ -370,4 +386,6 @@ class Collection:
         findings = tuple(self._judgements.findings(row.position))
         verdicts = tuple(self._judgements.verdicts(row.position))
         cases = [case for some, _ in mine for case in some]
-        return ItemStory(row.id, row.benchmark, item, row, findings, verdicts, cases, sum(open_ for _, open_ in mine))
+        unanswered = sum(open_ for _, open_ in mine)
+        doubt = self._doubts.column()[row.position]
+        return ItemStory(row.id, row.benchmark, item, row, findings, verdicts, cases, unanswered, doubt)

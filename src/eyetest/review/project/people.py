@@ -18,7 +18,6 @@ LONGEST_NAME = 60
 _TOUCHED = 60.0
 """That somebody is here is written down no more often than so."""
 _TOKEN_BYTES = 24
-_NO_LINK = "this link is not valid; ask for a new one"
 
 
 class LogRow(NamedTuple):
@@ -81,22 +80,17 @@ class ProjectPeople:
                 "SELECT id, name, role, token_until, device FROM people WHERE token = ? AND NOT revoked",
                 (hashed(token),),
             ).fetchone()
-            told = ("", _NO_LINK) if row is None else ("", "")
-            if row is not None and row[3] < now:
-                told = (row[1], "this link is too old; ask for a new one")
-            elif row is not None and row[4] not in (None, hashed(device)):
-                told = (row[1], "this link is in use in another browser; ask for a new one")
-            if not told[1]:
+            if why := _why_not(row, hashed(device), now):
+                write_log(connection, now, "refused", row[1] if row else "", detail=why)
+            else:
                 connection.execute(
                     "UPDATE people SET device = ?, seen = ? WHERE id = ?", (hashed(device), now, row[0])
                 )
                 connection.execute("DELETE FROM sessions WHERE began < ? OR seen < ?", (now - LONGEST, now - IDLE))
                 connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", (hashed(cookie), row[0], now, now))
-            write_log(
-                connection, now, "refused" if told[1] else "entered", told[0] or (row[1] if row else ""), told[1]
-            )
-        if told[1]:
-            raise Forbidden(told[1])
+                write_log(connection, now, "entered", row[1])
+        if why:
+            raise Forbidden(why)
         return Entered(cookie, device, _session(Person(*row[:3]), cookie, now, now))
 
     def session(self, cookie: str | None) -> ReviewSession | None:
@@ -172,6 +166,15 @@ def person_named(connection: sqlite3.Connection, name: str) -> Person:
     return Person(*row)
 
 
+def known_as(connection: sqlite3.Connection, name: str, *, settles: bool, now: float) -> Person:
+    """Somebody by name; whoever decided elsewhere and was never invited is known from now on, without a link."""
+    role = "adjudicator" if settles else "reviewer"
+    connection.execute(
+        "INSERT OR IGNORE INTO people (name, role, invited) VALUES (?, ?, ?)", (_checked(name, role), role, now)
+    )
+    return person_named(connection, name)
+
+
 def write_log(
     connection: sqlite3.Connection, now: float, what: str, person: str, where: str = "", detail: str = ""
 ) -> None:
@@ -185,10 +188,19 @@ def _checked(name: str, role: str) -> str:
     word = name.strip()
     if not word or len(word) > LONGEST_NAME or not word.isprintable():
         told = f"expected at most {LONGEST_NAME} characters that can be printed"
-        raise InputError(f"{param('name')}: found {short(name)}, {told}")
+        raise InputError(f"name: found {short(name)}, {told}")
     if role not in get_args(Role):
         raise InputError(f"{param('role')}: no role {short(role)}; {nearest(role, get_args(Role))}")
     return word
+
+
+def _why_not(row: tuple[int, str, Role, float, str | None] | None, device: str, now: float) -> str:
+    """Why somebody may not come in by a link; empty where they may."""
+    if row is None:
+        return "this link is not valid; ask for a new one"
+    if row[3] < now:
+        return "this link is too old; ask for a new one"
+    return "" if row[4] in (None, device) else "this link is in use in another browser; ask for a new one"
 
 
 def _end_sessions(connection: sqlite3.Connection, name: str) -> None:

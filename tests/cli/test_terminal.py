@@ -82,6 +82,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("harden", "renew", "w/benchmark", "--to", "new é"),
     ("harden", "twins", "w/benchmark", "--to", "twins é"),
     ("harden", "page", "--help"),
+    ("review", "--help"),
     ("review", "invite", "--help"),
     ("review", "revoke", "--help"),
     ("review", "status", "--help"),

@@ -44,6 +44,7 @@ _COMMANDS = {
     "import-answers": "exchange:import_answers_",
     "export-answers": "exchange:export_answers_",
     "demo": "demo:demo",
+    "review": "review:review",
     "review invite": "review:invite",
     "review revoke": "review:revoke",
     "review status": "review:status",

@@ -1,6 +1,10 @@
 """``eyetest review …``: people decide about items in a browser, and how far they are."""
 
+import getpass
+import webbrowser
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -13,9 +17,12 @@ from eyetest.cli.terminal import note, out, print_json, program, safe, show_tabl
 from eyetest.errors import InputError, nearest, param, short
 from eyetest.jobs import review as job
 from eyetest.jobs import revise as revising
+from eyetest.pages.item_counts import HOST, PORT
+from eyetest.review import Agreed
 from eyetest.review.project import AgreementRow, ReviewOverview, ReviewProject, Role
 from eyetest.wording import counted, typed
 
+begun, served = partial(option, panel="What is asked"), partial(option, panel="Served")
 OnOption = Annotated[
     Path, option("--on", "The review: its folder, or the refinement or benchmark that it is about.", "PLACE")
 ]
@@ -26,6 +33,101 @@ _NAMES = {
     "cohen": "Cohen's κ",
     "gwet": "Gwet's AC1",
 }
+
+
+@dataclass(frozen=True)
+class AskedOptions:
+    """What people are asked, and about which items."""
+
+    items: Annotated[
+        str | None,
+        begun(
+            "--items",
+            "Which items: review (those a recipe left to people), all, a number drawn by lot, or a query as in the "
+            "address of eyetest open. (default: review, or all where none waits)",
+            "WHICH",
+        ),
+    ] = None
+    rounds: Annotated[
+        str | None,
+        begun("--rounds", "Reviewers of each round; nobody sees an item in two. 1,2: one, then two others.", "N,N"),
+    ] = None
+    form: Annotated[
+        str | None, begun("--form", "What they are asked: a form by name, a YAML file, or plain words.", "FORM")
+    ] = None
+    solve: Annotated[bool, begun("--solve", "Show the gold only after the reviewer has answered.")] = False
+    agree: Annotated[
+        str | None,
+        begun("--agree", "all: whatever anybody sees otherwise goes to an adjudicator; most: ties only.", "HOW"),
+    ] = None
+    per: Annotated[str | None, begun("--per", "Let the values of this tag take turns.", "TAG")] = None
+    seed: Annotated[int, begun("--seed", "Of what is drawn by lot.", min=0)] = 0
+
+    def wishes(self) -> job.ReviewWishes:
+        """As the job takes them."""
+        known: tuple[Agreed, ...] = get_args(Agreed)
+        if self.agree is not None and self.agree not in known:
+            raise InputError(f"{param('agree')}: found {short(self.agree)}; {nearest(self.agree, known)}")
+        return job.ReviewWishes(
+            form=self.form or "",
+            rounds=self.rounds or "",
+            items=self.items or "",
+            solve=self.solve,
+            agree=next((one for one in known if one == self.agree), None),
+            per=self.per or "",
+            seed=self.seed,
+        )
+
+
+def review(
+    places: Annotated[
+        list[Path],
+        argument("PLACE...", "A refinement, a benchmark, runs and audits of it; or the folder of a review."),
+    ],
+    asked: AskedOptions,
+    to: Annotated[
+        Path | None,
+        begun("--to", "Where decisions are kept. (default: in the refinement, or PLACE-review)", "DIR"),
+    ] = None,
+    as_: Annotated[str | None, served("--as", "Your name. (default: your login)", "NAME")] = None,
+    browser: Annotated[bool, served("--browser", "Open it in the browser.")] = False,
+    port: Annotated[
+        int | None, served("--port", f"Where it listens. (default: {PORT}, or the next free)", min=0, max=65_535)
+    ] = None,
+    host: Annotated[str, served("--host", "Who may ask: 127.0.0.1 is this machine alone.", "NAME")] = HOST,
+) -> None:
+    """Let people decide about items: keep, drop with a reason, fix, or unsure.
+
+    Prints your own link and serves until Ctrl-C. Run it again to go on: decisions are kept the moment they are made,
+    only ever added, and read by eyetest refine.
+
+    Meanwhile, in another terminal: eyetest review invite NAME --on PLACE gives somebody a personal link, eyetest
+    review revoke NAME --on PLACE ends it, eyetest review status PLACE says how far all are and how far they agree.
+    """
+    opened = job.open_review(places, asked.wishes(), to, TERMINAL)
+    name = as_ or _login()
+
+    def ready(link: str) -> None:
+        out.print(link, highlight=False, soft_wrap=True)
+        out.file.flush()
+        note(f"the link of {safe(name)}; it works in the browser that opens it first")
+        note(f"invite others: {typed(program(), 'review', 'invite', 'NAME', '--on', opened.project.folder)}")
+        if host == HOST:
+            note(f"only this machine can open it; {param('host', 'NAME')} lets others in")
+        for line in opened.project.progress().stuck:
+            note(line)
+        note("Ctrl-C ends it")
+        if browser:
+            webbrowser.open(link)
+
+    job.serve_review(opened, name, host=host, port=port, ready=ready)
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return "admin"
 
 
 def invite(

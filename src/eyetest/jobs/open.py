@@ -36,11 +36,15 @@ def open_items(
     collection = Collection.open(places, observer.busy)
     for line in collection.notes:
         observer.note(line)
-    taken = _listen(host, port)
-    Thread(target=_read_replies, args=(collection,), daemon=True).start()
-    name = f"[{host}]" if ":" in host else host
-    ready(f"http://{name}:{taken.getsockname()[1]}/")
+    taken, address = listen_near(host, port)
+    read_ahead(collection)
+    ready(f"{address}/")
     serve(make_app(collection, host, places), taken)
+
+
+def read_ahead(collection: Collection) -> None:
+    """Have replies ready by the time somebody searches."""
+    Thread(target=_read_replies, args=(collection,), daemon=True).start()
 
 
 def _read_replies(collection: Collection) -> None:

@@ -1,6 +1,6 @@
 """People decide about items: a review begun, gone on with, served, and told of."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,12 +8,14 @@ import msgspec
 import polars as pl
 
 from eyetest.errors import InputError, param, short
+from eyetest.jobs.open import listen_near, read_ahead
 from eyetest.jobs.opening import SILENT, Observer
 from eyetest.pages.item_links import Query, parse_query
 from eyetest.records import Recipe
 from eyetest.records.recipe import ABOUT, REVIEW, VERDICTS
 from eyetest.reports.refinements import RefinementRecord
 from eyetest.review import Agreed, Rounds
+from eyetest.review.app import make_review_app, serve
 from eyetest.review.collection import Collection
 from eyetest.review.collection.sources import read_verdict_table
 from eyetest.review.forms import load_form
@@ -77,6 +79,22 @@ def find_review(place: Path) -> ReviewProject:
     raise InputError(f"no review of {place} was begun yet; begin one with eyetest review {place}")
 
 
+def serve_review(
+    opened: OpenReview,
+    name: str,
+    *,
+    host: str,
+    port: int | None = None,
+    ready: Callable[[str], None] = lambda link: None,
+) -> None:
+    """Serve a review until somebody ends it; ``ready`` hears the link by which ``name`` comes in as its admin."""
+    taken, address = listen_near(host, port)
+    read_ahead(opened.collection)
+    opened.project.keep_address(address)
+    ready(opened.project.link(opened.project.invite(name, "admin")))
+    serve(make_review_app(opened.collection, opened.project, host), taken)
+
+
 def invite(place: Path, name: str, role: Role = "reviewer", days: float = 30) -> str:
     """A personal link for somebody; one that they had before is dead."""
     with find_review(place) as project:
@@ -111,8 +129,6 @@ def _told(opened: OpenReview, observer: Observer) -> OpenReview:
     """A review whose edits are checked against its items; whatever is odd is said."""
     opened.project.item_of = opened.collection.record
     for line in opened.collection.notes:
-        observer.note(line)
-    for line in opened.project.progress().stuck:
         observer.note(line)
     return opened
 

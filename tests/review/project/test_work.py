@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.errors import Forbidden, InputError
-from eyetest.records import Choice, Decision, Item
+from eyetest.records import Choice, Item
 from eyetest.review.forms import Form, FormField
 from eyetest.review.project import ReviewPlan, ReviewProject, Task
 from eyetest.review.project.slots import CLAIM
@@ -282,41 +282,6 @@ def test_two_fixes_that_differ_are_a_dispute_where_all_have_to_agree(tmp_path: P
         say(project, ann, take(project, ann), "fix", edits={"answer": "A"})
         say(project, bob, take(project, bob), "fix", edits={"answer": "B"})
         assert project.outcome("q1").verdict == verdict
-
-
-def elsewhere(item: str, reviewer: str, decision: str = "keep", number: int = 1, **more: object) -> Decision:
-    return Decision(item=item, round=number, reviewer=reviewer, time="", decision=decision, **more)  # type: ignore[arg-type]
-
-
-def test_decisions_from_elsewhere_count_once(tmp_path: Path) -> None:
-    project, _ = begin(tmp_path, plan_of(1, 1), 2)
-    (bob,) = people(project, "bob")
-    assert take(project, bob).item == "q1"
-    table = [elsewhere("q1", "zoe"), elsewhere("q2", "zoe"), elsewhere("q2", "yan", "keep", 2)]
-    assert project.add_decisions(table) == 3
-    assert project.add_decisions(table) == 0
-    assert verdicts(project) == {"q1": "review", "q2": "keep"}
-    say(project, bob, take(project, bob), "keep")
-    assert len(project.decisions()) == 4
-    assert [(row.name, row.role, row.decided) for row in project.people()] == [
-        ("bob", "reviewer", 1),
-        ("zoe", "reviewer", 2),
-        ("yan", "reviewer", 1),
-    ]
-
-
-def test_decisions_from_elsewhere_are_all_taken_or_none(tmp_path: Path) -> None:
-    project, _ = begin(tmp_path, plan_of(1, 1), 2)
-    for wrong, message in (
-        (elsewhere("q9", "zoe"), "no item 'q9'"),
-        (elsewhere("q1", "zoe", "keep", 2), "'zoe' decided about 'q1' in round 1 before"),
-        (elsewhere("q1", "zoe", "keep", 3), "round: found 3, expected 1 to 2"),
-        (elsewhere("q2", "zoe", "undo"), "nothing to withdraw"),
-    ):
-        with pytest.raises(InputError, match=message):
-            project.add_decisions([elsewhere("q1", "zoe"), wrong])
-    assert project.decisions() == []
-    assert project.people() == []
 
 
 def test_a_plan_and_what_was_decided_are_there_again(tmp_path: Path) -> None:

@@ -166,15 +166,6 @@ def person_named(connection: sqlite3.Connection, name: str) -> Person:
     return Person(*row)
 
 
-def known_as(connection: sqlite3.Connection, name: str, *, settles: bool, now: float) -> Person:
-    """Somebody by name; whoever decided elsewhere and was never invited is known from now on, without a link."""
-    role = "adjudicator" if settles else "reviewer"
-    connection.execute(
-        "INSERT OR IGNORE INTO people (name, role, invited) VALUES (?, ?, ?)", (_checked(name, role), role, now)
-    )
-    return person_named(connection, name)
-
-
 def write_log(
     connection: sqlite3.Connection, now: float, what: str, person: str, where: str = "", detail: str = ""
 ) -> None:

@@ -43,10 +43,6 @@ _OWN = (
     "SELECT item, round, adjudicates, seat, state, since FROM slots WHERE item = ? AND round = ? AND person = ? "
     "AND state IN (1, 2, 3)"
 )
-_OUTSIDE = (
-    "SELECT item, round, adjudicates, seat, state, since FROM slots WHERE item = ?1 AND round = ?2 "
-    "AND adjudicates = ?3 AND (person = ?4 OR state IN (0, 1, 4)) ORDER BY person = ?4 DESC, seat LIMIT 1"
-)
 _CLAIM = (
     "UPDATE slots SET state = 2, since = CASE WHEN person = ?1 AND state != 3 THEN since ELSE ?2 END, person = ?1, "
     "until = ?3 WHERE item = ?4 AND round = ?5 AND adjudicates = ?6 AND seat = ?7"
@@ -108,28 +104,6 @@ def slot_of(connection: sqlite3.Connection, person: Person, item: int, number: i
     if row is None:
         raise Forbidden("this item is not yours in this round, or not any more: go on with the next")
     return _slot(row)
-
-
-def other_rounds(connection: sqlite3.Connection, person: Person, item: int, decision: Decision) -> list[int]:
-    """Rounds in which somebody spoke of an item, other than as this decision does."""
-    rows = connection.execute("SELECT record FROM decisions WHERE item = ? AND person = ?", (item, person.id))
-    said = {(one.round, one.adjudicates) for one in read_records(rows)}
-    return sorted(number for number, _ in said - {(decision.round, decision.adjudicates)})
-
-
-def take_outside(connection: sqlite3.Connection, person: Person, item: int, decision: Decision, now: float) -> Slot:
-    """A slot for what somebody decided elsewhere: their own, one that nobody holds, or one more."""
-    about = (item, decision.round, decision.adjudicates)
-    connection.execute("UPDATE slots SET state = 1 WHERE state = 2 AND until < ?", (now,))
-    row = connection.execute(_OUTSIDE, (*about, person.id)).fetchone()
-    if row is None:
-        add = "INSERT INTO slots SELECT ?1, ?2, ?3, coalesce(max(seat), 0) + 1, 1, NULL, NULL, NULL FROM slots "
-        connection.execute(add + "WHERE item = ?1 AND round = ?2 AND adjudicates = ?3", about)
-        row = connection.execute(_OUTSIDE, (*about, person.id)).fetchone()
-    slot = _slot(row)
-    if slot.state != DECIDED:
-        claim(connection, slot, person, now)
-    return slot
 
 
 def mark_decided(connection: sqlite3.Connection, slot: Slot) -> None:

@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import Any, Unpack, get_args
 
 import msgspec
@@ -14,7 +13,6 @@ from eyetest.review.decisions import Decided, edited, standing
 from eyetest.review.forms import check_edits, check_labels
 from eyetest.review.project import slots
 from eyetest.review.project.database import ReviewDatabase
-from eyetest.review.project.people import known_as
 from eyetest.review.project.plan import DECIDES, DecisionDetails, Person, ReviewPlan, Task
 from eyetest.review.project.slots import Slot
 
@@ -120,29 +118,6 @@ class ProjectWork:
             decision = Decision(**about, time=self._now(), decision="undo")  # type: ignore[arg-type]
             self._append(connection, person, slot, decision, nonce)
             return decision
-
-    def add_decisions(self, decisions: Iterable[Decision]) -> int:
-        """Take in what people decided elsewhere, all of it or nothing; what is here already is not taken twice."""
-        with self.database.write() as connection:
-            return sum(self._take_in(connection, decision) for decision in decisions)
-
-    def _take_in(self, connection: sqlite3.Connection, decision: Decision) -> bool:
-        person = known_as(connection, decision.reviewer, settles=decision.adjudicates, now=self.clock())
-        nonce = sha256(msgspec.json.encode(decision)).hexdigest()
-        if self._before(connection, person, nonce) is not None:
-            return False
-        row = self._row(connection, decision.item)
-        if not 1 <= decision.round <= len(self.plan.rounds):
-            raise InputError(f"round: found {decision.round}, expected 1 to {len(self.plan.rounds)}")
-        others = slots.other_rounds(connection, person, row, decision)
-        if others:
-            told = f"{short(person.name)} decided about {short(decision.item)} in round {others[0]} before"
-            raise InputError(f"{told}; another person has to in round {decision.round}")
-        slot = slots.take_outside(connection, person, row, decision, self.clock())
-        if decision.decision == "undo" and slots.last_word(connection, person, slot) is None:
-            raise InputError(f"{short(person.name)} has nothing to withdraw of {short(decision.item)}")
-        self._append(connection, person, slot, decision, nonce)
-        return True
 
     def decisions(self, person: Person | None = None) -> list[Decision]:
         """Everything that was decided, by everybody or by one, in order."""

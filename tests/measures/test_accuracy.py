@@ -32,20 +32,26 @@ def test_wilson_is_that_of_statsmodels(counts: tuple[int, int], level: float) ->
     assert mean([1.0] * hits + [0.0] * (n - hits), level=level)[1:3] == pytest.approx((low, high))
 
 
+def test_the_interval_over_clusters_of_one_size_is_the_sandwich() -> None:
+    rng = np.random.default_rng(3)
+    clusters = rng.permutation(np.repeat(np.arange(30), 7))
+    scores = rng.random(210) + rng.random(30)[clusters]
+    fit = OLS(scores, np.ones(210)).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
+    assert mean(scores, clusters)[:3] == pytest.approx((scores.mean(), *fit.conf_int()[0]))
+
+
 @pytest.mark.parametrize("seed", range(5))
-def test_the_clustered_interval_of_other_scores_is_the_sandwich(seed: int) -> None:
+def test_the_interval_over_uneven_clusters_leaves_out_one_after_the_other(seed: int) -> None:
+    """The degrees of freedom are those of a mixture of squares whose weights are the variance's eigenvalues."""
     rng = np.random.default_rng(seed)
-    clusters = rng.integers(0, 30, 200)
-    scores = rng.random(200) + rng.random(30)[clusters]
-    fit = OLS(scores, np.ones(200)).fit(
-        cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": True, "df_correction": True}, use_t=True
-    )
-    factor = math.sqrt((200 - 1) / 200)  # statsmodels also corrects for the fitted mean, by n/(n−k)
-    half = (fit.conf_int()[0][1] - fit.params[0]) * factor
-    found = mean(scores, clusters)
-    assert found.value == pytest.approx(scores.mean())
-    assert found.low == pytest.approx(fit.params[0] - half, rel=1e-3)
-    assert found.high == pytest.approx(fit.params[0] + half, rel=1e-3)
+    clusters = rng.choice(12, 90, p=rng.dirichlet(np.ones(12)))
+    scores, names = rng.random(90) + rng.random(12)[clusters], np.unique(clusters)
+    without = np.array([scores[clusters != name].mean() for name in names])
+    variance = (len(names) - 1) / len(names) * np.square(without - scores.mean()).sum()
+    moved = np.array([(clusters != name) / (clusters != name).sum() - 1 / 90 for name in names])
+    weights = np.linalg.eigvalsh(moved @ moved.T)
+    half = student.ppf(0.975, weights.sum() ** 2 / np.square(weights).sum()) * math.sqrt(variance)
+    assert mean(scores, clusters)[1:3] == pytest.approx((scores.mean() - half, scores.mean() + half))
 
 
 def test_clusters_widen_the_interval_of_answers_that_go_together() -> None:

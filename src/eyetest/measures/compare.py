@@ -116,7 +116,7 @@ def _compared(
 def _detectable(pair: Paired, power: float, level: float) -> float | None:
     if pair.binary and pair.worth is not None and pair.spread is not None:
         return smallest_difference(pair.worth, pair.spread, power, level)
-    return None if pair.error is None else smallest_shift(pair.error, pair.clusters, power, level)
+    return None if pair.error is None else smallest_shift(pair.error, pair.effective, power, level)
 
 
 @dataclass(frozen=True)

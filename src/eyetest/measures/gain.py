@@ -16,7 +16,7 @@ from eyetest.errors import param
 from eyetest.measures.aligned import Protocol, Series, like, protocol_label, side_by_side
 from eyetest.measures.hits import BLIND_SETTING, blind_sights, strictest, told_choice
 from eyetest.measures.results import PROTOCOL, Measure, Measured, NotMeasurable, Own, Results, Settings
-from eyetest.measures.stats.intervals import Floats, IntervalEstimate, percentiles, resampled_means
+from eyetest.measures.stats.intervals import Floats, IntervalEstimate, effective_clusters, percentiles, resampled_means
 from eyetest.wording import counted
 
 _SCORES = ("sighted", "blind", "base")
@@ -100,7 +100,8 @@ class _Row:
     """Items with both scores of the gain."""
     leak_n: int
     """Items with both scores of the leakage."""
-    clusters: int
+    effective: float
+    """The effective number of clusters."""
 
     @property
     def leak(self) -> float | None:
@@ -113,7 +114,7 @@ class _Row:
             value, drawn = self.values.get(name, (None, None))
             bounds: tuple[float | None, float | None] = (None, None)
             if drawn is not None and _varied(self.values[judge][1]):
-                bounds = percentiles(drawn, level, self.clusters)
+                bounds = percentiles(drawn, level, self.effective)
             row |= IntervalEstimate(value, *bounds, self.n).named(name)
         row |= {"n": self.n, "leakage_n": self.leak_n} | dict(zip(_SCORES, self.scores, strict=True))
         return row | {f"{name}_by": protocol_label(how) for name, how in zip(_SCORES, self.protocols, strict=True)}
@@ -141,8 +142,8 @@ def _rows(stratum: Stratum, series: Series, asked: _Asked, index: int) -> list[_
             leak, again = float(leaks[known].mean()), drawn[:, 2 * i + 1]
             values |= {"leakage": (max(0.0, leak), np.maximum(again, 0.0)), UNCLIPPED: (leak, again)}
         scores = (_mean(sighted[both]), _mean(blind[both]), _mean(base[known]))
-        clusters = len(np.unique(series.clusters[both]))
-        rows.append(_Row(stratum, model, protocols, scores, values, int(both.sum()), int(known.sum()), clusters))
+        effective = float(effective_clusters(np.unique(series.clusters[both], return_counts=True)[1]))
+        rows.append(_Row(stratum, model, protocols, scores, values, int(both.sum()), int(known.sum()), effective))
     return rows
 
 
@@ -207,7 +208,7 @@ def _average(rows: Sequence[_Row], stratum: Stratum, model: str) -> _Row:
             values[name] = float(np.mean(means)), np.mean(drawn, axis=0)
     columns = zip(*(row.scores for row in rows), strict=True)
     scores = tuple(_mean(np.array([score for score in column if score is not None])) for column in columns)
-    counts = sum(row.n for row in rows), sum(row.leak_n for row in rows), max(row.clusters for row in rows)
+    counts = sum(row.n for row in rows), sum(row.leak_n for row in rows), max(row.effective for row in rows)
     return _Row(stratum, model, (None, None, None), scores, values, *counts)
 
 

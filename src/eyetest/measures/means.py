@@ -5,7 +5,7 @@ from collections.abc import Container, Iterator, Sequence
 import polars as pl
 
 from eyetest.measures.results import split
-from eyetest.measures.stats.intervals import Moments, bounds
+from eyetest.measures.stats.intervals import ClusteredMeans, bounds
 from eyetest.measures.stats.paired import WITHOUT_SPREAD, Paired, holm, is_verdict, paired, with_imaginary_items
 
 ADJUSTED = "p_adjusted"
@@ -37,7 +37,7 @@ def mean_columns(
     )
     columns: list[pl.Expr | pl.Series] = []
     for value in values:
-        parts = Moments(*(tally.get_column(f"{value} {part}").to_numpy() for part in Moments._fields))
+        parts = ClusteredMeans(*(tally.get_column(f"{value} {part}").to_numpy() for part in ClusteredMeans._fields))
         low, high = bounds(parts._replace(binary=parts.binary & (value not in signed)), level)
         columns += [
             (pl.col(f"{value} total") / pl.col(f"{value} n")).alias(value),
@@ -80,13 +80,18 @@ def _in_cluster(value: str, told: Container[str]) -> Iterator[pl.Expr]:
 
 
 def _over_clusters(value: str) -> Iterator[pl.Expr]:
+    """What `ClusteredMeans.of` computes from arrays."""
     s, m = pl.col(f"{value} s"), pl.col(f"{value} m")
+    clusters, others = (m > 0).sum().cast(pl.Float64), m.sum() - m
+    moved, odds = (s - s.sum() / m.sum() * m) / others, m / others
+    squares = (odds * odds).sum()
+    freedom = odds.sum() ** 2 / (squares + squares**2 - (odds * odds * odds * odds).sum())
     yield s.sum().alias(f"{value} total")
     yield m.sum().alias(f"{value} n")
-    yield (m > 0).sum().cast(pl.Float64).alias(f"{value} clusters")
-    yield (s * s).sum().alias(f"{value} squares")
-    yield (s * m).sum().alias(f"{value} cross")
-    yield (m * m).sum().alias(f"{value} sizes")
+    yield clusters.alias(f"{value} clusters")
+    yield ((moved * moved).sum() * (clusters - 1) / clusters).alias(f"{value} variance")
+    yield (1 + freedom).alias(f"{value} effective")
+    yield ((m <= 1).all() & is_verdict(s).all()).alias(f"{value} independent")
     yield pl.col(f"{value} binary").all()
 
 

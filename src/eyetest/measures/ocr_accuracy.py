@@ -19,7 +19,15 @@ from eyetest.measures.results import (
     table_of,
 )
 from eyetest.measures.stats.correlation import pearson
-from eyetest.measures.stats.intervals import Floats, IntervalEstimate, cluster_sums, mean, percentiles, weights
+from eyetest.measures.stats.intervals import (
+    Floats,
+    IntervalEstimate,
+    cluster_sums,
+    effective_clusters,
+    mean,
+    percentiles,
+    weights,
+)
 from eyetest.measures.three_settings import EVERYBODY
 
 _SCORED = ("direct", "cot", "ocr")
@@ -114,8 +122,9 @@ def _correlated(x: Floats, y: Floats, clusters: Any, settings: Settings) -> Inte
     (value,) = _r(sums.sum(axis=0, keepdims=True))
     if np.isnan(value):
         return IntervalEstimate(None, None, None, len(x))
+    effective = float(effective_clusters(sums[:, 0]))
     drawn = np.concatenate([_r(part @ sums) for part in weights(len(sums), settings.resamples, settings.seed)])
-    return IntervalEstimate(float(value), *percentiles(drawn, settings.level, len(sums)), len(x))
+    return IntervalEstimate(float(value), *percentiles(drawn, settings.level, effective), len(x))
 
 
 def _r(sums: Floats) -> Floats:

@@ -30,6 +30,7 @@ from eyetest.measures.stats.intervals import (
     IntervalEstimate,
     Ints,
     cluster_sums,
+    effective_clusters,
     percentiles,
     weights,
 )
@@ -150,7 +151,8 @@ def _spreads(sums: Floats, settings: Settings) -> tuple[float | None, float | No
     ]
     before, after = _deviations(sums.sum(axis=0)[None])[0].tolist()
     changes = np.diff(np.concatenate(drawn), axis=1)[:, 0]
-    return before, after, IntervalEstimate(after - before, *percentiles(changes, settings.level, clusters), clusters)
+    ends = percentiles(changes, settings.level, float(effective_clusters(sums[:, 0].sum(axis=1))))
+    return before, after, IntervalEstimate(after - before, *ends, clusters)
 
 
 def _deviations(sums: Floats) -> Floats:

@@ -15,7 +15,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyetest.measures.stats.intervals import NOTHING, Floats, IntervalEstimate, cluster_sums, percentiles, weights
+from eyetest.measures.stats.intervals import (
+    NOTHING,
+    Floats,
+    IntervalEstimate,
+    cluster_sums,
+    effective_clusters,
+    percentiles,
+    weights,
+)
 
 Formula = Callable[[Floats], Any]
 Ratings = Sequence[Sequence[Any]]
@@ -178,10 +186,11 @@ def _estimates(
         ]
     replicates = np.concatenate(drawn).T
     level = resampling.level
-    return [_one(*each, len(sums), level) for each in zip(points.tolist(), replicates, n.tolist(), strict=True)]
+    effective = effective_clusters(np.unique(np.asarray(clusters), return_counts=True)[1])
+    return [_one(*each, float(effective), level) for each in zip(points.tolist(), replicates, n.tolist(), strict=True)]
 
 
-def _one(point: float, replicates: Floats, n: int, clusters: int, level: float) -> IntervalEstimate:
+def _one(point: float, replicates: Floats, n: int, clusters: float, level: float) -> IntervalEstimate:
     if isnan(point):
         return IntervalEstimate(None, None, None, n)
     known = replicates[~np.isnan(replicates)]

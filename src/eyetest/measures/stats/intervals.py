@@ -6,7 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
+from scipy import special
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 Member = TypeVar("Member", bound=Hashable)
@@ -34,20 +34,28 @@ class IntervalEstimate(NamedTuple):
 NOTHING = IntervalEstimate(None, None, None, 0)
 
 
-class Moments(NamedTuple):
-    """What the intervals of many means need to know, each an array over the means.
-
-    Sums over clusters with m scores that sum to s: ``squares`` is Σs², ``cross`` Σsm, ``sizes`` Σm².
-    """
+class ClusteredMeans(NamedTuple):
+    """What the intervals of many means need to know, each an array over the means."""
 
     total: Floats
     n: Floats
     clusters: Floats
-    squares: Floats
-    cross: Floats
-    sizes: Floats
-    binary: NDArray[np.bool_]
+    variance: Floats
+    """Of the mean, by leaving out one cluster after the other (see `jackknife`)."""
+    effective: Floats
+    """The effective number of clusters."""
+    independent: Bools
+    """Whether no two scores share a cluster, and all are 1 or 0."""
+    binary: Bools
     """Whether all scores are right and wrong answers, 1 and 0, or shares of right ones."""
+
+    @classmethod
+    def of(cls, sums: Floats, sizes: Floats, binary: ArrayLike) -> "ClusteredMeans":
+        """From the sum and the number of scores in each cluster: a row a mean, a column a cluster."""
+        total, n = sums.sum(axis=1), sizes.sum(axis=1)
+        clusters = np.count_nonzero(sizes, axis=1).astype(float)
+        verdicts = np.einsum("ij,ij->i", sums, sums) == total
+        return cls(total, n, clusters, *jackknife(sums, sizes), (clusters == n) & verdicts, np.asarray(binary))
 
 
 def mean(scores: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95) -> IntervalEstimate:
@@ -56,40 +64,61 @@ def mean(scores: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.
     if not len(values):
         return NOTHING
     codes = np.arange(len(values)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
-    sums, counts = np.bincount(codes, values), np.bincount(codes).astype(float)
-    moments = ((sums**2).sum(), (sums * counts).sum(), (counts**2).sum())
+    sums, sizes = np.bincount(codes, values), np.bincount(codes).astype(float)
     binary = bool(np.isin(values, (0.0, 1.0)).all())
-    parts = (values.sum(), len(values), len(counts), *moments, binary)
-    low, high = bounds(Moments(*(np.array([part]) for part in parts)), level)
+    low, high = bounds(ClusteredMeans.of(sums[None], sizes[None], [binary]), level)
     if np.isnan(low[0]):
         return IntervalEstimate(float(values.mean()), None, None, len(values))
     return IntervalEstimate(float(values.mean()), float(low[0]), float(high[0]), len(values))
 
 
-def bounds(tally: Moments, level: float = 0.95) -> tuple[Floats, Floats]:
+def jackknife(sums: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+    """The variance of each mean (a row; a column a cluster) as its clusters show it, and their effective number.
+
+    Each cluster in turn is left out, and the variance is how far that moves the mean (CR3). Where clusters are
+    of one size it is the usual sandwich; where one is large, the sandwich is too small, for a large cluster draws the
+    mean towards itself. ``sizes`` may be one row for all.
+    """
+    n, clusters = sizes.sum(axis=1, keepdims=True), np.count_nonzero(sizes, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        others = 1 / (n - sizes)
+        moved = (sums - sums.sum(axis=1, keepdims=True) / n * sizes) * others
+        variance: Floats = np.einsum("ij,ij->i", moved, moved) * (clusters - 1) / clusters
+    return variance, effective_clusters(sizes)
+
+
+def effective_clusters(sizes: Floats | Ints) -> Floats:
+    """How many clusters of one size would show the spread of a mean as surely as those of each row do.
+
+    One more than Satterthwaite's degrees of freedom of the jackknife's variance, were all scores independent: with
+    odds r = m / (n − m) of each cluster they are (Σr)² / (Σr² + (Σr²)² − Σr⁴).
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = sizes / (sizes.sum(axis=-1, keepdims=True) - sizes)
+        squares = np.einsum("...i,...i->...", odds, odds)
+        fourths = np.einsum("...i,...i,...i,...i->...", odds, odds, odds, odds)
+        freedom = odds.sum(axis=-1) ** 2 / (squares + squares**2 - fourths)
+    return np.where(np.isfinite(freedom), 1 + freedom, 1.0)
+
+
+def bounds(of: ClusteredMeans, level: float = 0.95) -> tuple[Floats, Floats]:
     """Intervals of many means at once.
 
-    The variance is the sandwich with the usual factor g/(g−1). Of right and wrong answers, and shares of right ones,
-    the interval is Wilson's for as many independent answers as these are worth (Korn and Graubard's device), so it
-    stays within 0 and 1 and holds near them; of other scores it is Student's. Clusters that are single answers are
-    worth as many as there are; Σs² = Σs tells them from shares. One cluster says nothing about its own spread: its
-    interval is everything, or nan where there is no everything.
+    Of right and wrong answers, and shares of right ones, the interval is Wilson's for as many independent answers as
+    these are worth (Korn and Graubard's device), so it stays within 0 and 1 and holds near them; of other scores it is
+    Student's. Both have the degrees of freedom of the effective number of clusters. One cluster says nothing about its
+    own spread: its interval is everything, or nan where there is no everything.
     """
-    total, n, clusters, squares, cross, sizes, binary = tally
+    total, n, clusters, variance, effective, independent, binary = of
     with np.errstate(divide="ignore", invalid="ignore"):
         p = total / n
-    spread = squares - 2 * p * cross + p**2 * sizes
-    spread = np.where(spread > _ROUNDING * squares, spread, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variance = spread / n**2 * clusters / (clusters - 1)
-        independent = (clusters == n) & (squares == total)
-        t = np.where(independent, stats.norm.ppf((1 + level) / 2), stats.t.ppf((1 + level) / 2, clusters - 1))
-        worth = np.where(independent, n, np.clip(p * (1 - p) / variance, 1e-9, None))
-        worth = np.where(independent | (spread > 0), worth, clusters)
-        wilson_low, wilson_high = _wilson(p, worth, t)
-        student = np.where(spread > 0, stats.t.ppf((1 + level) / 2, clusters - 1) * np.sqrt(variance), np.nan)
-    low = np.where(binary, wilson_low, p - student)
-    high = np.where(binary, wilson_high, p + student)
+        varied = np.sqrt(variance) > _ROUNDING * np.abs(p)
+        student = special.stdtrit(effective - 1, (1 + level) / 2)
+        worth = np.where(varied, np.clip(p * (1 - p) / variance, 1e-9, None), clusters)
+        t = np.where(independent, special.ndtri((1 + level) / 2), student)
+        wilson_low, wilson_high = _wilson(p, np.where(independent, n, worth), t)
+        half = np.where(varied, student * np.sqrt(variance), np.nan)
+    low, high = np.where(binary, wilson_low, p - half), np.where(binary, wilson_high, p + half)
     alone = (clusters < 2) & ~(binary & independent)
     low = np.where(alone, np.where(binary, 0.0, np.nan), low)
     high = np.where(alone, np.where(binary, 1.0, np.nan), high)
@@ -100,7 +129,7 @@ def wilson(hits: float, n: int, level: float = 0.95) -> IntervalEstimate:
     """A share and Wilson's score interval."""
     if n <= 0:
         return NOTHING
-    low, high = _wilson(np.array([hits / n]), np.array([float(n)]), stats.norm.ppf((1 + level) / 2))
+    low, high = _wilson(np.array([hits / n]), np.array([float(n)]), special.ndtri((1 + level) / 2))
     return IntervalEstimate(hits / n, float(low[0]), float(high[0]), n)
 
 
@@ -160,12 +189,13 @@ def column_means(table: Floats) -> Floats:
 
 
 def percentiles(
-    replicates: Floats, level: float = 0.95, clusters: int | None = None
+    replicates: Floats, level: float = 0.95, clusters: float | None = None
 ) -> tuple[float | None, float | None]:
     """The interval that holds the middle share of what resamples gave.
 
-    Few clusters drawn again vary too little, as if their spread were known: told how many there were, the interval
-    reaches as much further as Student's t does (Hesterberg). One cluster says nothing about its spread.
+    Few clusters drawn again vary too little, as if their spread were known: told how many there were, as
+    `effective_clusters` counts them, the interval reaches as much further as Student's t does (Hesterberg). One cluster
+    says nothing about its spread.
     """
     known = replicates[~np.isnan(replicates)]
     if not len(known) or (clusters is not None and clusters < 2):

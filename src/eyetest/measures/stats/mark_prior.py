@@ -11,7 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from eyetest.measures.stats.intervals import Floats, IntervalEstimate, Ints, cluster_sums, percentiles, weights
+from eyetest.measures.stats.intervals import (
+    Floats,
+    IntervalEstimate,
+    Ints,
+    cluster_sums,
+    effective_clusters,
+    percentiles,
+    weights,
+)
 from eyetest.measures.stats.likelihoods import among_choices
 
 _ROUNDING = 1e-9
@@ -57,7 +65,8 @@ def mark_prior(
         return None
     drawn = np.concatenate([_solved(times @ sums, marks) for times in weights(len(sums), resamples, seed)])
     (logs,) = _solved(total[None], marks)
-    bounds = [percentiles(column, level, len(sums)) for column in among_choices(drawn).T]
+    effective = float(effective_clusters(np.unique(np.asarray(clusters), return_counts=True)[1]))
+    bounds = [percentiles(column, level, effective) for column in among_choices(drawn).T]
     shares = zip(among_choices(logs[None])[0].tolist(), bounds, strict=True)
     return MarkPrior(logs, [IntervalEstimate(value, *ends, len(terms)) for value, ends in shares])
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from eyetest.measures.stats.intervals import Floats, percentiles, resampled_means
+from eyetest.measures.stats.intervals import Floats, jackknife, percentiles, resampled_means
 
 WITHOUT_SPREAD = 1e-12
 """Differences whose error is so small a part of their mean are all the same, but for rounding."""
@@ -27,12 +27,14 @@ class Paired(NamedTuple):
     """How scores ``a`` and ``b`` compare on the items that have both. None where undefined.
 
     ``only_a`` and ``only_b`` count the items that one got right and the other wrong, where all scores are 0 or 1.
-    ``spread`` is the mean squared difference (of right and wrong answers the discordant share), ``error`` the
-    clustered standard error of the difference, and ``worth`` how many independent items these are worth.
+    ``effective`` is the effective number of clusters, ``spread`` the mean squared difference (of right and wrong
+    answers the discordant share), ``error`` the clustered standard error of the difference, and ``worth`` how many
+    independent items these are worth.
     """
 
     n: int
     clusters: int
+    effective: float = 0.0
     binary: bool = False
     a: float | None = None
     b: float | None = None
@@ -82,7 +84,7 @@ def every_pair(scores: Floats, clusters: ArrayLike, level: float) -> list[tuple[
 class _Columns:
     """Columns of scores, each in one piece and its items ordered by cluster: once, however many pairs are tested.
 
-    The error is the sandwich over clusters with the usual factor g/(g−1). Of right and wrong answers the interval is
+    The error is the jackknife's over clusters. Of right and wrong answers the interval is
     Bonett and Price's, which adds one imaginary item to either side, for as many independent items as these are
     worth, and the test is McNemar's: both hold when few items are discordant, where Student's is far too narrow. Of
     all other scores interval and test are Student's.
@@ -129,8 +131,9 @@ class _Columns:
         g = np.broadcast_to(np.count_nonzero(sizes, axis=1), n.shape)
         with np.errstate(divide="ignore", invalid="ignore"):
             means = [part / n for part in (*sums, total, squares)]
-            error = np.sqrt(np.square(net - means[2][:, None] * sizes).sum(axis=1) * g / (g - 1)) / n
-        columns = (part.tolist() for part in (n, g, binary, *means, error))
+        variance, effective = jackknife(net, sizes)
+        counts = n, g, np.broadcast_to(effective, n.shape)
+        columns = (part.tolist() for part in (*counts, binary, *means, np.sqrt(variance)))
         wins = zip(((squares + total) / 2).tolist(), ((squares - total) / 2).tolist(), strict=True)
         for row, won, differences in zip(zip(*columns, strict=True), wins, net, strict=True):
             yield _judged(Paired(*row), won, differences, level) if row[0] else Paired(0, 0)
@@ -153,8 +156,8 @@ def _judged(of: Paired, wins: tuple[float, float], net: Floats, level: float) ->
         return told._replace(p=clustered_mcnemar(net), only_a=int(wins[0]), only_b=int(wins[1]))
     if not of.error > WITHOUT_SPREAD * abs(of.difference):  # a sign test of the clusters is left
         return pair._replace(p=None if alone else 1.0 if of.difference == 0 else 0.5 ** (of.clusters - 1))
-    t = float(special.stdtrit(of.clusters - 1, (1 + level) / 2))
-    p = 2 * float(special.stdtr(of.clusters - 1, -abs(of.difference) / of.error))
+    t = float(special.stdtrit(of.effective - 1, (1 + level) / 2))
+    p = 2 * float(special.stdtr(of.effective - 1, -abs(of.difference) / of.error))
     return pair._replace(low=of.difference - t * of.error, high=of.difference + t * of.error, p=p)
 
 
@@ -170,7 +173,7 @@ def with_imaginary_items(pair: Paired, level: float) -> Paired:
     centre = worth * pair.difference / (worth + 2)
     if pair.clusters > 1:
         variance = ((worth * pair.spread + 2) / (worth + 2) - centre**2) / (worth + 2)
-        half = float(special.stdtrit(pair.clusters - 1, (1 + level) / 2)) * sqrt(variance)
+        half = float(special.stdtrit(pair.effective - 1, (1 + level) / 2)) * sqrt(variance)
     low, high = min(centre - half, pair.difference), max(centre + half, pair.difference)
     return pair._replace(low=max(low, -1.0), high=min(high, 1.0))
 
@@ -196,10 +199,10 @@ def bootstrapped(
     values = np.asarray(gaps, float)
     there = ~np.isnan(values)
     drawn = resampled_means(values[there], np.asarray(clusters)[there], resamples, seed)[:, 0]
-    low, high = percentiles(drawn, level, pair.clusters)
+    low, high = percentiles(drawn, level, pair.effective)
     beyond = (min((drawn <= 0).sum(), (drawn >= 0).sum()) + 1) / (len(drawn) + 1)
-    freedom = pair.clusters - 1
-    reach = special.ndtri(min(beyond, 0.5)) * sqrt(freedom / pair.clusters)
+    freedom = pair.effective - 1
+    reach = special.ndtri(min(beyond, 0.5)) * sqrt(freedom / pair.effective)
     return pair._replace(low=low, high=high, p=2 * float(special.stdtr(freedom, reach)))
 
 
@@ -281,7 +284,7 @@ def items_needed(difference: float, discordance: float, power: float = 0.8, leve
     return ceil(((reach + sqrt(reach**2 + 4 * abs(difference))) / (2 * abs(difference))) ** 2 - 1e-9)
 
 
-def smallest_shift(error: float, clusters: int, power: float = 0.8, level: float = 0.95) -> float | None:
+def smallest_shift(error: float, clusters: float, power: float = 0.8, level: float = 0.95) -> float | None:
     """The smallest difference of two mean scores that a paired t test with this standard error would find."""
     if clusters < 2 or error <= 0:
         return None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eyetest.measures.aligned import Protocol, like
 from eyetest.measures.hits import HIT, mostly, strictest
 from eyetest.measures.results import PROTOCOL
-from eyetest.measures.stats.intervals import Bools, Floats, Moments, bounds
+from eyetest.measures.stats.intervals import Bools, ClusteredMeans, Floats, bounds
 from eyetest.pages.item_links import ANSWER_KINDS, AnswerKind, AskedKind
 from eyetest.records import BLIND_SIGHTS
 
@@ -91,17 +91,11 @@ class AnswerArrays:
         sums, sizes = (table[:, order] for table in self._filled)
         if len(starts) < len(order):
             sums, sizes = (np.add.reduceat(table, starts, axis=1) for table in (sums, sizes))
-        total, n = sums.sum(axis=1), sizes.sum(axis=1)
         binary: Bools = np.all(self.binary[:, order], axis=1)
-        moments = Moments(
-            *(total, n, np.count_nonzero(sizes, axis=1).astype(float)),
-            squares=_products(sums, sums),
-            cross=_products(sums, sizes),
-            sizes=_products(sizes, sizes),
-            binary=binary,
-        )
+        means = ClusteredMeans.of(sums, sizes, binary)
+        n, (low, high) = means.n, bounds(means, level)
         with np.errstate(divide="ignore", invalid="ignore"):
-            value, (low, high) = total / n, bounds(moments, level)
+            value = means.total / n
         low, high = (np.where(n > 0, end, np.nan) for end in (low, high))
         kinds = self.kinds[:, order]
         counts = {kind: np.count_nonzero(kinds & bit, axis=1).tolist() for kind, bit in BIT.items()}
@@ -163,12 +157,6 @@ class AnswerArrays:
             return np.full(self.scores.shape[1], np.nan)
         asked = (~np.isnan(self.scores[blind])).any(axis=0)
         return np.where(asked, ((self.kinds[blind] & BIT["right"]) > 0).sum(axis=0), np.nan)
-
-
-def _products(one: Floats, other: Floats) -> Floats:
-    """Of each row of two tables the sum of its products."""
-    sums: Floats = np.einsum("ij,ij->i", one, other)
-    return sums
 
 
 def _mean(table: Floats, like_: NDArray[np.int64] | None = None) -> Floats:

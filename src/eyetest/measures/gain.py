@@ -16,7 +16,13 @@ from eyetest.errors import param
 from eyetest.measures.aligned import Protocol, Series, like, protocol_label, side_by_side
 from eyetest.measures.hits import BLIND_SETTING, blind_sights, strictest, told_choice
 from eyetest.measures.results import PROTOCOL, Measure, Measured, NotMeasurable, Own, Results, Settings
-from eyetest.measures.stats.intervals import Floats, IntervalEstimate, effective_clusters, percentiles, resampled_means
+from eyetest.measures.stats.intervals import (
+    Floats,
+    IntervalEstimate,
+    effective_clusters,
+    percentiles,
+    resampled_means,
+)
 from eyetest.wording import counted
 
 _SCORES = ("sighted", "blind", "base")

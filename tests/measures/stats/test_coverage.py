@@ -26,7 +26,7 @@ RATES = (0.3, 0.5, 0.8)
 
 
 class Layout(NamedTuple):
-    """So many items in so many clusters, the more uneven the smaller ``evenness``; one may have a share of its own."""
+    """So many items in so many clusters, the more uneven the smaller ``evenness``; one may have its own share."""
 
     n: int
     clusters: int
@@ -89,7 +89,7 @@ def simulated(clusters: NDArray[np.int64], p: float, lower: float, repeats: int)
 
 def accuracy_intervals(world: World) -> Edges:
     sums, sizes = cluster_sums(world.a, world.clusters).T, np.bincount(world.clusters).astype(float)
-    return bounds(ClusteredMeans.of(sums, np.broadcast_to(sizes, sums.shape), np.ones(len(sums), bool)))
+    return bounds(ClusteredMeans.of(sums, sizes[None], np.ones(len(sums), bool)))
 
 
 def bootstrap_intervals(world: World) -> tuple[Edges, Edges]:
@@ -123,8 +123,9 @@ def coverages(layout: Layout, p: float, repeats: int) -> Iterator[tuple[str, flo
 @pytest.mark.slow
 @pytest.mark.parametrize(("layout", "p"), list(product(LAYOUTS, RATES)))
 def test_intervals_hold_the_truth(layout: Layout, p: float) -> None:
+    """From 93 to 97 %, where 2,000 repeats stray by half a point."""
     shares = dict(coverages(layout, p, 2_000))
-    assert {name: held for name, held in shares.items() if not 0.93 <= held <= 0.97} == {}
+    assert {name: held for name, held in shares.items() if not 0.925 <= held <= 0.975} == {}
 
 
 @pytest.mark.parametrize(("layout", "p"), QUICK)

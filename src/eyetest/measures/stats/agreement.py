@@ -186,8 +186,8 @@ def _estimates(
         ]
     replicates = np.concatenate(drawn).T
     level = resampling.level
-    effective = effective_clusters(np.unique(np.asarray(clusters), return_counts=True)[1])
-    return [_one(*each, float(effective), level) for each in zip(points.tolist(), replicates, n.tolist(), strict=True)]
+    effective = float(effective_clusters(np.unique(np.asarray(clusters), return_counts=True)[1]))
+    return [_one(*each, effective, level) for each in zip(points.tolist(), replicates, n.tolist(), strict=True)]
 
 
 def _one(point: float, replicates: Floats, n: int, clusters: float, level: float) -> IntervalEstimate:

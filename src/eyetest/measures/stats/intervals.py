@@ -51,11 +51,13 @@ class ClusteredMeans(NamedTuple):
 
     @classmethod
     def of(cls, sums: Floats, sizes: Floats, binary: ArrayLike) -> "ClusteredMeans":
-        """From the sum and the number of scores in each cluster: a row a mean, a column a cluster."""
-        total, n = sums.sum(axis=1), sizes.sum(axis=1)
-        clusters = np.count_nonzero(sizes, axis=1).astype(float)
-        verdicts = np.einsum("ij,ij->i", sums, sums) == total
-        return cls(total, n, clusters, *jackknife(sums, sizes), (clusters == n) & verdicts, np.asarray(binary))
+        """From the sum and the number of scores in each cluster: a row a mean (of sizes one may do for all)."""
+        total = sums.sum(axis=1)
+        variance, effective = jackknife(sums, sizes)
+        of_sizes = sizes.sum(axis=1), np.count_nonzero(sizes, axis=1).astype(float), effective
+        n, clusters, effective = (np.broadcast_to(part, total.shape) for part in of_sizes)
+        independent = (clusters == n) & (np.einsum("ij,ij->i", sums, sums) == total)
+        return cls(total, n, clusters, variance, effective, independent, np.asarray(binary))
 
 
 def mean(scores: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.95) -> IntervalEstimate:
@@ -64,7 +66,7 @@ def mean(scores: ArrayLike, clusters: ArrayLike | None = None, level: float = 0.
     if not len(values):
         return NOTHING
     codes = np.arange(len(values)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
-    sums, sizes = np.bincount(codes, values), np.bincount(codes).astype(float)
+    sums, sizes = np.asarray(np.bincount(codes, values), float), np.bincount(codes).astype(float)
     binary = bool(np.isin(values, (0.0, 1.0)).all())
     low, high = bounds(ClusteredMeans.of(sums[None], sizes[None], [binary]), level)
     if np.isnan(low[0]):
@@ -81,8 +83,8 @@ def jackknife(sums: Floats, sizes: Floats) -> tuple[Floats, Floats]:
     """
     n, clusters = sizes.sum(axis=1, keepdims=True), np.count_nonzero(sizes, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        others = 1 / (n - sizes)
-        moved = (sums - sums.sum(axis=1, keepdims=True) / n * sizes) * others
+        means, others = sums.sum(axis=1, keepdims=True) / n, 1 / (n - sizes)
+        moved = (sums - means * sizes) * others
         variance: Floats = np.einsum("ij,ij->i", moved, moved) * (clusters - 1) / clusters
     return variance, effective_clusters(sizes)
 
@@ -95,19 +97,19 @@ def effective_clusters(sizes: Floats | Ints) -> Floats:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = sizes / (sizes.sum(axis=-1, keepdims=True) - sizes)
-        squares = np.einsum("...i,...i->...", odds, odds)
-        fourths = np.einsum("...i,...i,...i,...i->...", odds, odds, odds, odds)
-        freedom = odds.sum(axis=-1) ** 2 / (squares + squares**2 - fourths)
+        each = odds * odds
+        squares = each.sum(axis=-1)
+        freedom = odds.sum(axis=-1) ** 2 / (squares + squares**2 - np.einsum("...i,...i->...", each, each))
     return np.where(np.isfinite(freedom), 1 + freedom, 1.0)
 
 
 def bounds(of: ClusteredMeans, level: float = 0.95) -> tuple[Floats, Floats]:
     """Intervals of many means at once.
 
-    Of right and wrong answers, and shares of right ones, the interval is Wilson's for as many independent answers as
-    these are worth (Korn and Graubard's device), so it stays within 0 and 1 and holds near them; of other scores it is
-    Student's. Both have the degrees of freedom of the effective number of clusters. One cluster says nothing about its
-    own spread: its interval is everything, or nan where there is no everything.
+    Of right and wrong answers, and shares of right ones, the interval is Wilson's for as many independent answers
+    as these are worth (Korn and Graubard's device), so it stays within 0 and 1 and holds near them; of other scores
+    it is Student's. Both have one degree of freedom less than the effective number of clusters. One cluster says
+    nothing about its own spread: its interval is everything, or nan where there is no everything.
     """
     total, n, clusters, variance, effective, independent, binary = of
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -193,9 +195,9 @@ def percentiles(
 ) -> tuple[float | None, float | None]:
     """The interval that holds the middle share of what resamples gave.
 
-    Few clusters drawn again vary too little, as if their spread were known: told how many there were, as
-    `effective_clusters` counts them, the interval reaches as much further as Student's t does (Hesterberg). One cluster
-    says nothing about its spread.
+    Few clusters drawn again vary too little, as if their spread were known: told how many they are worth
+    (`effective_clusters`), the interval reaches as much further as Student's t does (Hesterberg). One cluster says
+    nothing about its spread.
     """
     known = replicates[~np.isnan(replicates)]
     if not len(known) or (clusters is not None and clusters < 2):

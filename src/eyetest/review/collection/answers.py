@@ -63,9 +63,10 @@ class AnswerArrays:
 
     @cached_property
     def _filled(self) -> tuple[Floats, Floats]:
-        """Scores with 0 where there is none, and how many there are."""
+        """Scores with 0 where there is none, and how many there are, in one row where none is missing."""
         there = ~np.isnan(self.scores)
-        return np.where(there, self.scores, 0.0), there.astype(float)
+        known = there[:1] if there.all() else there
+        return np.where(there, self.scores, 0.0), known.astype(float)
 
     def matching(self, model: str, condition: str) -> list[int]:
         """The series of a model (any, if none is named) whose condition has all words that are named."""

@@ -87,6 +87,8 @@ COMMANDS: list[tuple[object, ...]] = [
     ("review", "revoke", "--help"),
     ("review", "status", "--help"),
     ("review", "revise", "--help"),
+    ("review", "export", "--help"),
+    ("review", "import", "--help"),
     ("zoo",),
     ("describe", "бенч é", "--model", "scripted:", "--to", "d"),
     ("subset", "бенч é", "--only", "ключ=é1", "--to", "s"),

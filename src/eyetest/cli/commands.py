@@ -49,6 +49,8 @@ _COMMANDS = {
     "review revoke": "review:revoke",
     "review status": "review:status",
     "review revise": "review:revise",
+    "review export": "review_tools:export",
+    "review import": "review_tools:import_",
     "harden options": "harden_options:options",
     "harden screenshot": "harden:screenshot",
     "harden page": "harden:page",

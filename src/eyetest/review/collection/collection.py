@@ -193,9 +193,14 @@ class Collection:
 
     def record(self, id_: str) -> Item | None:
         """The item itself, without all that is known of it; None where no benchmark has it."""
-        (values,) = self.items[[self._position(id_)]].to_dicts()
-        row = self._row(values)
-        return self._records([row]).get(row.benchmark, {}).get(row.position)
+        return self.records([id_]).get(id_)
+
+    def records(self, ids: Sequence[str]) -> dict[str, Item]:
+        """The items themselves; those that no benchmark has are left out."""
+        rows = [self._row(values) for values in self.items[[self._position(id_) for id_ in ids]].to_dicts()]
+        records = self._records(rows)
+        items = ((row.id, records.get(row.benchmark, {}).get(row.position)) for row in rows)
+        return {id_: item for id_, item in items if item is not None}
 
     def stories(self, ids: Sequence[str]) -> Iterator[ItemStory]:
         """The whole stories of many items; far cheaper than one after the other."""

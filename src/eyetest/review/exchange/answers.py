@@ -45,12 +45,12 @@ def questions(form: Form, options: int) -> list[ToolQuestion]:
         rows.append(ToolQuestion("reason", "Why drop it?", "choice", form.reasons, ("drop",)))
     rows.append(ToolQuestion("reason_text", "Another reason", "text", when=("drop", "fix", "unsure")))
     for name in form.edits:
-        rows += [
-            ToolQuestion(_EDIT + key, words, "text", (), ("fix",), long=True) for key, words in _edits(name, options)
-        ]
+        for key, words in _edits(name, options):
+            rows.append(ToolQuestion(_EDIT + key, words, "text", (), ("fix",), long=name != "options"))
     for field in form.fields:
-        required = field.required and not field.when
-        rows.append(ToolQuestion(_LABEL + field.name, field.ask, field.kind, field.values, field.when, required))
+        when = tuple(kind for kind in field.when or _KINDS[:-1] if not field.required or kind != "unsure")
+        told = when if field.when or field.required else ()
+        rows.append(ToolQuestion(_LABEL + field.name, field.ask, field.kind, field.values, told, field.required))
     return [*rows, ToolQuestion("comment", "Anything else?", "text", long=True)]
 
 

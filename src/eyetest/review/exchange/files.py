@@ -1,5 +1,6 @@
 """The files of each tool: written as one folder, read by what they hold."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -13,7 +14,7 @@ from eyetest.review.exchange.assignment import Assignment, Expected
 from eyetest.review.exchange.label_studio import label_studio_tasks, labeling_config, read_label_studio
 from eyetest.review.exchange.spreadsheet import read_sheet, write_sheet, write_waiting
 from eyetest.review.queue import DECISIONS, QUEUE
-from eyetest.store import replacing_folder
+from eyetest.store import refuse_to_lose, replacing_folder
 
 ToolFormat = Literal["csv", "label-studio", "argilla"]
 LARGEST = 2**30
@@ -21,6 +22,7 @@ LARGEST = 2**30
 LARGEST_UPLOAD = 250 * 2**20
 """The largest file that Label Studio takes, in bytes, where nobody told it otherwise."""
 Files = dict[str, bytes]
+_OURS = re.compile(rf"{QUEUE}|{DECISIONS}|(round|settle)-\d+(-decided)?(\.json|\.xml)?")
 
 
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +44,8 @@ def check_format(name: str) -> ToolFormat:
 
 def write_files(outgoing: Outgoing, form: ToolFormat, folder: Path, *, overwrite: bool = False) -> list[str]:
     """Write what leaves as files of a tool; gives their names."""
+    inside = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    refuse_to_lose(folder, overwrite=overwrite, ours=[name for name in inside if _OURS.fullmatch(name)])
     files = _WRITERS[form](outgoing)
     with replacing_folder(folder, overwrite=overwrite) as new:
         for name, content in files.items():

@@ -1,0 +1,56 @@
+"""``eyetest review export`` and ``import``: for teams that keep their spreadsheet, Label Studio or Argilla."""
+
+from pathlib import Path
+from typing import Annotated, get_args
+
+from eyetest.cli.live import TERMINAL
+from eyetest.cli.options import OverwriteOption, argument, option
+from eyetest.cli.review import OnOption
+from eyetest.cli.terminal import note, out
+from eyetest.jobs import review_tools as job
+from eyetest.review.exchange import ToolFormat
+from eyetest.wording import counted
+
+
+def export(
+    place: Annotated[Path, argument("PLACE", "The review, or the refinement or benchmark that it is about.")],
+    to: Annotated[Path, option("--to", "A new folder for the files.", "DIR")],
+    format_: Annotated[str, option("--format", f"{', '.join(get_args(ToolFormat))}.", "NAME")] = "csv",
+    round_: Annotated[int | None, option("--round", "Only this round.", min=1)] = None,
+    with_pictures: Annotated[
+        bool, option("--with-pictures", "Put the pictures themselves into the files (for argilla always).")
+    ] = False,
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Write what waits, and what was decided, as files of a spreadsheet, of Label Studio or of Argilla.
+
+    What people decide there comes back with eyetest review import.
+    """
+    exported = job.export_review(
+        place,
+        to,
+        format=format_,
+        round=round_,
+        with_pictures=with_pictures,
+        overwrite=overwrite,
+        observer=TERMINAL,
+    )
+    note(f"{exported.waiting:,} to decide, {counted(exported.decisions, 'decision')} → {to}")
+    for name in exported.files:
+        out.print(str(to / name), highlight=False, soft_wrap=True)
+
+
+def import_(
+    file: Annotated[Path, argument("FILE", "CSV, the JSON that Label Studio exports, or a folder of Argilla.")],
+    on: OnOption,
+    format_: Annotated[
+        str | None, option("--format", "csv, label-studio or argilla, where the file does not show it.", "NAME")
+    ] = None,
+    reviewer: Annotated[
+        list[str] | None,
+        option("--reviewer", "Who decided, where the file does not say; ID=NAME for a user of the tool.", "NAME"),
+    ] = None,
+) -> None:
+    """Take decisions in that were made in another tool: all that are new, or none where one is wrong."""
+    imported = job.import_review(file, on, format=format_, reviewers=reviewer or (), observer=TERMINAL)
+    note(f"{counted(imported.read, 'decision')} in {file.name}, {imported.added:,} of them new")

@@ -1,0 +1,187 @@
+"""A review in other tools: what waits and what was decided, out as their files and in again."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+import msgspec
+import pybase64
+
+from eyetest.errors import InputError, param
+from eyetest.jobs.opening import SILENT, Observer
+from eyetest.jobs.review import find_review
+from eyetest.pages.item_links import Query
+from eyetest.records import Decision, Item
+from eyetest.review.app.pictures import ServedPictures
+from eyetest.review.collection import Collection, ItemRow
+from eyetest.review.decisions import standing
+from eyetest.review.exchange import (
+    Assignment,
+    Expected,
+    Outgoing,
+    TaskKey,
+    ToolFormat,
+    check_format,
+    read_files,
+    write_files,
+)
+from eyetest.review.forms import Form
+from eyetest.review.project import ReviewPlan
+
+_SERVED_FILES = "/data/local-files/?d="
+
+
+class ExportedReview(NamedTuple):
+    """What was written."""
+
+    waiting: int
+    decisions: int
+    files: list[str]
+
+
+class ImportedReview(NamedTuple):
+    """How many decisions a file holds, and how many of them were new."""
+
+    read: int
+    added: int
+
+
+def export_review(
+    place: Path,
+    to: Path,
+    *,
+    format: str = "csv",  # noqa: A002 (what both doors call it)
+    round: int | None = None,  # noqa: A002
+    with_pictures: bool = False,
+    overwrite: bool = False,
+    observer: Observer = SILENT,
+) -> ExportedReview:
+    """Write what waits in a review, and what was decided, as files of another tool."""
+    tool = check_format(format)
+    with find_review(place) as project:
+        plan, decisions, waiting = project.plan, project.decisions(), project.waiting()
+    if round is not None and not 1 <= round <= len(plan.rounds):
+        raise InputError(f"{param('round')}: found {round}, expected 1 to {len(plan.rounds)}")
+    said: dict[TaskKey, list[Decision]] = {}
+    for one in decisions:
+        said.setdefault((one.item, one.round, one.adjudicates), []).append(one)
+    collection = Collection.open([Path(one) for one in plan.places], observer.busy)
+    making = _Making(collection, plan, tool, with_pictures or tool == "argilla")
+    open_ = [key for key in waiting if round in (None, key[1])]
+    decided = [key for key in said if round in (None, key[1])]
+    outgoing = Outgoing(
+        name=plan.name,
+        waiting=making.assignments(open_, {key: _earlier(plan, key, decisions) for key in open_ if key[2]}),
+        decided=making.assignments(decided, said),
+        reviewers={one.number: one.reviewers for one in plan.rounds},
+    )
+    files = write_files(outgoing, tool, to, overwrite=overwrite)
+    return ExportedReview(len(open_), sum(len(said[key]) for key in decided), files)
+
+
+def import_review(
+    file: Path,
+    on: Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    reviewers: Sequence[str] = (),
+    observer: Observer = SILENT,
+) -> ImportedReview:
+    """Take the decisions of another tool's file into a review: all that are new, or none where one is wrong.
+
+    ``reviewers`` are names, or ``ID=NAME``: what somebody is called here whom the tool knows by that id.
+    """
+    tool = None if format is None else check_format(format)
+    names = dict(_named(text) for text in reviewers)
+    with find_review(on) as project:
+        plan, ids = project.plan, list(project.outcomes())
+        collection = Collection.open([Path(one) for one in plan.places], observer.busy)
+        expected = Expected(
+            items=_items(collection, ids),
+            forms={one.number: form_of(plan, one.number, adjudicates=False) for one in plan.rounds},
+            fingerprint=plan.fingerprint,
+            reviewers=names,
+        )
+        decisions = read_files(file, expected, tool)
+        return ImportedReview(len(decisions), project.add_decisions(decisions, file.name))
+
+
+def _named(text: str) -> tuple[str, str]:
+    """Who it is by the tool's id; by nothing, who it is where the tool does not say."""
+    identity, equals, name = text.partition("=")
+    if not (name if equals else identity).strip():
+        raise InputError(f"{param('reviewer')}: found {text!r}, expected NAME or ID=NAME")
+    return (identity.strip(), name.strip()) if equals else ("", identity.strip())
+
+
+def form_of(plan: ReviewPlan, number: int, *, adjudicates: bool) -> Form:
+    """The form of a round; nobody who settles something has to solve it first."""
+    form = plan.rounds[number - 1].form
+    return msgspec.structs.replace(form, solve=(form.solve or plan.solve) and not adjudicates)
+
+
+def _items(collection: Collection, ids: Sequence[str]) -> dict[str, Item]:
+    """Items under the names that they have in a review, where several benchmarks may have the same."""
+    return {id_: msgspec.structs.replace(item, id=id_) for id_, item in collection.records(ids).items()}
+
+
+def _earlier(plan: ReviewPlan, key: TaskKey, decisions: Sequence[Decision]) -> list[Decision]:
+    """What others decided, for whoever settles it."""
+    item, number, _ = key
+    mine = [one for one in decisions if one.item == item and (plan.together or one.round == number)]
+    return [one for one in standing(mine) if not one.adjudicates]
+
+
+class _Making:
+    """Makes assignments of what a collection knows of items."""
+
+    def __init__(self, collection: Collection, plan: ReviewPlan, tool: ToolFormat, embedded: bool) -> None:
+        self._collection, self._plan, self._tool, self._embedded = collection, plan, tool, embedded
+        self._served = ServedPictures(collection.picture)
+
+    def assignments(self, keys: Sequence[TaskKey], earlier: dict[TaskKey, list[Decision]]) -> list[Assignment]:
+        """What somebody decides about, with all that the form shows of it."""
+        ids = list(dict.fromkeys(item for item, _, _ in keys))
+        items = _items(self._collection, ids)
+        view = self._collection.view(Query(ids=tuple(ids)))
+        rows = {row.id: row for row in self._collection.rows(view, 0, len(ids))} if ids else {}
+        return [
+            Assignment(
+                item=items[item],
+                round=number,
+                form=(form := form_of(self._plan, number, adjudicates=adjudicates)),
+                adjudicates=adjudicates,
+                fingerprint=self._plan.fingerprint,
+                evidence=self._evidence(rows[item], form),
+                pictures=tuple(self._pictures(rows[item], items[item])),
+                earlier=tuple(earlier.get((item, number, adjudicates), ())),
+            )
+            for item, number, adjudicates in keys
+            if item in items
+        ]
+
+    def _pictures(self, row: ItemRow, item: Item) -> Iterator[str]:
+        """Where the tool finds the pictures of an item. Label Studio serves files of folders that it was shown."""
+        for image in item.images:
+            path = self._collection.benchmarks[row.benchmark].images.path(image).resolve()
+            if not self._embedded:
+                yield (
+                    f"{_SERVED_FILES}{quote(path.as_posix().lstrip('/'))}"
+                    if self._tool == "label-studio"
+                    else str(path)
+                )
+            elif picture := self._served.whole(image.sha256):
+                yield f"data:image/{picture.kind};base64,{pybase64.b64encode_as_string(picture.data)}"
+
+    def _evidence(self, row: ItemRow, form: Form) -> str:
+        """Why the item is here; nothing where it would tell the gold to somebody who is to find it."""
+        lines: list[str] = []
+        if form.solve:
+            return ""
+        if "verdicts" in form.shows:
+            said = self._collection.verdicts(row.position)
+            lines += [f"{one.stage}: {one.verdict}. {one.reason} {one.evidence}".strip() for one in said]
+        if "findings" in form.shows:
+            lines += [f"audit: {finding}" for finding in row.findings]
+        return "\n".join(lines)

@@ -250,19 +250,19 @@ def test_an_export_that_is_wrong_is_refused_in_one_line(tasks: Callable[[], Any]
 
 
 WRONG_LINES = {
-    "item,decision\nd,keep\n": "line 2: no item 'd'",
+    "item,decision\nd,keep\n": "line 2 .d.: no item 'd'",
     "item,verdict\nc,keep\n": "has no column decision",
-    "item,decision,reviewer\nc,drop,ana\nc,maybe,ana\n": "line 3: found 'maybe', expected keep, drop",
-    "item,decision,reviewer,labels\nc,keep,ana,[1]\n": "line 2: labels are no JSON object",
-    "item,decision,reviewer,labels\nc,keep,ana,{}\n": "line 2: level: How hard. This has to be answered",
-    'item,decision,reviewer,edits\nc,drop,ana,"{""A"": ""x""}"\n': "line 2: edits: only a fix",
-    "item,decision,reviewer,seconds\nc,drop,ana,nan\n": "line 2: seconds: found nan",
-    "item,decision\nc,drop\n": "line 2: reviewer: nobody is named",
+    "item,decision,reviewer\nc,drop,ana\nc,maybe,ana\n": "line 3 .c.: found 'maybe', expected keep, drop",
+    "item,decision,reviewer,labels\nc,keep,ana,[1]\n": "line 2 .c.: labels are no JSON object",
+    "item,decision,reviewer,labels\nc,keep,ana,{}\n": "line 2 .c.: level: How hard. This has to be answered",
+    'item,decision,reviewer,edits\nc,drop,ana,"{""A"": ""x""}"\n': "line 2 .c.: edits: only a fix",
+    "item,decision,reviewer,seconds\nc,drop,ana,nan\n": "line 2 .c.: seconds: found nan",
+    "item,decision\nc,drop\n": "line 2 .c.: reviewer: nobody is named",
     "item,decision,reviewer\nc,drop,ana,much,more\n": "line 2: more cells than columns; the first too many is 'much'",
-    "item,decision,reviewer,round\nc,drop,ana,7\n": "line 2: round: found 7, expected 1 to 2",
-    "item,decision,reviewer,round,label_level\nc,drop,ana,x,\n": "line 2: round: found 'x', expected a number",
-    "item,decision,reviewer,label_leval\nc,keep,ana,<hard>\n": "line 2: 'label_leval' is not asked here",
-    "item,decision,reviewer,time\nc,drop,ana,noon\n": "line 2: time: found 'noon'",
+    "item,decision,reviewer,round\nc,drop,ana,7\n": "line 2 .c.: round: found 7, expected 1 to 2",
+    "item,decision,reviewer,round,label_level\nc,drop,ana,x,\n": "line 2 .c.: round: found 'x', expected a number",
+    "item,decision,reviewer,label_leval\nc,keep,ana,<hard>\n": "line 2 .c.: 'label_leval' is not asked here",
+    "item,decision,reviewer,time\nc,drop,ana,noon\n": "line 2 .c.: time: found 'noon'",
 }
 
 

@@ -59,7 +59,7 @@ def _written(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def read_sheet(path: Path, expected: Expected) -> list[Decision]:
     """The decisions of either table; a line without one is none yet."""
     rows = ((where, row) for where, row in sheet_rows(path) if (row.get("decision") or "").strip())
-    return [_read(row, expected, where) for where, row in rows]
+    return [_read(row, expected, f"{where} ({(row['item'] or '').strip()[:60]})") for where, row in rows]
 
 
 def _read(row: Mapping[str, Any], expected: Expected, where: str) -> Decision:

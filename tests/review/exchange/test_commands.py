@@ -1,0 +1,150 @@
+"""`eyetest review export` and `import`: a team that keeps its tool, from the queue to what people came to."""
+
+import csv
+import json
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.jobs.review import ReviewWishes, find_review, open_review
+from eyetest.review.project import ReviewProject
+from tests.review.exchange.test_round_trips import region
+from tests.running.benches import make_bench
+from tests.support.command import call
+
+ITEMS = 4
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A benchmark with a review of all its items: two reviewers in one round."""
+    bench = make_bench(tmp_path / "bench", ITEMS)
+    with open_review([bench.path], ReviewWishes(rounds="2", form="mmmu-pro-errors")).project:
+        return bench.path
+
+
+def review(place: Path) -> ReviewProject:
+    return find_review(place)
+
+
+def fill_in(path: Path, reviewer: str, *decisions: dict[str, str]) -> Path:
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    with (path.parent.parent / f"{reviewer}.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(row | {"reviewer": reviewer} | told for row, told in zip(rows, decisions, strict=False))
+    return Path(file.name)
+
+
+def test_a_queue_goes_out_and_decisions_come_in_once(place: Path, tmp_path: Path) -> None:
+    told = call("review", "export", place, "--to", tmp_path / "out").fine()
+    assert f"{ITEMS} to decide, 0 decisions → {tmp_path / 'out'}" in told
+    keep = {"decision": "keep", "label_error": "reasoning"}
+    ana = fill_in(
+        tmp_path / "out" / "queue.csv", "ana", keep, keep | {"decision": "drop", "reason_text": "=why"}, {}, keep
+    )
+    assert "3 decisions in ana.csv, 3 of them new" in call("review", "import", ana, "--on", place).fine()
+    assert "3 decisions in ana.csv, 0 of them new" in call("review", "import", ana, "--on", place).fine()
+    ben = fill_in(tmp_path / "out" / "queue.csv", "ben", keep, keep | {"label_seen-wrong": "text; colours"})
+    call("review", "import", ben, "--on", place).fine()
+    with review(place) as project:
+        said = [(one.item, one.reviewer, one.decision) for one in project.decisions()]
+        first, second, third, last = project.outcomes()
+        assert said == [
+            *((item, "ana", kind) for item, kind in ((first, "keep"), (second, "drop"), (last, "keep"))),
+            *((item, "ben", "keep") for item in (first, second)),
+        ]
+        assert project.decisions()[-1].labels == {"error": "reasoning", "seen-wrong": ["text", "colours"]}
+        assert project.waiting() == [(third, 1, False), (last, 1, False), (second, 1, True)]
+    call("review", "export", place, "--to", tmp_path / "out", "--overwrite").fine()
+    with (tmp_path / "out" / "queue.csv").open(newline="", encoding="utf-8") as file:
+        *_, settling = csv.DictReader(file)
+    assert (settling["item"], settling["adjudicates"]) == (second, "true")
+    assert settling["earlier"] == "ana, round 1: drop; =why\nben, round 1: keep"
+    again = call("review", "import", tmp_path / "out" / "decisions.csv", "--on", place).fine()
+    assert "5 decisions in decisions.csv, 0 of them new" in again
+
+
+def embedded(address: str) -> bytes:
+    assert address.startswith("data:image/")
+    return b64decode(address.partition(";base64,")[2])
+
+
+def first_picture(place: Path, question: str) -> bytes:
+    bench = Benchmark(place)
+    return next(bench.images.read(item.images[0]) for item in bench if item.question == question)
+
+
+@pytest.mark.parametrize("tool", ["label-studio", "argilla"])
+def test_a_tools_users_get_their_names(place: Path, tmp_path: Path, tool: str) -> None:
+    call("review", "export", place, "--to", tmp_path / "out", "--format", tool, "--with-pictures").fine()
+    answers: dict[str, Any] = {
+        "decision": "keep",
+        "label_error": "knowledge",
+        "label_seen-wrong": ["text", "colours"],
+    }
+    if tool == "label-studio":
+        path = tmp_path / "out" / "round-1.json"
+        tasks = json.loads(path.read_bytes())
+        assert embedded(tasks[0]["data"]["pictures"][0]) == first_picture(place, tasks[0]["data"]["question"])
+        said = [
+            region(name, "choices", *([told] if isinstance(told, str) else told)) for name, told in answers.items()
+        ]
+        times = {"created_at": "2026-03-01T10:00:00Z", "lead_time": 7.5}
+        tasks[0]["annotations"] = [{"result": said, "completed_by": user, **times} for user in (1, 2)]
+        path.write_bytes(msgspec.json.encode(tasks))
+    else:
+        path = tmp_path / "out" / "round-1" / "records.json"
+        tasks = json.loads(path.read_bytes())
+        assert embedded(tasks[0]["fields"]["picture-1"]) == first_picture(place, tasks[0]["fields"]["question"])
+        tasks[0]["responses"] = {
+            name: [{"value": told, "user_id": user} for user in ("1", "2")] for name, told in answers.items()
+        }
+        path.write_bytes(msgspec.json.encode(tasks))
+    told = call("review", "import", path, "--on", place, "--reviewer", "1=ana", "--reviewer", "2=ben").fine()
+    assert f"2 decisions in {path.name}, 2 of them new" in told
+    with review(place) as project:
+        assert [(one.reviewer, one.decision, one.labels) for one in project.decisions()] == [
+            (name, "keep", {"error": "knowledge", "seen-wrong": ["text", "colours"]}) for name in ("ana", "ben")
+        ]
+        assert {one.seconds for one in project.decisions()} == ({7.5} if tool == "label-studio" else {None})
+
+
+def test_pictures_that_stay_where_they_are_are_named(place: Path, tmp_path: Path) -> None:
+    call("review", "export", place, "--to", tmp_path / "out", "--format", "label-studio").fine()
+    tasks = json.loads((tmp_path / "out" / "round-1.json").read_bytes())
+    (address,) = tasks[0]["data"]["pictures"]
+    picture = (Path("/") / address.removeprefix("/data/local-files/?d=")).read_bytes()
+    assert picture == first_picture(place, tasks[0]["data"]["question"])
+    call("review", "export", place, "--to", tmp_path / "csv").fine()
+    with (tmp_path / "csv" / "queue.csv").open(newline="", encoding="utf-8") as file:
+        assert all(Path(row["pictures"]).is_file() for row in csv.DictReader(file))
+
+
+def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    told = call("review", "export", place, "--to", out, "--format", "labelstudio").refused()
+    assert '--format: no format "labelstudio"; did you mean "label-studio"?' in told
+    assert "--round: found 2, expected 1 to 1" in call("review", "export", place, "--to", out, "--round", 2).refused()
+    assert not out.exists()
+    out.mkdir()
+    (out / "mine.txt").write_text("x")
+    assert (
+        "'mine.txt', which eyetest did not write"
+        in call("review", "export", place, "--to", out, "--overwrite").refused()
+    )
+    (tmp_path / "x.csv").write_text("item,decision,reviewer\nnobody,keep,ana\n")
+    assert (
+        "x.csv, line 2 (nobody): no item 'nobody'"
+        in call("review", "import", tmp_path / "x.csv", "--on", place).refused()
+    )
+    assert "x.json is not there" in call("review", "import", tmp_path / "x.json", "--on", place).refused()
+    named = call("review", "import", tmp_path / "x.csv", "--on", place, "--reviewer", "3=").refused()
+    assert "--reviewer: found '3=', expected NAME or ID=NAME" in named
+    with review(place) as project:
+        assert project.people() == []

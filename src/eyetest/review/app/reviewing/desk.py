@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import RedirectResponse, Response
 
-from eyetest.errors import DiskFull, InputError
+from eyetest.errors import DiskFull, InputError, short
 from eyetest.harden.screenshot.mathml import mathml
 from eyetest.pages.page import plain
 from eyetest.records import Decision, letter
@@ -215,6 +215,6 @@ def task_href(item: str, number: int) -> str:
 
 
 def _number(text: str, name: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise InputError(f"{name}: found {text[:20]!r}, expected a number")
-    return max(1, int(text))
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or not int(text):
+        raise InputError(f"{name}: found {short(text)}, expected a number from 1")
+    return int(text)

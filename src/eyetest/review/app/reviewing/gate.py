@@ -5,7 +5,7 @@ from contextlib import suppress
 from hashlib import sha256
 from hmac import compare_digest
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -184,4 +184,5 @@ def _is_from_here(request: Request) -> bool:
         return False
     if site not in (None, "same-origin"):
         return False
-    return origin is None or urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
+    host = request.headers.get("host", "").lower()
+    return origin is None or origin.lower() in (f"http://{host}", f"https://{host}")

@@ -1,17 +1,15 @@
 """The pages of whoever runs a review: how far it is, who takes part, what was refused, what else is asked."""
 
-import io
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, get_args
 
-import msgspec
 from starlette.responses import Response
 
 from eyetest.errors import InputError, short
 from eyetest.pages.item_links import parse_query
-from eyetest.records import Decision, columns
+from eyetest.records import Decision
 from eyetest.review.app.browsing import Browsing, download, html_page
 from eyetest.review.app.disclosure import EVERYTHING, Disclosure, without_golds
 from eyetest.review.app.reviewing.decided import NO_REASON, STATES, decided_href, decided_page, judged_items
@@ -19,8 +17,8 @@ from eyetest.review.app.reviewing.desk import around, go
 from eyetest.review.app.reviewing.gate import PageCall
 from eyetest.review.collection import Collection
 from eyetest.review.decisions import standing
+from eyetest.review.exchange.spreadsheet import write_sheet
 from eyetest.review.project import ReviewProject, Role
-from eyetest.tabular.sheets import SheetWriter
 from eyetest.wording import counted
 
 _LOG_LINES = 500
@@ -60,16 +58,14 @@ class Office:
         """Who takes part."""
         contents = around(self._project, call.known, "people") | {
             "people": [
-                one._asdict() | {"invited": _time(one.invited), "seen": _time(one.seen)} for one in self._people()
+                one._asdict() | {"invited": _time(one.invited), "seen": _time(one.seen)}
+                for one in self._project.people()
             ],
             "roles": get_args(Role),
             "link": "",
             "invited": "",
         }
         return html_page("people.html.j2", contents | more)
-
-    def _people(self) -> Iterable[Any]:
-        return self._project.people()
 
     def invite(self, call: PageCall) -> Response:
         """A new link for somebody, which is shown this once."""
@@ -107,10 +103,8 @@ class Office:
 
     def export(self, call: PageCall) -> Response:
         """Every decision that was ever made, as a table that refine and other commands read."""
-        file = io.StringIO(newline="")
-        writer = SheetWriter(file, columns(Decision))
-        writer.write(_cells(one) for one in self._project.decisions())
-        return download("decisions.csv", "text/csv; charset=utf-8", file.getvalue().encode("utf-8", "replace"))
+        table = write_sheet(self._project.decisions())
+        return download("decisions.csv", "text/csv; charset=utf-8", table.encode("utf-8", "replace"))
 
     def items(self, call: PageCall) -> Response:
         """The list and the items, with golds for an admin alone."""
@@ -132,7 +126,7 @@ class Office:
 
 
 def _link(label: str, items: int, **filters: object) -> dict[str, Any]:
-    return {"label": label, "items": items, "href": decided_href(filters)}
+    return {"label": label, "number": items, "href": decided_href(filters)}
 
 
 def _counted(said: Iterable[Decision], key: str) -> Iterator[dict[str, Any]]:
@@ -152,11 +146,6 @@ def _labels(said: Iterable[Decision]) -> Iterator[dict[str, Any]]:
     for name, some in pairs.items():
         counts = Counter(word for word, _ in some).most_common(_MOST_VALUES)
         yield {"name": name, "values": [_link(word, number, **{f"label.{name}": word}) for word, number in counts]}
-
-
-def _cells(decision: Decision) -> list[Any]:
-    cells = [getattr(decision, name) for name in columns(Decision)]
-    return [msgspec.json.encode(cell).decode() if isinstance(cell, dict) and cell else cell or "" for cell in cells]
 
 
 def _time(seconds: float | None) -> str:

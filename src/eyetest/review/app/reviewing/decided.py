@@ -17,6 +17,7 @@ PAGE_SIZE = 40
 _LABEL = "label."
 _KEYS = ("state", "round", "person", "decision", "reason")
 NO_REASON = "no reason"
+_SETTLING = {("round", "0"): "adjudication"}
 
 
 class JudgedItem(NamedTuple):
@@ -65,7 +66,10 @@ def decided_page(project: ReviewProject, asked: Mapping[str, str]) -> dict[str, 
     return {
         "number": len(rows),
         "filters": [
-            {"label": f"{key.removeprefix(_LABEL)}: {value}", "href": decided_href(_other(filters, key))}
+            {
+                "label": _SETTLING.get((key, value)) or f"{key.removeprefix(_LABEL)}: {value}",
+                "href": decided_href(_other(filters, key)),
+            }
             for key, value in filters.items()
         ],
         "states": [{"label": one, "href": decided_href(filters | {"state": one})} for one in STATES],

@@ -23,6 +23,13 @@ from eyetest.wording import counted
 
 _LOG_LINES = 500
 _MOST_VALUES = 30
+_COEFFICIENTS = {
+    "observed": "as observed",
+    "fleiss": "Fleiss' κ",
+    "krippendorff": "Krippendorff's α",
+    "gwet": "Gwet's AC1",
+    "cohen": "Cohen's κ",
+}
 
 
 class Office:
@@ -40,12 +47,16 @@ class Office:
         contents = around(self._project, call.known, "overview") | {
             "told": told,
             "states": [_link(state, states[state], state=state) for state in STATES if states[state]],
-            "rounds": [{"round": one, "href": decided_href({"round": one.round})} for one in told.progress.rounds],
+            "rounds": [
+                {"round": one, **_link("", len(_reached(said, one.round)), round=one.round)}
+                for one in told.progress.rounds
+            ],
             "people": [{"person": one, "href": decided_href({"person": one.name})} for one in told.progress.people],
             "decisions": list(_counted(said, "decision")),
             "reasons": list(_counted([one for one in said if one.decision == "drop"], "reason")),
             "labels": list(_labels(said)),
             "agreement": told.agreement,
+            "names": _COEFFICIENTS,
         }
         return html_page("overview.html.j2", contents)
 
@@ -127,6 +138,11 @@ class Office:
 
 def _link(label: str, items: int, **filters: object) -> dict[str, Any]:
     return {"label": label, "number": items, "href": decided_href(filters)}
+
+
+def _reached(said: Iterable[Decision], number: int) -> set[str]:
+    """The items of which somebody said something in a round; 0 is settling."""
+    return {one.item for one in said if (0 if one.adjudicates else one.round) == number}
 
 
 def _counted(said: Iterable[Decision], key: str) -> Iterator[dict[str, Any]]:

@@ -115,8 +115,8 @@ def _item_table(benchmark: Benchmark, limit: int) -> Table:
     return table
 
 
-def item_panel(benchmark: Benchmark, item: Item) -> Panel:
-    """One item, as a person wants to see it."""
+def item_panel(benchmark: Benchmark, item: Item, *, golds: bool = True) -> Panel:
+    """One item, as a person wants to see it; without golds also without what they might follow from."""
     parts: list[RenderableType] = []
     for number, image in enumerate(item.images[:_PARTS_SHOWN], 1):
         about = f"image {number}: {image.width} × {image.height} {image.format}, {image.size:,} bytes"
@@ -125,13 +125,21 @@ def item_panel(benchmark: Benchmark, item: Item) -> Panel:
         if can_draw():
             parts.append(_picture(benchmark, item, number))
     for turn in item.history[:_PARTS_SHOWN]:
-        parts.append(Text(safe(f"Q: {turn.question}\nA: {turn.answer}"), "dim"))
+        answer = turn.answer if golds else "(left out)"
+        parts.append(Text(safe(f"Q: {turn.question}\nA: {answer}"), "dim"))
     if item.hint:
         parts.append(Text(safe(item.hint), "italic"))
     parts.append(Text(safe(item.question), "bold"))
     for position, choice in enumerate(item.choices):
-        mark = ("✔ ", "bold green") if choice.correct else ("  ", "")
+        mark = ("✔ ", "bold green") if choice.correct and golds else ("  ", "")
         parts.append(Text.assemble(mark, (f"{letter(position)}  ", "dim"), safe(choice.text)))
+    parts += _gold_and_details(item) if golds else []
+    return Panel(Group(*parts), title=Text(safe(f"{benchmark.manifest.name} · {item.id}")), title_align="left")
+
+
+def _gold_and_details(item: Item) -> list[RenderableType]:
+    """The gold of an item without options, and what else its source says of it."""
+    parts: list[RenderableType] = []
     for reference in item.references[:_PARTS_SHOWN]:
         parts.append(Text.assemble(("✔ ", "bold green"), safe(reference)))
     if not item.has_gold:
@@ -148,7 +156,7 @@ def item_panel(benchmark: Benchmark, item: Item) -> Panel:
     for name, values in many.items():
         if len(values) > _PARTS_SHOWN:
             parts.append(Text(f"and {len(values) - _PARTS_SHOWN:,} more {name} (--json shows all)", "dim"))
-    return Panel(Group(*parts), title=Text(safe(f"{benchmark.manifest.name} · {item.id}")), title_align="left")
+    return parts
 
 
 def _picture(benchmark: Benchmark, item: Item, number: int) -> Text:

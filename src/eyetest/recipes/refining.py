@@ -28,6 +28,7 @@ from eyetest.reports import RefinedItems, write_refine_page
 from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
 from eyetest.reports.refinements import NOT_REVIEWED, Members, RefinedFrom, RefinementRecord, Residual
 from eyetest.review import DECISIONS, QUEUE, Rounds, edited, standing, write_queue
+from eyetest.review.forms import Form, load_form
 from eyetest.review.project import decisions_in
 from eyetest.screens import SCREENS, Evidence, ScreenInput
 from eyetest.screens.hits import BAND
@@ -229,10 +230,11 @@ class Refining:
     def _after(self, stage: Stage, alive: Sequence[Item], verdicts: Sequence[Verdict]) -> list[Item]:
         """The items that reach the next stage, with the band that a grade gave them and what reviewers mended."""
         left = []
+        form = load_form(stage.review.form) if stage.review else None
         for item, verdict in zip(alive, verdicts, strict=True):
             band = msgspec.json.decode(verdict.evidence).get(BAND) if stage.grade and verdict.evidence else None
             now = msgspec.structs.replace(item, tags={**item.tags, stage.title: band}) if band else item
-            edits = self._rounds.decided(stage, item.id).edits if verdict.verdict == "fix" else {}
+            edits = self._edits(stage, verdict, form)
             if self._hardening.settings:
                 if edits:
                     self._hardening.mend(item.id, edits)
@@ -242,6 +244,15 @@ class Refining:
             if verdict.verdict in ("keep", "fix"):
                 left.append(now)
         return left
+
+    def _edits(self, stage: Stage, verdict: Verdict, form: Form | None) -> dict[str, Any]:
+        """What people changed of an item at a stage; what they answered to its form becomes tags."""
+        if verdict.verdict != "fix" and (verdict.verdict != "keep" or form is None):
+            return {}
+        said = self._rounds.decided(stage, verdict.item)
+        edits = dict(said.edits) if verdict.verdict == "fix" else {}
+        tags = form.tags(said.labels) if form else {}
+        return edits | {"tags": {**tags, **edits.get("tags", {})}} if tags else edits
 
     def _residuals(self, heard: Sequence[_StageHeard], left: Sequence[Item]) -> list[Residual]:
         """Blind accuracy on the items before the stage that heard it, and on those left at the end."""

@@ -9,6 +9,7 @@ from eyetest.curate.selection import candidate, check_tags, select
 from eyetest.errors import InputError
 from eyetest.measures.stats.item_analysis import expected_information, fit
 from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind
+from eyetest.review.forms import load_form
 from eyetest.screens import Evidence
 from eyetest.wording import counted
 
@@ -22,6 +23,7 @@ def refuse_hopeless(recipe: Recipe, items: Sequence[Item]) -> None:
     given: set[str] = set()
     for stage in recipe.stages:
         given |= {stage.title} if stage.grade else set()
+        given |= _asked_for(stage) - {tag for item in items for tag in item.tags} if stage.review else set()
         if stage.select is None:
             continue
         try:
@@ -30,6 +32,12 @@ def refuse_hopeless(recipe: Recipe, items: Sequence[Item]) -> None:
                 select(pool, msgspec.structs.replace(stage.select, balance=(), proportional=()), recipe.seed)
         except InputError as error:
             raise InputError(f"the stage {stage.title}: {error}") from None
+
+
+def _asked_for(stage: Stage) -> set[str]:
+    """The tags that people give at a stage."""
+    form = load_form(stage.review.form if stage.review else "")
+    return {field.tag for field in form.fields if field.tag}
 
 
 def selected(stage: Stage, items: Sequence[Item], evidence: Evidence, seed: int, notes: list[str]) -> list[Verdict]:

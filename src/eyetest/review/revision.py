@@ -101,6 +101,7 @@ class _Revising:
         self._words: dict[str, list[Decision]] = {}
         for one in standing(reviewed.decisions):
             self._words.setdefault(one.item, []).append(one)
+        self._forms = reviewed.forms
         self._tags = {field.name: field.tag for form in reviewed.forms for field in form.fields if field.tag}
         self.counts: Counter[str] = Counter()
         self.changes: list[ItemChange] = []
@@ -132,7 +133,7 @@ class _Revising:
 
     def _tagged(self, item: Item, said: Decided) -> Item:
         """An item with what most reviewers answered as tags; where two answers are as frequent, it stays as it is."""
-        tags = {tag: said.labels[name] for name, tag in self._tags.items() if name in said.labels}
+        tags = {tag: value for form in self._forms for tag, value in form.tags(said.labels).items()}
         for name, tag in self._tags.items():
             answers = [one.labels[name] for one in self._deciding(item.id, said.verdict) if name in one.labels]
             if answers and tag not in tags:

@@ -107,6 +107,10 @@ class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """All that it asks, in one paragraph, for people who have nothing but a table."""
         return " ".join([self.about.strip(), *(field.ask for field in self.fields)]).strip()
 
+    def tags(self, labels: Mapping[str, Any]) -> dict[str, Any]:
+        """The tags that some answers become."""
+        return {field.tag: labels[field.name] for field in self.fields if field.tag and field.name in labels}
+
     def asked(self, decision: str) -> tuple[FormField, ...]:
         """The fields that go with a decision."""
         return tuple(field for field in self.fields if field.asked(decision))

@@ -1,5 +1,12 @@
 """``review --terminal``: the same decisions as in a browser, typed; nothing raw from items reaches the terminal."""
 
+import fcntl
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +19,10 @@ from eyetest.cli.review_terminal import TerminalReview, join
 from eyetest.errors import DiskFull, InputError
 from eyetest.jobs.review import OpenReview, ReviewWishes, open_review
 from eyetest.records import Choice, Decision, Item, Manifest
+from tests.cli.test_terminal import BASE
 from tests.conftest import png
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
 from tests.scoring.test_table import animals, make_bench
 
 HOSTILE = "\x1b[2J\x1b]0;title\x07[bold]A[/bold]\x9b5m\u202e \x00\r\n\x7f"
@@ -225,3 +235,49 @@ def test_names(place: Path) -> None:
     assert join(opened, "annabel").role == "admin"
     with pytest.raises(InputError, match=r"nobody here is called 'anabel'; did you mean \"annabel\"\?"):
         join(opened, "anabel")
+
+
+def test_in_a_real_terminal(tmp_path: Path) -> None:
+    """80 columns, true colours: a picture in half blocks, a decision, Ctrl-C; and the decision is there."""
+    with BenchmarkWriter(tmp_path / "b", Manifest(name="b")) as writer:
+        image = writer.images.put(png("red", (8, 8)))
+        for number in range(2):
+            options = (Choice("red", True), Choice("a long word " * 20))
+            writer.add(Item(id=f"q{number}", question="What \x1b[2Jcolour?", images=(image,), choices=options))
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    surroundings = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    surroundings.pop("COLUMNS", None)
+    words = [*BASE, "review", "b", "--terminal", "--as", "ann"]
+    process = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, cwd=tmp_path, env=surroundings)
+    os.close(theirs)
+    told = seen(ours, "unsure > ")
+    os.write(ours, b"k\n")
+    told += seen(ours, "none) > ")
+    os.write(ours, b"fine\n")
+    told += seen(ours, "unsure > ")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    os.close(ours)
+    assert "▀" in told
+    assert "\x1b[38;2;25" in told, "red as it is, not as one of sixteen colours"
+    assert "\x1b[2Jcolour" not in told
+    assert "␛[2Jcolour" in told
+    opened = open_review([tmp_path / "b"], ReviewWishes())
+    assert [(one.reviewer, one.decision, one.comment) for one in kept(opened)] == [("ann", "keep", "fine")]
+
+
+def seen(terminal: int, end: str) -> str:
+    """What a terminal shows until it asks."""
+    told = b""
+    while end.encode() not in told:
+        more = os.read(terminal, 65_536)
+        assert more, told
+        told += more
+    return told.decode("utf-8", "replace")
+
+
+def test_nobody_who_types(place: Path, eyetest: Eyetest) -> None:
+    assert "nobody types here" in eyetest("review", "b", "--terminal").refused()
+    assert "serves nothing" in eyetest("review", "b", "--terminal", "--browser").refused()
+    assert not Path("b-review").exists()

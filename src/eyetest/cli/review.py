@@ -13,6 +13,7 @@ from rich.text import Text
 from eyetest.benchmarks.folder import CHANGES
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import JsonOption, OverwriteOption, argument, option
+from eyetest.cli.review_terminal import refuse_pipe, review_in_terminal
 from eyetest.cli.terminal import note, out, print_json, program, safe, show_table
 from eyetest.errors import InputError, nearest, param, short
 from eyetest.jobs import review as job
@@ -90,6 +91,7 @@ def review(
         begun("--to", "Where decisions are kept. (default: in the refinement, or PLACE-review)", "DIR"),
     ] = None,
     as_: Annotated[str | None, served("--as", "Your name. (default: your login)", "NAME")] = None,
+    terminal: Annotated[bool, served("--terminal", "Serve nothing; ask here, one item after the other.")] = False,
     browser: Annotated[bool, served("--browser", "Open it in the browser.")] = False,
     port: Annotated[
         int | None, served("--port", f"Where it listens. (default: {PORT}, or the next free)", min=0, max=65_535)
@@ -104,8 +106,15 @@ def review(
     Meanwhile, in another terminal: eyetest review invite NAME --on PLACE gives somebody a personal link, eyetest
     review revoke NAME --on PLACE ends it, eyetest review status PLACE says how far all are and how far they agree.
     """
+    if terminal:
+        if browser or port is not None or host != HOST:
+            raise InputError(f"{param('terminal', True)} serves nothing; leave the options of the server out")
+        refuse_pipe()
     opened = job.open_review(places, asked.wishes(), to, TERMINAL)
     name = as_ or _login()
+    if terminal:
+        review_in_terminal(opened, name)
+        return
 
     def ready(link: str) -> None:
         out.print(link, highlight=False, soft_wrap=True)

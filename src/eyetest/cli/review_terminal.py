@@ -16,7 +16,7 @@ from rich.text import Text
 
 from eyetest.cli.show import item_panel
 from eyetest.cli.terminal import fail, note, out, safe
-from eyetest.errors import DiskFull, Forbidden, InputError, nearest, short
+from eyetest.errors import DiskFull, Forbidden, InputError, nearest, param, short
 from eyetest.jobs.review import OpenReview
 from eyetest.records import Decision, DecisionKind, Item, letter
 from eyetest.results.cases import ItemCase
@@ -52,10 +52,14 @@ def read_line(prompt: str, before: str = "") -> str:
         readline.set_startup_hook(None)
 
 
+def refuse_pipe() -> None:
+    """Stop before anything is begun where nobody types."""
+    if not sys.stdin.isatty():
+        raise InputError(f"{param('terminal', True)}: nobody types here; the input is a file or a pipe")
+
+
 def review_in_terminal(opened: OpenReview, name: str) -> None:
     """Ask somebody about one item after the other, until nothing waits for them or they leave."""
-    if not sys.stdin.isatty():
-        raise InputError("a review in the terminal needs somebody who types; this input is a file or a pipe")
     decided = TerminalReview(opened, join(opened, name)).run()
     note(f"{counted(decided, 'decision')} kept; the same command goes on")
 

@@ -13,9 +13,11 @@ from PIL import Image as Pillow
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, MissingExtraError
 from eyetest.jobs.refine import Who, carry_out, find_recipe, prepare
+from eyetest.jobs.review import ReviewWishes, open_review
+from eyetest.pages.item_links import Query
 from eyetest.recipes import Refined, check_recipe, hardening
 from eyetest.recipes.hardening import Hardener, Outcome, Scribes
-from eyetest.records import Choice, Lineage, Message, Prompt, Recipe, Verdict, Words
+from eyetest.records import Choice, Lineage, Message, Prompt, Recipe, Verdict, Words, letter
 from tests.recipes.benches import decide, make_bench
 
 STAGES: list[dict[str, Any]] = [
@@ -142,6 +144,33 @@ def test_people_look_at_the_grown_items_and_what_they_mend_is_drawn(tmp_path: Pa
     drawn = made["screenshot"].images.read(made["screenshot"][mended].images[0])
     assert drawn == _png(hashlib.sha256(words.encode()).digest()), "drawn after it was mended"
     assert made["benchmark"][mended].question != "Which one now?", "what was asked with four options stays"
+
+
+def test_reviewers_see_and_mend_the_grown_items(tmp_path: Path) -> None:
+    """In the browser as in the queue: six options, pictures and golds of the draft, edits by its letters."""
+    make_bench(tmp_path / "b", 12)
+    waiting = [verdict.item for verdict in refine(tmp_path).waiting]
+    project, collection = open_review([tmp_path / "d"], ReviewWishes())
+    drafts = Benchmark(tmp_path / "d/drafts/six-options")
+    story = collection.item(waiting[0])
+    assert story.item == collection.record(waiting[0]) == drafts[waiting[0]]
+    assert [len(row.options) for row in collection.rows(collection.view(Query(ids=(waiting[0],))))] == [6]
+    assert story.row.gold == letter(drafts[waiting[0]].gold[0])
+    assert len(collection.item("q0" if "q0" not in waiting else "q1").row.options) in (4, 6)
+    image = story.item.images[0]
+    assert collection.picture(image.sha256) == (image, drafts.images.read(image))
+    project.invite("ann")
+    ann = project.person("ann")
+    labels = {"one-right": "yes", "distractors": "yes"}
+    while (task := project.next_task(ann)) is not None:
+        asked = {field.name: labels.get(field.name, field.values[0]) for field in task.form.asked("fix")}
+        with pytest.raises(InputError, match="found 'G'"):
+            project.decide(ann, task, "fix", nonce=f"{task.item} wrong", edits={"G": "x"}, labels=asked)
+        project.decide(ann, task, "fix", nonce=task.item, edits={"F": f"mended {task.item}"}, labels=asked)
+    project.close()
+    assert refine(tmp_path).paused == ""
+    made = settings(tmp_path)["six-options"]
+    assert [item.choices[5].text for item in made] == [f"mended {item.id}" for item in made]
 
 
 def test_the_same_command_ends_in_the_same_bytes(tmp_path: Path) -> None:

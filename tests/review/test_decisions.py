@@ -9,7 +9,7 @@ import pytest
 
 from eyetest.errors import InputError
 from eyetest.records import Choice, Decision, Item, Recipe
-from eyetest.review import Rounds, decide, edited, read_decisions
+from eyetest.review import Rounds, decide, edited, read_decisions, standing, votes_table
 
 KNOWN = {"q1", "q2", "q3"}
 
@@ -89,6 +89,20 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
         read_decisions(path, KNOWN)
 
 
+def test_columns_of_version_two(tmp_path: Path) -> None:
+    header = "item,decision,labels,solved,seconds,adjudicates\n"
+    row = 'q1,unsure,"{""core"": [""math"", ""logic""]}",B,12.5,true\n'
+    (said,) = read(tmp_path, header + row)["q1"]
+    assert (said.decision, said.labels, said.solved) == ("unsure", {"core": ["math", "logic"]}, "B")
+    assert (said.seconds, said.adjudicates) == (12.5, True)
+    assert refused(tmp_path, "item,decision,labels\nq1,keep,hard\n").startswith(", line 2: labels are no JSON object")
+    assert refused(tmp_path, "item,decision,seconds\nq1,keep,long\n").startswith(", line 2: ")
+
+
+def test_review_is_an_old_word_for_unsure(tmp_path: Path) -> None:
+    assert read(tmp_path, "item,decision\nq1,Review\n")["q1"][0].decision == "unsure"
+
+
 def say(decision: str, reviewer: str = "ann", round_: int = 1, **more: Any) -> Decision:
     return Decision(item="q1", round=round_, reviewer=reviewer, time="", decision=decision, **more)  # type: ignore[arg-type]
 
@@ -107,6 +121,60 @@ def test_reviewers_who_disagree_leave_it_open() -> None:
     assert (found.verdict, found.reason, found.n, found.agree) == ("review", "reviewers disagree, 1 to 1", 2, 1)
     three = decide([say("keep"), say("drop", "bob"), say("fix", "eve")], 3)
     assert three.verdict == "review"
+
+
+def test_undo_withdraws_the_last_word_of_that_round() -> None:
+    said = [say("keep"), say("drop"), say("undo")]
+    assert [one.decision for one in standing(said)] == ["keep"]
+    assert standing([*said, say("undo")]) == []
+    assert standing([say("undo"), say("keep")])[0].decision == "keep"
+    other_round = [say("keep"), say("drop", round_=2), say("undo")]
+    assert [(one.round, one.decision) for one in standing(other_round)] == [(2, "drop")]
+    by_another = [say("keep"), say("undo", "bob")]
+    assert decide(by_another, 1).verdict == "keep"
+    assert (decide([*said, say("undo")], 1).verdict, decide([*said, say("undo")], 1).n) == ("review", 0)
+
+
+def test_who_cannot_tell_leaves_it_open() -> None:
+    one = decide([say("unsure")], 1)
+    assert (one.verdict, one.reason, one.n) == ("review", "ann cannot tell", 1)
+    assert decide([say("unsure"), say("unsure", "bob")], 2).reason == "nobody can tell"
+    assert decide([say("unsure"), say("keep", "bob"), say("keep", "eve")], 3).verdict == "keep"
+    assert decide([say("unsure"), say("keep", "bob"), say("keep", "eve")], 3, "all").verdict == "review"
+
+
+def test_who_settles_has_the_last_word() -> None:
+    said = [say("keep"), say("drop", "bob")]
+    boss = say("fix", "boss", adjudicates=True, edits={"answer": "B"}, labels={"core": "x"})
+    settled = decide([*said, boss], 2)
+    assert (settled.verdict, settled.n, settled.agree, settled.reason) == ("fix", 3, 1, "settled by boss")
+    assert (settled.edits, settled.labels) == ({"answer": "B"}, {"core": "x"})
+    assert decide([*said, boss, say("undo", "boss", adjudicates=True)], 2).reason == "reviewers disagree, 1 to 1"
+    assert decide([*said, say("unsure", "boss", adjudicates=True)], 2).verdict == "review"
+
+
+def test_labels_that_most_gave() -> None:
+    labels = [{"core": "x", "level": "1"}, {"core": "x", "level": "2"}, {"core": ["y"], "level": "1", "odd": "z"}]
+    votes = [say("keep", name, labels=one) for name, one in zip("abc", labels, strict=True)]
+    assert decide(votes, 3).labels == {"core": "x", "level": "1", "odd": "z"}
+    assert decide(votes[:2], 2).labels == {"core": "x"}, "one against one is nothing"
+    assert decide([*votes, say("drop", "d", labels={"level": "2"})], 4).labels["level"] == "1"
+
+
+def test_edits_of_tags() -> None:
+    item = Item(id="q1", question="?", choices=(Choice("a", True), Choice("b")), tags={"core": "x", "n": 3})
+    assert edited(item, {"tags": {"core": "y", "new": 2}}).tags == {"core": "y", "n": 3, "new": 2}
+    assert edited(item, {"tags": {"core": "", "n": None}}).tags == {}
+    assert edited(item, {"tags": {}}) == item
+    for wrong in ({"tags": {"core": ["y"]}}, {"tags": {" ": "y"}}, {"tags": "core"}, {"tag": {"core": "y"}}):
+        with pytest.raises(InputError, match="item 'q1'"):
+            edited(item, wrong)
+
+
+def test_votes_to_measure_by() -> None:
+    said = [say("keep"), say("drop", "bob"), say("keep", "bob"), say("drop", "boss", adjudicates=True), say("undo")]
+    assert votes_table(said).rows() == [("q1", 1, "bob", "keep")]
+    assert votes_table([]).schema == votes_table(said).schema
 
 
 def test_the_last_word_of_each_reviewer_counts() -> None:

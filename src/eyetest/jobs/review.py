@@ -7,17 +7,19 @@ from typing import NamedTuple
 import msgspec
 import polars as pl
 
+from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.errors import InputError, param, short
 from eyetest.jobs.open import listen_near, read_ahead
 from eyetest.jobs.opening import SILENT, Observer
 from eyetest.pages.item_links import Query, parse_query
+from eyetest.recipes.hardening import DRAFTS
 from eyetest.records import Recipe
 from eyetest.records.recipe import ABOUT, REVIEW, VERDICTS
 from eyetest.reports.refinements import RefinementRecord
 from eyetest.review import Agreed, Rounds
 from eyetest.review.app import make_review_app, serve
-from eyetest.review.collection import Collection
-from eyetest.review.collection.sources import read_verdict_table
+from eyetest.review.collection import Collection, DraftedCollection
+from eyetest.review.collection.sources import open_places, read_verdict_table
 from eyetest.review.forms import load_form
 from eyetest.review.project import ReviewPlan, ReviewProject, Role, Round, is_review
 from eyetest.review.project.order import by_suspicion, drawn, refuse_unknown_tag
@@ -55,12 +57,11 @@ def open_review(
     places: Sequence[Path], wishes: ReviewWishes, to: Path | None = None, observer: Observer = SILENT
 ) -> OpenReview:
     """Begin a review of some places, or go on with the one that was begun."""
-    if len(places) == 1 and to is None and is_review(places[0]) and not (places[0] / ABOUT).is_file():
-        return _go_on(places[0], wishes, observer)
-    refined = [one for one in places if (one / ABOUT).is_file()]
+    places = [_refinement_of(place) or place for place in places]
+    refined = [place for place in places if (place / ABOUT).is_file()]
     if refined:
         return _of_refinement(refined[0], places, wishes, to, observer)
-    folder = to or _beside(places[0])
+    folder = to or (places[0] if is_review(places[0]) else _beside(places[0]))
     if is_review(folder):
         return _go_on(folder, wishes, observer)
     collection = Collection.open(places, observer.busy)
@@ -107,6 +108,12 @@ def revoke(place: Path, name: str) -> None:
         project.revoke(name)
 
 
+def _refinement_of(place: Path) -> Path | None:
+    """The refinement whose review lies in a place."""
+    parent = place.resolve().parent
+    return parent if is_review(place) and (parent / ABOUT).is_file() and (parent / REVIEW).samefile(place) else None
+
+
 def _beside(place: Path) -> Path:
     """Where the review of a place lies unless somebody says otherwise."""
     resolved = place.resolve()
@@ -115,10 +122,10 @@ def _beside(place: Path) -> Path:
 
 def _go_on(folder: Path, wishes: ReviewWishes, observer: Observer) -> OpenReview:
     """A review that was begun: its plan stays, items may be added."""
+    _refuse_other_wishes(wishes, folder)
     project = ReviewProject.open(folder)
     plan = project.plan
-    collection = Collection.open([Path(place) for place in plan.places], observer.busy)
-    _refuse_other_wishes(plan, wishes, folder)
+    collection = Collection.open([Path(path) for path in plan.places], observer.busy)
     if wishes.items:
         ids = _chosen(collection, wishes)
         project.add_items(by_suspicion(collection.table, ids, plan.per, plan.seed))
@@ -133,8 +140,10 @@ def _told(opened: OpenReview, observer: Observer) -> OpenReview:
     return opened
 
 
-def _refuse_other_wishes(plan: ReviewPlan, wishes: ReviewWishes, folder: Path) -> None:
+def _refuse_other_wishes(wishes: ReviewWishes, folder: Path) -> None:
     """Refuse to change the rules of a review that people have begun."""
+    with ReviewProject.open(folder) as project:
+        plan = project.plan
     said = {
         "form": wishes.form and load_form(wishes.form) != plan.rounds[0].form,
         "rounds": wishes.rounds and _reviewers(wishes.rounds) != [one.reviewers for one in plan.rounds],
@@ -209,7 +218,7 @@ def _of_refinement(
         if getattr(wishes, name):
             raise InputError(f"{param(name)}: the recipe of {refined} says that; leave it out")
     record = _record(refined)
-    collection = Collection.open(places, observer.busy)
+    collection = _drafted(refined, record.recipe, places, observer)
     if wishes.per:
         refuse_unknown_tag(collection.items, wishes.per)
     plan = _of_recipe(record, places, wishes)
@@ -218,12 +227,23 @@ def _of_refinement(
         for number, ids in _waiting(refined, record.recipe).items()
     }
     folder = refined / REVIEW
+    if is_review(folder):
+        _refuse_other_wishes(wishes, folder)
     project = ReviewProject.open(folder) if is_review(folder) else ReviewProject.create(folder, plan)
     if project.plan.rounds != plan.rounds:
-        project.replan(plan)
+        project.replan(msgspec.structs.replace(project.plan, rounds=plan.rounds))
     if new := project.await_only(waiting):
         observer.note(f"{counted(new, 'decision')} more to make")
     return _told(OpenReview(project, collection), observer)
+
+
+def _drafted(refined: Path, recipe: Recipe, places: Sequence[Path], observer: Observer) -> Collection:
+    """The items of a refinement as people are to see them: with more options, say, while it waits for them."""
+    paths = [refined / DRAFTS / stage.title for stage in recipe.stages if stage.harden is not None]
+    drafts = [Benchmark(path) for path in paths if is_benchmark(path)]
+    if not drafts:
+        return Collection.open(places, observer.busy)
+    return DraftedCollection(open_places(places, observer.busy), drafts, observer.busy)
 
 
 def _record(refined: Path) -> RefinementRecord:

@@ -6,6 +6,15 @@ everything that is known of it. Nothing here is written to, but scores that were
 
 from eyetest.review.collection.answers import ModelAccuracy
 from eyetest.review.collection.collection import Collection, CollectionView, ItemRow, ItemStory
+from eyetest.review.collection.drafts import DraftedCollection
 from eyetest.review.collection.judgements import ItemFinding
 
-__all__ = ["Collection", "CollectionView", "ItemFinding", "ItemRow", "ItemStory", "ModelAccuracy"]
+__all__ = [
+    "Collection",
+    "CollectionView",
+    "DraftedCollection",
+    "ItemFinding",
+    "ItemRow",
+    "ItemStory",
+    "ModelAccuracy",
+]

@@ -20,6 +20,7 @@ from eyetest.records.recipe import ABOUT, BENCHMARK, RUN, VERDICTS
 from eyetest.results.gather import benchmark_if_needed
 from eyetest.results.provenance import read_mends
 from eyetest.runs import Run, is_run
+from eyetest.runs.plan import PLAN
 from eyetest.store.files import read_regular
 from eyetest.tabular.record_files import read_parquet
 
@@ -78,13 +79,16 @@ def open_places(places: Sequence[Path], tell: Tell = lambda line: None) -> Colle
     if not places:
         raise InputError("nothing to open: name a benchmark, a run, a refinement or an audit")
     sources, runs, kept = CollectionSources(), list[Run](), list[tuple[str, Path]]()
+    asked_otherwise = list[Run]()  # to write options, say: their answers are about no item
     for place in places:
         if is_run(place):
             runs.append(Run(place))
         elif (place / ABOUT).is_file():
             judged = _refinement(place)
             sources.judged.append(judged)
-            if is_run(place / RUN):
+            if is_run(place / RUN) and not (place / RUN / PLAN).is_file():
+                asked_otherwise.append(Run(place / RUN))
+            elif is_run(place / RUN):
                 runs.append(Run(place / RUN))
             elif is_benchmark(place / BENCHMARK):
                 kept.append((judged.fingerprint, place / BENCHMARK))
@@ -95,6 +99,7 @@ def open_places(places: Sequence[Path], tell: Tell = lambda line: None) -> Colle
     for run in runs:
         sources.runs.append(RunSource(run, _about(run, sources.benchmarks)))
     known = [one.benchmark for one in sources.runs if one.benchmark]
+    known += [one for run in asked_otherwise if (one := _about(run, sources.benchmarks))]
     sources.benchmarks = list({one.manifest.fingerprint: one for one in (*sources.benchmarks, *known)}.values())
     there = {one.manifest.fingerprint for one in sources.benchmarks}
     sources.benchmarks += [Benchmark(path) for fingerprint, path in kept if fingerprint not in there]

@@ -73,9 +73,12 @@ class ReviewProject(ProjectPeople, ProjectWork, ProjectImports, ProjectOverview)
         return f"{self.address}/enter/{token}"
 
     def replan(self, plan: ReviewPlan) -> None:
-        """Go on by another plan: what was decided stays, and rounds may have got more reviewers."""
+        """Go on by another plan: what was decided stays; rounds may have other reviewers and forms."""
         with self.database.write() as connection:
             connection.execute("UPDATE meta SET value = ? WHERE key = 'plan'", (msgspec.json.encode(plan).decode(),))
+            for one in plan.rounds:
+                fewer = "DELETE FROM slots WHERE round = ? AND seat > ? AND NOT adjudicates AND state != 3"
+                connection.execute(fewer, (one.number, one.reviewers))
             self.plan = plan
 
     def __enter__(self) -> "ReviewProject":

@@ -147,7 +147,7 @@ class ProjectWork:
 
     def _task(self, connection: sqlite3.Connection, person: Person, slot: Slot) -> Task:
         (item,) = connection.execute("SELECT item FROM items WHERE id = ?", (slot.item,)).fetchone()
-        form = self.plan.rounds[slot.round - 1].form
+        form = self.plan.rounds[min(slot.round, len(self.plan.rounds)) - 1].form
         solve = (form.solve or self.plan.solve) and not slot.adjudicates
         solved = connection.execute(
             "SELECT answer FROM solved WHERE item = ? AND round = ? AND person = ?",

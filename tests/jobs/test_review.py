@@ -1,0 +1,200 @@
+"""A review begun, gone on with and read by refine; what a recipe left to people, round after round."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import Forbidden, InputError
+from eyetest.jobs import review as job
+from eyetest.jobs.refine import Who, carry_out, find_recipe, prepare
+from eyetest.jobs.review import OpenReview, ReviewWishes, find_review, open_review
+from eyetest.recipes import Refined
+from eyetest.records import DecisionKind, Recipe
+from tests.recipes.benches import by_item, decide, make_bench
+from tests.review.project.reviews import people, say, take
+
+NO_WISHES = ReviewWishes()
+TWICE: dict[str, Any] = {
+    "panels": {"inspectors": {"size": 1, "sight": "blind"}},
+    "stages": [
+        {"screen": "blind-hits", "panel": "inspectors", "keep": {"hits": {"op": "<", "value": 1}}},
+        {"review": {"reviewers": 1, "form": "mmmu-pro"}, "name": "first"},
+        {"review": {"reviewers": 2, "form": "Still right?"}, "name": "second"},
+    ],
+}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    make_bench(tmp_path / "b", 12)
+    return tmp_path / "b"
+
+
+def refine(folder: Path, recipe: dict[str, Any] = TWICE) -> Refined:
+    chosen = find_recipe(msgspec.convert(recipe, Recipe), folder / "d")
+    who = Who(models={"a": "scripted:blind=0.5"})
+    return carry_out(prepare(Benchmark(folder / "b"), chosen, folder / "d", who))[0]
+
+
+def ids(opened: OpenReview) -> list[str]:
+    return list(opened.project.outcomes())
+
+
+def begin(*places: Path, to: Path | None = None, **wishes: Any) -> OpenReview:
+    return open_review(places, ReviewWishes(**wishes), to)
+
+
+def test_a_benchmark_is_reviewed_beside_itself(bench: Path) -> None:
+    opened = begin(bench, rounds="1,2", per="core", form="Is it right?", solve=True)
+    project = opened.project
+    assert project.folder == bench.parent / "b-review"
+    assert sorted(ids(opened)) == sorted(f"q{number}" for number in range(12))
+    cores = [int(name[1:]) % 2 for name in ids(opened)]
+    assert all(sum(cores[at : at + 2]) == 1 for at in range(0, 12, 2)), "both cores in turn"
+    assert [one.reviewers for one in project.plan.rounds] == [1, 2]
+    assert {one.form.about for one in project.plan.rounds} == {"Is it right?"}
+    assert (project.plan.agree, project.plan.together, project.plan.solve) == ("all", True, True)
+    assert project.plan.fingerprint == Benchmark(bench).manifest.fingerprint
+    project.close()
+
+
+def test_it_goes_on_and_its_rules_stay(bench: Path) -> None:
+    first = begin(bench, items="3", rounds="2")
+    drawn = ids(first)
+    (ann,) = people(first.project, "ann")
+    say(first.project, ann, take(first.project, ann), "drop", reason="blurred")
+    first.project.close()
+    for places in ([bench], [bench.parent / "b-review"]):
+        again = begin(*places, rounds="2")
+        assert len(again.project.decisions()) == 1
+        assert len(ids(again)) == 3
+        again.project.close()
+    more = begin(bench, items="tag.core=p")
+    assert len(ids(more)) == len({*drawn, *(f"q{number}" for number in range(0, 12, 2))})
+    more.project.close()
+    for wish in ({"rounds": "1"}, {"form": "mmstar"}, {"solve": True}, {"agree": "most"}, {"per": "core"}):
+        with pytest.raises(InputError, match=f"--{next(iter(wish))}.* was begun otherwise"):
+            begin(bench, **wish)
+    other = begin(bench, to=bench.parent / "other", rounds="1")
+    assert len(ids(other)) == 12
+    other.project.close()
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ({"rounds": "1,x"}, "--rounds: found '1,x', expected reviewers of each round: 1,2"),
+        ({"rounds": "0"}, "--rounds"),
+        ({"items": "some"}, "--items: found 'some', expected review, all, a number"),
+        ({"items": "review"}, "no item to review: --items review means none"),
+        ({"items": "tag.core=zz"}, "means none"),
+        ({"items": "tag.cure=p"}, 'did you mean "core"'),
+        ({"per": "cure"}, "--per: no tag 'cure'"),
+        ({"form": "mmstarr"}, 'did you mean "mmstar"'),
+    ],
+)
+def test_what_makes_no_sense_leaves_nothing(bench: Path, wish: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        begin(bench, **wish)
+    assert not (bench.parent / "b-review").exists()
+
+
+def work(opened: OpenReview, names: str, kinds: dict[str, DecisionKind] | None = None) -> None:
+    """Each of some people decides about everything that they get."""
+    labels = {"distractors": "yes", "one-right": "yes"}
+    for person in people(opened.project, *names.split()):
+        while (task := opened.project.next_task(person)) is not None:
+            kind = (kinds or {}).get(task.item, "keep")
+            asked = {field.name: labels.get(field.name, field.values[0]) for field in task.form.asked(kind)}
+            say(opened.project, person, task, kind, labels=asked)
+
+
+def test_a_recipe_round_after_round(bench: Path) -> None:
+    """One looks at everything; refine goes on; two others look at what is left; refine ends."""
+    folder = bench.parent / "d"
+    waiting = [verdict.item for verdict in refine(bench.parent).waiting]
+    opened = begin(folder)
+    assert sorted(ids(opened)) == sorted(waiting)
+    assert [one.form.name for one in opened.project.plan.rounds] == ["mmmu-pro", "plain"]
+    assert opened.project.plan.rounds[1].form.about == "Still right?"
+    gone, mended, *rest = waiting
+    work(opened, "ann", {gone: "drop"})
+    opened.project.close()
+
+    assert refine(bench.parent).paused == "second"
+    assert by_item(folder, "first") == {gone: "drop", mended: "keep", **dict.fromkeys(rest, "keep")}
+    opened = begin(folder / "review")
+    assert opened.project.next_task(opened.project.person("ann")) is None
+    assert [row.waiting for row in opened.project.people()] == [0]
+    with pytest.raises(Forbidden):
+        opened.project.task(opened.project.person("ann"), mended, 2)
+    work(opened, "bob", {mended: "drop"})
+    work(opened, "eve", {})
+    assert opened.project.progress().disputed == 1
+    opened.project.close()
+
+    assert [verdict.item for verdict in refine(bench.parent).waiting] == [mended]
+    again = begin(folder)
+    (cleo,) = people(again.project, "cleo", role="adjudicator")
+    say(again.project, cleo, take(again.project, cleo), "fix", edits={"question": "Which one now?"})
+    again.project.close()
+    refined = refine(bench.parent)
+    assert (refined.paused, refined.waiting) == ("", [])
+    assert by_item(folder, "second") == {mended: "fix", **dict.fromkeys(rest, "keep")}
+    assert Benchmark(folder / "benchmark")[mended].question == "Which one now?"
+
+
+def test_decisions_in_a_table_and_in_a_review_count_together(bench: Path) -> None:
+    once = {**TWICE, "stages": [TWICE["stages"][0], {"review": {"reviewers": 2}}]}
+    first, *rest = [verdict.item for verdict in refine(bench.parent, once).waiting]
+    opened = begin(bench.parent / "d")
+    work(opened, "ann")
+    take_first = {"item": first, "reviewer": "bob", "decision": "keep"}
+    decide(bench.parent / "d", take_first)
+    refined = refine(bench.parent, once)
+    assert [verdict.item for verdict in refined.waiting] == rest
+    opened.project.close()
+    again = begin(bench.parent / "d")
+    assert again.project.await_only({1: rest}) == 0, "it was taken up when it was opened"
+    with pytest.raises(Forbidden):
+        again.project.task(people(again.project, "bob")[0], first, 1)
+    work(again, "bob")
+    again.project.close()
+    assert refine(bench.parent, once).waiting == []
+
+
+def test_a_recipe_says_what_is_asked(bench: Path) -> None:
+    refine(bench.parent)
+    for name, word in {"form": "plain", "rounds": "1", "items": "all", "agree": "all"}.items():
+        wish: dict[str, Any] = {name: word}
+        with pytest.raises(InputError, match=f"--{name}: the recipe of .* says that"):
+            begin(bench.parent / "d", **wish)
+    with pytest.raises(InputError, match="--to: what people decide about a refinement lies in"):
+        begin(bench.parent / "d", to=bench.parent / "elsewhere")
+
+
+def test_what_was_decided_of_items_that_are_gone_is_told(bench: Path) -> None:
+    refine(bench.parent)
+    opened = begin(bench.parent / "d")
+    opened.project.add_items(["gone"], round=1)
+    work(opened, "ann")
+    opened.project.close()
+    told = [line for line in refine(bench.parent).notes if "not in this benchmark" in line]
+    assert len(told) == 1
+    assert told[0].startswith("1 decision in ")
+
+
+def test_people_are_found_by_any_name_of_the_place(bench: Path) -> None:
+    with pytest.raises(InputError, match="was begun yet; begin one with"):
+        find_review(bench)
+    opened = begin(bench)
+    opened.project.keep_address("http://127.0.0.1:8765")
+    opened.project.close()
+    link = job.invite(bench, "ann")
+    assert link.startswith("http://127.0.0.1:8765/enter/")
+    job.revoke(bench.parent / "b-review", "ann")
+    with find_review(bench) as project, pytest.raises(Forbidden):
+        project.enter(link.rpartition("/")[2], None)

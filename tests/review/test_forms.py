@@ -1,5 +1,6 @@
 """Forms: ours all load and ask what they should, others' are refused in one line, and labels are held to them."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from eyetest.errors import InputError
 from eyetest.recipes.loading import load_recipe, recipe_names
 from eyetest.review.forms import Form, FormField, check_edits, check_labels, form_names, load_form
 from eyetest.world.posing import AXES, CORES
+from tests.conftest import ROOT
 
 OWN = """
 about: Look at the gauge.
@@ -53,6 +55,16 @@ def test_mmstar_asks_for_the_capabilities_that_its_recipe_sorts_by() -> None:
     select = load_recipe("mmstar").stages[-1].select
     assert select is not None
     assert {fields["core"].tag, fields["axis"].tag} < set(select.tags)
+
+
+def test_the_form_on_its_page(tmp_path: Path) -> None:
+    page = (ROOT / "docs/review-forms.md").read_text()
+    path = tmp_path / "gauges.yaml"
+    path.write_text(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0])
+    form = load_form(str(path))
+    assert [field.name for field in form.asked("drop")] == ["readable", "faults", "note"]
+    assert form.tags({"readable": "yes", "instrument": "speed"}) == {"instrument": "speed"}
+    assert [name for name in form_names() if f"| `{name}` |" not in page] == []
 
 
 def test_the_forms_of_recipes_are_forms() -> None:

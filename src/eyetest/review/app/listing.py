@@ -22,6 +22,8 @@ IDS_TOLD = 5
 _LONGEST_QUESTION = 320
 _MOST_VALUES = 60
 _OPEN_FACETS = 4
+_OPEN_BANDS = ("difficulty", "doubt")
+"""What is asked most: what everybody fails, and what may be wrong."""
 TELLING = ("benchmark.zip",)
 """Exports that hold golds."""
 _EXPORTS = {
@@ -51,7 +53,8 @@ BANDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
     "doubt": (
         ("models speak for it", "..0"),
-        ("rather against it", "0..3"),
+        ("hardly against it", "0..1"),
+        ("rather against it", "1..3"),
         ("strongly against it", "3.."),
     ),
 }
@@ -200,7 +203,7 @@ def _bands(collection: Collection, view: CollectionView, address: Address, key: 
         low, high = getattr(query_of([(key, span)]), key)
         count = None if numbers is None else int(np.count_nonzero((numbers >= low) & (numbers <= high)))
         values.append(FacetValue(key, span, label, count, address.toggled(key, span), address.holds(key, span)))
-    return Facet(_BAND_NAMES[key], values, 0, any(one.on for one in values))
+    return Facet(_BAND_NAMES[key], values, 0, key in _OPEN_BANDS or any(one.on for one in values))
 
 
 def _filters(address: Address) -> Iterator[dict[str, str]]:

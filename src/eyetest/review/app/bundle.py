@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import polars as pl
-from scipy import stats
+from scipy import special
 
 from eyetest.harden.screenshot.mathml import mathml
 from eyetest.measures.results import TAG
@@ -30,7 +30,8 @@ from eyetest.store import refuse_to_lose, replacing_folder
 
 _CARDS, _STORIES = 120, 10
 """How many lie in one file."""
-_QUANTILES = 300
+_STEP = 1 / 300
+"""Between the points of Student's quantile, in one over the degrees of freedom."""
 _ZERO = ord("0")
 """What became of an answer is one sign: this one, and as many further as its bits say."""
 _MOST_VALUES = 200
@@ -133,13 +134,19 @@ def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
         "together": VERDICTS_TOGETHER,
         "series": _series(collection) if may.golds else [],
         "clusters": collection.answers.clusters.tolist(),
-        "quantiles": stats.t.ppf(0.975, np.arange(1, _QUANTILES + 1)).tolist(),
-        "normal": float(stats.norm.ppf(0.975)),
+        "quantiles": _student_quantiles(),
+        "step": _STEP,
         "page": PAGE_SIZE,
         "ids_told": IDS_TOLD,
         "cards": _CARDS,
         "stories": _STORIES,
     }
+
+
+def _student_quantiles() -> list[float]:
+    """From infinitely many degrees of freedom to a little less than one."""
+    inverse = np.arange(1, round(1.1 / _STEP)) * _STEP
+    return [float(special.ndtri(0.975)), *special.stdtrit(1 / inverse, 0.975).tolist()]
 
 
 def _coded(column: pl.Series) -> dict[str, Any]:

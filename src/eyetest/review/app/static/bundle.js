@@ -81,12 +81,19 @@ function sorted(positions, by) {
   return [...positions].sort((one, other) => compare(value(one), value(other)));
 }
 
-// The interval of a mean over clusters: see eyetest.measures.stats.intervals.bounds.
+// The interval of a mean over clusters: see eyetest.measures.stats.intervals. Student's quantile is smooth in one over the
+// degrees of freedom, which need not be whole: four points of a fine table give it to all digits that are shown.
 function quantile(freedom) {
-  const table = bundle.quantiles;
-  if (freedom <= table.length) return table[freedom - 1];
-  const last = table.length;
-  return bundle.normal + ((table[last - 1] - bundle.normal) * last) / freedom;
+  const { quantiles: table, step } = bundle;
+  const at = 1 / freedom / step;
+  const first = Math.max(0, Math.min(Math.floor(at) - 1, table.length - 4));
+  let sum = 0;
+  for (let i = first; i < first + 4; i += 1) {
+    let weight = 1;
+    for (let j = first; j < first + 4; j += 1) if (j !== i) weight *= (at - j) / (i - j);
+    sum += weight * Math.log(table[i]);
+  }
+  return Math.exp(sum);
 }
 
 function wilson(p, n, z) {
@@ -108,20 +115,25 @@ function accuracy(one, positions) {
     binary &&= !one.graded.has(at);
   }
   if (!n) return null;
-  let [squares, cross, sizes] = [0, 0, 0];
-  for (const [s, m] of sums.values()) [squares, cross, sizes] = [squares + s * s, cross + s * m, sizes + m * m];
   const [p, groups] = [sum / n, sums.size];
-  let spread = squares - 2 * p * cross + p * p * sizes;
-  if (spread <= 1e-12 * squares) spread = 0;
+  let [squares, moved, odds, squared, fourth] = [0, 0, 0, 0, 0];
+  for (const [s, m] of sums.values()) {
+    const odd = m / (n - m);
+    squares += s * s;
+    moved += ((s - p * m) / (n - m)) ** 2;
+    [odds, squared, fourth] = [odds + odd, squared + odd ** 2, fourth + odd ** 4];
+  }
   const independent = groups === n && squares === sum;
   if (groups < 2 && !(binary && independent)) return { p, n, low: binary ? 0 : NaN, high: binary ? 1 : NaN };
-  const variance = ((spread / n ** 2) * groups) / (groups - 1);
+  const variance = (moved * (groups - 1)) / groups;
+  const varied = Math.sqrt(variance) > 1e-12 * Math.abs(p);
+  const student = groups < 2 ? NaN : quantile(odds ** 2 / (squared + squared ** 2 - fourth));
   if (!binary) {
-    const half = spread > 0 ? quantile(groups - 1) * Math.sqrt(variance) : NaN;
+    const half = varied ? student * Math.sqrt(variance) : NaN;
     return { p, n, low: p - half, high: p + half };
   }
-  const worth = independent ? n : spread > 0 ? Math.max((p * (1 - p)) / variance, 1e-9) : groups;
-  const [low, high] = wilson(p, worth, independent ? bundle.normal : quantile(groups - 1));
+  const worth = independent ? n : varied ? Math.max((p * (1 - p)) / variance, 1e-9) : groups;
+  const [low, high] = wilson(p, worth, independent ? bundle.quantiles[0] : student);
   return { p, n, low, high };
 }
 

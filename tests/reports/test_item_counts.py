@@ -98,6 +98,19 @@ def test_numbers_of_an_audit_lead_to_their_items(studio: Studio) -> None:
         et.report(et.audit(studio.bench, probes=QUICK[:1]), to=page)
 
 
+def test_numbers_of_a_report_lead_to_their_items(studio: Studio) -> None:
+    page = studio.folder / "report.html"
+    et.report([studio.run, studio.refined], to=page, resamples=100)
+    collection = Collection.open([studio.run, studio.refined])
+    keys = Links(page).follow(collection)
+    assert keys >= {"benchmark", "stage", "verdict", "reason", "answer", "tag.axis", "id"}
+    et.report(studio.run, to=page, resamples=100, overwrite=True)
+    keys = Links(page).follow(Collection.open([studio.run]))
+    assert keys >= {"", "answer", "tag.axis", "id"}
+    assert "&lt;a class" not in page.read_text()
+    assert "benchmark" not in keys
+
+
 @pytest.mark.parametrize(
     ("said", "before", "command"),
     [

@@ -71,7 +71,7 @@ def report(
         auditing.write_page(what.audit, what.benchmark, page, at, overwrite=overwrite)
         return page
     for_paper, for_text = (None if folder is None else Path(folder) for folder in (figures, tables))
-    wanted = job.Wanted(settings(by, level, seed, resamples), external, verdicts, gallery, title)
+    wanted = job.Wanted(settings(by, level, seed, resamples), external, verdicts, gallery, title, items=items)
     scoring = Scoring(rules, bench, metric, rescore_given, cluster, models)
     job.report(_things(what), page, wanted, scoring, figures=for_paper, tables=for_text, overwrite=overwrite)
     return page

@@ -9,7 +9,7 @@ from typing import Annotated
 from eyetest.cli import measure as measuring
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.measure import which
-from eyetest.cli.options import OverwriteOption, Words, argument, option
+from eyetest.cli.options import ItemsOption, OverwriteOption, Words, argument, option
 from eyetest.cli.terminal import note
 from eyetest.jobs import report as job
 from eyetest.jobs.measure import settings
@@ -27,6 +27,7 @@ def report(
     tables: Annotated[Path | None, written("--tables", "Each table as LaTeX and Markdown.", "DIR")] = None,
     gallery: Annotated[int, written("--gallery", "Items that fell to show; 0 for none.", min=0)] = job.SHOWN,
     title: Annotated[str | None, written("--title", "Of the page.")] = None,
+    items: ItemsOption = None,
     overwrite: OverwriteOption = False,
     by: Annotated[Words, which("--by", "Tags that say what items ask for.", "TAG")] = None,
     external: measuring.ExternalOption = None,
@@ -49,6 +50,7 @@ def report(
         gallery=gallery,
         title=title or "",
         command=typed("eyetest", *sys.argv[1:]),
+        items=items,
     )
     known = replace(scoring, models=models)
     counts = job.report(

@@ -1,6 +1,6 @@
 """One page about runs, refinements and benchmarks, and figures for a paper."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from eyetest.jobs.measure import AS_USUAL, Scoring, gather
 from eyetest.jobs.opening import SILENT, AnyPath, Observer, open_bench
 from eyetest.measures import Results, Settings
 from eyetest.measures.results import ITEM_TYPES, read_external
+from eyetest.pages.item_counts import NOWHERE, ItemsAt, items_at
 from eyetest.probes import Subject
 from eyetest.recipes.refining import KINDS
 from eyetest.records import Verdict
@@ -46,6 +47,8 @@ class ReportSources:
     funnel: pl.DataFrame | None = None
     results: Results | None = None
     """In the place of runs, where they were scored already."""
+    left: Benchmark | None = None
+    """What a refinement left."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ class Wanted:
     gallery: int = SHOWN
     title: str = ""
     command: str = ""
+    items: str | None = None
+    """Where the page's numbers lead: an address, or the folder of a bundle."""
 
 
 def report(
@@ -79,6 +84,8 @@ def report(
     papers = [(what, folder, write) for what, folder, write in wishes if folder]
     for _, folder, _ in papers:
         refuse_to_lose_files(folder, overwrite=overwrite)
+    things = things if isinstance(things, Results) else list(things)
+    at = _items_at(things, to, wanted, scoring)
     golds = None if scoring.bench is None else open_bench(scoring.bench, None, observer)
     external = wanted.external
     scores = external or {} if external is None or isinstance(external, Mapping) else read_external(Path(external))
@@ -97,9 +104,21 @@ def report(
         method = report_settings(told.material, reading, benchmarks, name)
         title = wanted.title or _title(sources, benchmarks)
         done = run_steps(sources.runs)
-        about = ReportDetails(title, benchmarks, done, method, wanted.command, fallen=fallen, album=album)
+        left = sources.left if len(benchmarks) > 1 else None
+        about = ReportDetails(title, benchmarks, done, method, wanted.command, fallen, album, at, left)
         write_report_page(told, about, to, overwrite=overwrite)
     return {what: write(told, folder, overwrite=overwrite) for what, folder, write in papers}
+
+
+def _items_at(
+    things: Results | Sequence[Path | Run | Benchmark], to: Path, wanted: Wanted, scoring: Scoring
+) -> ItemsAt:
+    """Where numbers lead; nowhere, where results are all that is known. Of verdicts only Parquet can be opened."""
+    if isinstance(things, Results):
+        return NOWHERE
+    more = [scoring.bench, wanted.verdicts if str(wanted.verdicts).endswith(".parquet") else None]
+    places = [one.path if isinstance(one, Run | Benchmark) else Path(one) for one in (*things, *more) if one]
+    return items_at(wanted.items, to, places)
 
 
 def find_sources(
@@ -141,7 +160,8 @@ def _add_refinement(path: Path, sources: ReportSources) -> None:
     if is_run(path / RUN):
         sources.runs.append(Run(path / RUN))
     elif is_benchmark(path / BENCHMARK):
-        sources.benchmarks.append(Benchmark(path / BENCHMARK))
+        sources.left = Benchmark(path / BENCHMARK)
+        sources.benchmarks.append(sources.left)
 
 
 def _title(sources: ReportSources, benchmarks: list[Benchmark]) -> str:

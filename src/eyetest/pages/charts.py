@@ -5,6 +5,7 @@ together again from the few elements that figures are made of, so that whatever 
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,9 +13,13 @@ import vl_convert
 from altair.typing import ChartType
 from markupsafe import Markup
 
+from eyetest.pages.item_counts import ItemCount
 from eyetest.pages.page import printable
+from eyetest.wording import counted
 
 _SVG = "http://www.w3.org/2000/svg"
+_LINK = "{http://www.w3.org/1999/xlink}href"
+_MARK = "https://items.invalid/"
 _ELEMENTS = {"svg", "g", "path", "rect", "line", "circle", "text", "tspan"}
 _ATTRIBUTES = {
     *("d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "width", "height", "viewBox", "transform"),
@@ -28,6 +33,24 @@ _ON_PAGE = 1.15
 ElementTree.register_namespace("", _SVG)
 
 
+class ChartLinks:
+    """Where parts of charts lead. A renderer changes addresses, so a chart holds marks, and a page what they mean."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, ItemCount] = {}
+
+    def mark(self, count: ItemCount) -> str:
+        """What a chart holds as ``href`` of a part."""
+        mark = f"{_MARK}{len(self._counts)}"
+        self._counts[mark] = count
+        return mark
+
+    @property
+    def known(self) -> Mapping[str, ItemCount]:
+        """By mark where it leads."""
+        return self._counts
+
+
 def as_svg(chart: ChartType) -> str:
     """The chart as an SVG file."""
     return str(vl_convert.vegalite_to_svg(_spec(chart), allowed_base_urls=[]))
@@ -38,16 +61,16 @@ def as_png(chart: ChartType) -> bytes:
     return bytes(vl_convert.vegalite_to_png(_spec(chart), scale=_PAPER_DPI_SCALE, allowed_base_urls=[]))
 
 
-def for_page(svg: str, label: str) -> Markup:
-    """A drawn SVG as an element of a page: no paper behind it, and nothing in it but shapes and words."""
+def for_page(svg: str, label: str, links: ChartLinks | None = None) -> Markup:
+    """A drawn SVG as an element of a page: no paper behind it, and nothing in it but shapes, words and our links."""
     root = ElementTree.fromstring(svg)  # noqa: S314 (drawn by us a moment ago)
     paper = root.find(f"{{{_SVG}}}rect")
     if paper is not None:
         root.remove(paper)
-    _strip(root)
+    _strip(root, links.known if links else {})
     for side in ("width", "height"):
         root.set(side, f"{float(root.attrib[side]) * _ON_PAGE:g}")
-    root.set("role", "img")
+    root.set("role", "group" if root.find(f".//{{{_SVG}}}a") is not None else "img")
     root.set("aria-label", label)
     return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 (escaped in the writing of it)
 
@@ -65,7 +88,7 @@ def _printable(part: Any) -> Any:
     return [_printable(value) for value in part] if isinstance(part, list | tuple) else part
 
 
-def _strip(element: ElementTree.Element) -> None:
+def _strip(element: ElementTree.Element, links: Mapping[str, ItemCount]) -> None:
     for name in list(element.attrib):
         value = element.attrib[name]
         if name not in _ATTRIBUTES or (name == "opacity" and value == "1"):
@@ -74,10 +97,25 @@ def _strip(element: ElementTree.Element) -> None:
             element.attrib[name] = _LONG_NUMBER.sub(lambda match: f"{round(float(match[0]), 2):g}", value)
     for child in list(element):
         kind = child.tag.removeprefix(f"{{{_SVG}}}")
+        leads = links.get(child.attrib.get(_LINK, "")) if kind == "a" else None
+        if kind == "a":
+            child.tag, kind = f"{{{_SVG}}}g", "g"
         unseen = kind == "path" and not {"fill", "stroke"} & child.attrib.keys()
         if kind not in _ELEMENTS or unseen:
             element.remove(child)
             continue
-        _strip(child)
+        _strip(child, links)
         if kind == "g" and not len(child):
             element.remove(child)
+        elif leads is not None and leads.href:
+            _lead(child, leads)
+
+
+def _lead(element: ElementTree.Element, to: ItemCount) -> None:
+    """Make a group a link, which a keyboard reaches and a pointer names."""
+    element.tag = f"{{{_SVG}}}a"
+    element.set("href", to.href)
+    element.set("data-items", str(to.items))
+    title = ElementTree.Element(f"{{{_SVG}}}title")
+    title.text = counted(to.items, "item")
+    element.insert(0, title)

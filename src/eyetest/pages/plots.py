@@ -112,10 +112,15 @@ def dumbbells(
 def told_bars(frame: pl.DataFrame, field: str, text: alt.Text, width: int) -> ChartType:
     """A quiet bar for each row's ``items``, with words behind it."""
     y = rows(frame.get_column(field).to_list(), field)
-    chart = alt.Chart(values(frame)).encode(x=alt.X("items:Q", axis=None), y=y)
+    chart = alt.Chart(values(frame)).encode(x=alt.X("items:Q", axis=None), y=y, **leading(frame))
     words = chart.mark_text(align="left", dx=5).encode(text=text)
     bars = chart.mark_bar(color=palette.QUIET, height=9)
     return layered(bars, words).properties(width=width, height=step(len(frame)))
+
+
+def leading(frame: pl.DataFrame) -> dict[str, Any]:
+    """How parts of a chart lead somewhere, where the frame says so."""
+    return {"href": alt.Href("href:N")} if "href" in frame.columns else {}
 
 
 def layered(*charts: alt.Chart | alt.LayerChart) -> alt.LayerChart:

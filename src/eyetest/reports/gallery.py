@@ -46,6 +46,8 @@ class Reason(msgspec.Struct, frozen=True):
     reason: str
     number: int
     items: list[Fallen]
+    examples: tuple[str, ...] = ()
+    """What exactly was said, where it differs in figures."""
 
 
 def fallen_items(
@@ -70,8 +72,9 @@ def fallen_items(
             for of, verdict in chosen
             if of == key
         ]
-        reason = together([verdict.reason for verdict in by_reason[key]])
-        reasons.append(Reason(*key[:2], reason=reason, number=len(by_reason[key]), items=shown))
+        said = [verdict.reason for verdict in by_reason[key]]
+        told = Reason(*key[:2], together(said), len(said), shown, tuple(dict.fromkeys(said)))
+        reasons.append(told)
     return reasons, album
 
 

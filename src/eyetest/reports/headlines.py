@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from math import inf
 from typing import Any
 
 import polars as pl
+from markupsafe import Markup
 
 from eyetest.measures import NotMeasurable, Results
 from eyetest.measures.printed import caveats
@@ -12,6 +14,7 @@ from eyetest.pages.page import clip
 from eyetest.records import GIVEN
 from eyetest.reports.material import NEARLY_ALL
 from eyetest.reports.report import ALL_OPTIONS, Report
+from eyetest.reports.report_items import Counts, ReportItems
 from eyetest.wording import counted, listed, percent
 
 _MOST_BENCHMARKS = 3
@@ -19,15 +22,16 @@ Tiles = Iterator[tuple[str, str, str]]
 """Names, values, and their intervals or whose they are."""
 
 
-def verdict(report: Report) -> str:
+def verdict(report: Report, links: ReportItems | None = None) -> Markup:
     """The story in a few sentences."""
     items = len(report.material.results.items)
+    count = (links or ReportItems(report.material)).count(items).counted("item")
     if report.headline is None:
         asked = "no answer has a score" if report.material.is_answered else "nobody was asked yet"
-        return f"{counted(items, 'item')}; {asked}."
+        return Markup("{}; {}.").format(count, asked)
     best, models = _best(report.headline), _models(report.headline)
-    sentence = counted(models, "model")
-    sentence += f" on {counted(items, 'item')}" if items else ""
+    sentence = Markup(counted(models, "model"))  # noqa: S704 (a number and a word of ours)
+    sentence += Markup(" on {}").format(count) if items else ""
     sentence += f" of {counted(len(best), 'benchmark')}" if len(best) > 1 else ""
     sentence += f", asked as {usual(report)}" if len(report.asked) > len(best) else ""
     told = []
@@ -42,7 +46,7 @@ def verdict(report: Report) -> str:
     seen = _models(report.headline, "gain")
     whom = "" if seen < 2 else f" on average to the {seen:,} models that were asked without it, too"
     points = f"{100 * mean['gain']:.1f} points {_bounds(mean, 'gain')}".strip()
-    return f"{sentence} Seeing the picture adds {points}{whom}."
+    return sentence + f" Seeing the picture adds {points}{whom}."
 
 
 def cautions(report: Report) -> list[str]:
@@ -66,40 +70,57 @@ def scored_by_others(results: Results) -> tuple[int, int]:
     return theirs, every
 
 
-def tiles(report: Report) -> list[tuple[str, str, str]]:
+def headline_counts(report: Report, links: ReportItems) -> Counts:
+    """Where the numbers of the headline lead that count items."""
+    head = report.headline
+    rows = [] if head is None else list(head.iter_rows(named=True))
+    return {
+        "n": [links.answered(row) for row in rows],
+        "missing": [links.answered(row, "unscored", "missing") for row in rows],
+    }
+
+
+def tiles(report: Report, links: ReportItems | None = None) -> list[tuple[str, str, str]]:
     """The figures to remember."""
-    told = () if report.headline is None else _tiles(report, report.headline)
-    return [(name, value, clip(of, 90)) for name, value, of in told]
+    if report.headline is None:
+        return []
+    return list(_tiles(report, report.headline, links or ReportItems(report.material)))
 
 
-def _tiles(report: Report, head: pl.DataFrame) -> Tiles:
+def _tiles(report: Report, head: pl.DataFrame, links: ReportItems) -> Tiles:
     best = _best(head)
     word = "accuracy" if _models(head) < 2 else "best accuracy"
     for where, row in best[:_MOST_BENCHMARKS]:
-        of = f"{_bounds(row, 'accuracy')} {clip(row['model'], 40)}, {counted(row['n'], 'item')}"
+        of = _of("{} {}, {}", _bounds(row, "accuracy"), clip(row["model"], 40), links.answered(row).counted("item"))
         yield f"{word}{where}", f"{100 * row['accuracy']:.1f} %", of
     mean = _mean_gain(report)
     for name in ("gain", "leakage"):
         if mean and mean[name] is not None:
             models = _models(head, name)
-            of = f", {counted(models, 'model')}" if models > 1 else ""
+            whose = f", {counted(models, 'model')}" if models > 1 else ""
             ways = head.get_column("blind_by").drop_nulls().str.split(" ").list.first().unique(maintain_order=True)
-            told = f"points {_bounds(mean, name)}{of}, asked {listed(ways)}"
-            yield f"mean {name}" if models > 1 else name, f"{100 * mean[name]:.1f}", told
+            how = clip(f"points {_bounds(mean, name)}{whose}, asked {listed(ways)}", 90)
+            yield f"mean {name}" if models > 1 else name, f"{100 * mean[name]:.1f}", how
     if len(best) == 1:
-        yield from _guessing_tile(best[0][1])
+        yield from _guessing_tile(best[0][1], links)
         yield from _pairs_tile(report)
 
 
-def _guessing_tile(row: Mapping[str, Any]) -> Tiles:
+def _of(words: str, *parts: object) -> Markup:
+    """Words of ours around what may come from outside, or is a link."""
+    return Markup(words).format(*parts)  # noqa: S704 (the words are constants)
+
+
+def _guessing_tile(row: Mapping[str, Any], links: ReportItems) -> Tiles:
     """What guessing scores on the items of the best model; where some have no options, both on the others."""
     if row.get("guessing") is None:
         return
     if row.get("with_options") is None:
-        of = f"on the same {counted(row['n'], 'item')}"
+        of = _of("on the same {}", links.answered(row).counted("item"))
     else:
         best = f"{clip(row['model'], 40)} {percent(row['with_options'])} there"
-        of = f"on {counted(row[ALL_OPTIONS], 'item')} with options; {best}"
+        count = links.answered(row, column=ALL_OPTIONS, options=(1, inf)).counted("item")
+        of = _of("on {} with options; {}", count, best)
     yield "guessing scores", percent(row["guessing"]), of
 
 

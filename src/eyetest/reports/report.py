@@ -15,6 +15,7 @@ from eyetest.pages.charts import as_png, as_svg
 from eyetest.pages.plots import benchmark_of, bounded, named
 from eyetest.reports.figures import FIGURES, Figure, in_order
 from eyetest.reports.material import Material
+from eyetest.reports.report_items import ReportItems
 from eyetest.store import refuse_to_lose, replacing_folder
 
 ALL_OPTIONS = "options_n"
@@ -42,6 +43,10 @@ class DrawnFigure:
     def svg(self) -> str:
         """The chart as it is printed."""
         return as_svg(self.chart)
+
+    def leading_svg(self, items: ReportItems) -> str:
+        """The chart as a page has it, where it leads to items."""
+        return as_svg(self.figure.draw(self.numbers, items))
 
 
 @dataclass(frozen=True)

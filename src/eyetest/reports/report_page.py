@@ -3,7 +3,9 @@
 import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -11,13 +13,16 @@ import polars as pl
 from eyetest.benchmarks import Benchmark
 from eyetest.measures.printed import csv_text, is_text, told
 from eyetest.pages.charts import for_page
+from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
+from eyetest.pages.item_links import Query
 from eyetest.pages.item_view import Album
 from eyetest.pages.page import clip, write_page
 from eyetest.records import ModelEntry, RunStep
 from eyetest.reports.gallery import Reason
-from eyetest.reports.headlines import cautions, scored_by_others, tiles, usual, verdict
+from eyetest.reports.headlines import cautions, headline_counts, scored_by_others, tiles, usual, verdict
 from eyetest.reports.material import Material
-from eyetest.reports.report import Report
+from eyetest.reports.report import DrawnFigure, Report
+from eyetest.reports.report_items import Counts, ReportItems
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from eyetest.wording import counted, listed
@@ -40,32 +45,79 @@ class ReportDetails:
     command: str = ""
     fallen: Sequence[Reason] = ()
     album: Album = field(default_factory=Album)
+    at: ItemsAt = NOWHERE
+    """Where its numbers lead."""
+    left: Benchmark | None = None
+    """Of the benchmarks the one that a refinement left, where the one that it was made of is there as well."""
 
 
 def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwrite: bool = False) -> None:
     """Write the page."""
     material, asked = report.material, report.asked
+    items = ReportItems(material, [one for one in about.benchmarks if one is not about.left], about.at)
+    one_benchmark = asked.get_column("benchmark").n_unique() < 2
     contents = {
+        "at": about.at,
+        "fallen": [(reason, items.fallen(reason)) for reason in about.fallen],
+        "benchmarks": [(one.manifest, _counts(one, items, is_left=one is about.left)) for one in about.benchmarks],
+        "drawn": [_drawn(one, items) for one in report.drawn],
+        "head": None if report.headline is None else laid_out(report.headline, headline_counts(report, items)),
         "notes": material.notes(),  # what figures say, not what tiles do
         "about": about,
         "report": report,
-        "verdict": verdict(report),
+        "verdict": verdict(report, items),
         "cautions": cautions(report),
         "given": scored_by_others(material.results)[0] if material.is_answered else 0,
-        "tiles": tiles(report),
+        "tiles": tiles(report, items),
         "models": _models(report) if material.is_answered else [],
-        "asked": laid_out(asked.drop("benchmark") if asked.get_column("benchmark").n_unique() < 2 else asked),
+        "asked": laid_out(
+            asked.drop("benchmark") if one_benchmark else asked,
+            {"items": [items.asked(row) for row in asked.iter_rows(named=True)]},
+        ),
         "usual": usual(report) if material.is_answered else "",
         "album": about.album.pictures,
-        **{"table": laid_out, "csv": csv_link, "drawing": for_page},
+        "csv": csv_link,
     }
     write_page("report.html.j2", contents, to, overwrite=overwrite)
 
 
-def laid_out(table: pl.DataFrame) -> dict[str, Any]:
-    """A table as the page lays it out: which columns hold words, and no more rows than one can bear."""
-    words = told(table, _MOST_ROWS)
-    rows = [[clip(cell, _LONGEST_CELL) for cell in row] for row in zip(*words.values(), strict=True)]
+def _drawn(one: DrawnFigure, items: ReportItems) -> dict[str, Any]:
+    """A figure and its table, with links where they stand for items."""
+    shown = one.numbers.head(_MOST_ROWS)
+    counts = one.figure.counts(shown, items) if one.figure.counts and items.at.before else {}
+    svg = one.leading_svg(items) if one.figure.linked and items.at.before else one.svg
+    return {
+        "figure": one.figure,
+        "numbers": one.numbers,
+        "drawing": for_page(svg, one.figure.title, items.links),
+        "table": laid_out(one.numbers, counts),
+    }
+
+
+def _counts(benchmark: Benchmark, items: ReportItems, *, is_left: bool) -> dict[str, ItemCount]:
+    """How many items a benchmark has, with options and without; what a refinement left are those that it kept."""
+    spans = {"items": None, "choice_items": (1, inf), "text_items": (0, 0)}
+    counts = {kind: getattr(benchmark.manifest.counts, kind) for kind in spans}
+    if is_left:
+        return {
+            kind: items.at.count(counts[kind], Query(verdict="kept", options=span)) for kind, span in spans.items()
+        }
+    name = benchmark.manifest.name if len(items.benchmarks) > 1 else None
+    return {kind: items.count(counts[kind], name, options=span) for kind, span in spans.items()}
+
+
+def laid_out(table: pl.DataFrame, counts: Counts = MappingProxyType({})) -> dict[str, Any]:
+    """A table as the page lays it out: which columns hold words, and no more rows than one can bear.
+
+    ``counts``: columns that count items, and where their numbers lead.
+    """
+    words: dict[str, Sequence[str | ItemCount]] = {
+        name: [clip(cell, _LONGEST_CELL) for cell in cells] for name, cells in told(table, _MOST_ROWS).items()
+    }
+    for name, column in counts.items():
+        if name in words:
+            words[name] = [count if count.href else cell for count, cell in zip(column, words[name], strict=False)]
+    rows = list(zip(*words.values(), strict=True))
     heads = [(clip(column, _LONGEST_CELL), is_text(table, column)) for column in words]
     return {"heads": heads, "rows": rows, "more": max(0, len(table) - _MOST_ROWS)}
 

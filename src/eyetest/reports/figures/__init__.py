@@ -6,6 +6,7 @@ loaded when they are first asked for, because drawing takes longer to load than 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -16,6 +17,8 @@ from eyetest.reports.material import Material
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
+
+    from eyetest.reports.report_items import Counts, ReportItems
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,8 @@ class Figure:
     title: str
     numbers: Callable[[Material], pl.DataFrame]
     """What is drawn, as the measures gave it; raises `NotMeasurable` where there is nothing to show."""
-    chart: "Callable[[pl.DataFrame], ChartType]"
-    """Draws such numbers."""
+    chart: "Callable[..., ChartType]"
+    """Draws such numbers; of a figure that is ``linked``, also given a `ReportItems`, or None."""
     reading: str
     """A sentence on how to read it."""
     needs: str
@@ -38,12 +41,17 @@ class Figure:
     """The part of the page that it belongs to with others; where none of them can be drawn, none is missed."""
     by: str = "benchmark"
     """A column: each of its values has a chart of its own, one below the other."""
+    counts: "Callable[[pl.DataFrame, ReportItems], Counts] | None" = None
+    """Where numbers of the table lead that count items."""
+    linked: bool = False
+    """Whether parts of its chart stand for items, and lead to them."""
 
-    def draw(self, frame: pl.DataFrame) -> "ChartType":
-        """The chart of such numbers, dressed."""
+    def draw(self, frame: pl.DataFrame, items: "ReportItems | None" = None) -> "ChartType":
+        """The chart of such numbers, dressed; with ``items``, as it leads to them."""
         from eyetest.pages.plots import dressed, one_each  # noqa: PLC0415 (loads altair, which most pages spare)
 
-        return dressed(one_each(frame, self.by, self.chart))
+        chart = partial(self.chart, items=items) if self.linked else self.chart
+        return dressed(one_each(frame, self.by, chart))
 
 
 FIGURES: Registry[Figure] = Registry("figure", __name__, "FIGURE")

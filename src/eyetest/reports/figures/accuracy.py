@@ -9,6 +9,7 @@ from eyetest.pages import palette
 from eyetest.pages.plots import across, bounded, dashed, intervals, layered, named, one_each, rows, step, values
 from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
+from eyetest.reports.report_items import Counts, ReportItems
 
 _SIGHTS = ("image", "blind", "screenshot", "caption", "blind-guess", "grey", "no-question", "nothing")
 _COLOURS = dict(zip(_SIGHTS, (*palette.CATEGORIES, palette.BASE, palette.QUIET), strict=True))
@@ -29,6 +30,10 @@ def _numbers(material: Material) -> pl.DataFrame:
     return told.join(_guessing(material), on="benchmark", how="left").sort(
         "benchmark", "series", "sight", maintain_order=True
     )
+
+
+def _scored(frame: pl.DataFrame, items: ReportItems) -> Counts:
+    return {"n": [items.answered(row) for row in frame.iter_rows(named=True)]}
 
 
 def _draw_all(frame: pl.DataFrame) -> ChartType:
@@ -70,4 +75,5 @@ FIGURE = Figure(
     reading="Each dot is a mean score, its line the interval; a row is a model, a colour what it was shown. The "
     "dashed line is what guessing scores, where all items have options.",
     needs="a run with scored answers",
+    counts=_scored,
 )

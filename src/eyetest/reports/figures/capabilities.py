@@ -10,6 +10,7 @@ from eyetest.pages import palette
 from eyetest.pages.plots import across, benchmark_of, bounded, intervals, named, one_each, rows, values
 from eyetest.reports.figures import Figure
 from eyetest.reports.material import MOST_VALUES, NEARLY_ALL, Material
+from eyetest.reports.report_items import Counts, ReportItems
 
 _FEW = len(palette.CATEGORIES)
 _MOST_LINES = 72
@@ -28,6 +29,11 @@ def _numbers(material: Material) -> pl.DataFrame:
     if numbers.is_empty():
         raise NotMeasurable("capabilities: no answer to an item with these tags has a score")
     return numbers
+
+
+def _scored(frame: pl.DataFrame, items: ReportItems) -> Counts:
+    rows = frame.iter_rows(named=True)
+    return {"n": [items.answered(row, tags=((row["tag"], row["value"]),)) for row in rows]}
 
 
 def _draw_all(frame: pl.DataFrame) -> ChartType:
@@ -79,4 +85,5 @@ FIGURE = Figure(
     reading="A row is a tag's value with the number of its items, a dot a model's mean score there. With many models "
     "the best of those that answered nearly all of its items is in colour, named, with its interval.",
     needs="tags that sort items into a few groups; name them with --by",
+    counts=_scored,
 )

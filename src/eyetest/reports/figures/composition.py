@@ -6,9 +6,11 @@ from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
 from eyetest.measures.results import TAG
+from eyetest.pages.item_counts import ItemCount
 from eyetest.pages.plots import told_bars
 from eyetest.reports.figures import Figure
 from eyetest.reports.material import MOST_VALUES, Material
+from eyetest.reports.report_items import Counts, ReportItems
 
 _ALWAYS = ("duplicate-items", "identical-images")
 """What is told even where there is none of it."""
@@ -28,8 +30,16 @@ def _by_tag(material: Material) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _values(frame: pl.DataFrame) -> ChartType:
-    return told_bars(frame.head(MOST_VALUES), "value", alt.Text("items:Q", format=","), 420)
+def _tagged(frame: pl.DataFrame, items: ReportItems) -> Counts:
+    rows = frame.select("tag", "value", "items").iter_rows()
+    return {"items": [items.count(number, tags=((tag, value),)) for tag, value, number in rows]}
+
+
+def _values(frame: pl.DataFrame, items: ReportItems | None = None) -> ChartType:
+    shown = frame.head(MOST_VALUES)
+    if items is not None:
+        shown = shown.with_columns(items.marks(_tagged(shown, items)["items"]))
+    return told_bars(shown, "value", alt.Text("items:Q", format=","), 420)
 
 
 def _duplicates(material: Material) -> pl.DataFrame:
@@ -41,7 +51,18 @@ def _duplicates(material: Material) -> pl.DataFrame:
     return table.sort("items", "kind", descending=[True, False])
 
 
-def _kinds(frame: pl.DataFrame) -> ChartType:
+def _repeated(frame: pl.DataFrame, items: ReportItems) -> Counts:
+    ids: dict[str, list[str]] = {}
+    for one in items.material.duplicates or ():
+        ids.setdefault(one.kind.replace("-", " "), []).extend(one.items)
+    told = frame.select("kind", "items").iter_rows()
+    counts = [(number, items.named(ids.get(kind, ()))) for kind, number in told]
+    return {"items": [count if count.items == number else ItemCount(number) for number, count in counts]}
+
+
+def _kinds(frame: pl.DataFrame, items: ReportItems | None = None) -> ChartType:
+    if items is not None:
+        frame = frame.with_columns(items.marks(_repeated(frame, items)["items"]))
     some = pl.format("{} items in {} groups", "items", "groups")
     told = pl.when(pl.col("items") > 0).then(some).otherwise(pl.lit("none"))
     return told_bars(frame.with_columns(told.alias("told")), "kind", alt.Text("told:N"), 320)
@@ -53,11 +74,15 @@ FIGURE = (
         by="tag",
         reading="A bar is how many items have a tag's value.",
         needs="tags that sort items into a few groups; name them with --by",
+        counts=_tagged,
+        linked=True,
     ),
     Figure(
         *("duplicates", 100, "What is there twice", _duplicates, _kinds),
         reading="Items that repeat a question or share a picture. Only what costs nothing to see was looked for: "
         "equal bytes and nearly equal words; eyetest audit also finds pictures that were re-encoded or cropped.",
         needs="a benchmark whose items are known",
+        counts=_repeated,
+        linked=True,
     ),
 )

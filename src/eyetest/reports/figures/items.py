@@ -1,17 +1,23 @@
 """Each item by how hard it is and how well it tells models apart."""
 
+from collections.abc import Iterator
+
 import altair as alt
 import polars as pl
 from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
 from eyetest.pages import palette
-from eyetest.pages.plots import PERCENT, benchmark_of, dashed, layered, values
+from eyetest.pages.item_counts import ItemCount
+from eyetest.pages.plots import PERCENT, benchmark_of, dashed, layered, leading, values
 from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
+from eyetest.reports.report_items import ReportItems
 
 _WIDE, _HIGH = 0.05, 0.1
 _ENOUGH = 3
+_MOST_LINKED = 5_000
+"""Items that may be named in the links of all circles together, for a page that is not too heavy."""
 
 
 def _numbers(material: Material) -> pl.DataFrame:
@@ -23,16 +29,19 @@ def _numbers(material: Material) -> pl.DataFrame:
     return table.select(*benchmark_of(table), "item", "accuracy", "item_rest", "slope", "intercept", "n")
 
 
-def _draw(frame: pl.DataFrame) -> ChartType:
+def _draw(frame: pl.DataFrame, items: ReportItems | None = None) -> ChartType:
     known = frame.drop_nulls(["accuracy", "item_rest"])
     few = known.get_column("accuracy").n_unique() <= 1 / _WIDE
     across = pl.col("accuracy") if few else (pl.col("accuracy") / _WIDE).round() * _WIDE
     cells = (
         known.with_columns(across, ((pl.col("item_rest") / _HIGH).floor() + 0.5) * _HIGH)
         .group_by("accuracy", "item_rest")
-        .len("items")
+        .agg(pl.len().alias("items"), pl.col("item"))
         .sort("accuracy", "item_rest")
     )
+    if items is not None:
+        cells = cells.with_columns(items.marks(_circles(cells, items, len(known) > _MOST_LINKED)))
+    cells = cells.drop("item")
     x = alt.X("accuracy:Q", title="share of models that get it right").scale(domain=[-0.03, 1.03], nice=False)
     low = min(-0.3, (cells.select(pl.col("item_rest").min()).item() or 0) - _HIGH)
     y = alt.Y("item_rest:Q", title="item-rest correlation", axis=alt.Axis(grid=True, labelColor=palette.SOFT))
@@ -44,8 +53,15 @@ def _draw(frame: pl.DataFrame) -> ChartType:
         .scale(range=[8, 480], type="linear", domainMin=0)
         .legend(title="items", values=_sizes(cells)),
         color=alt.condition("datum.item_rest < 0", alt.value(palette.BLIND), alt.value(palette.SIGHTED)),
+        **leading(cells),
     )
     return layered(dashed(axis="y"), circles).properties(width=560, height=340)
+
+
+def _circles(cells: pl.DataFrame, items: ReportItems, few: bool) -> Iterator[ItemCount]:
+    """Where circles lead: each names its items. Of very many items only those below the line."""
+    for height, number, names in cells.select("item_rest", "items", "item").iter_rows():
+        yield ItemCount(number) if few and height >= 0 else items.named(names)
 
 
 def _sizes(cells: pl.DataFrame) -> list[int]:
@@ -61,4 +77,5 @@ FIGURE = Figure(
     "worse models: look at their golds first. Items that all or none get right have no correlation, and stand in the "
     "numbers only.",
     needs="answers of at least three models to the same items",
+    linked=True,
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eyetest.api.reform import reform
     from eyetest.api.report import bundle_items, card, chart, charts, report
     from eyetest.api.results import Compared, compare, results, score
-    from eyetest.api.review import revise
+    from eyetest.api.review import review_decisions, review_outcomes, revise
     from eyetest.api.run import import_answers, run
     from eyetest.api.suite import ToldSuite, suite
     from eyetest.api.views import MeasureTable as Measured
@@ -74,6 +74,8 @@ __all__ = [
     "reform",
     "report",
     "results",
+    "review_decisions",
+    "review_outcomes",
     "revise",
     "run",
     "score",
@@ -85,7 +87,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest": ("world",),
     "eyetest.api": ("measure",),
     "eyetest.api.run": ("import_answers", "run"),
-    "eyetest.api.review": ("revise",),
+    "eyetest.api.review": ("review_decisions", "review_outcomes", "revise"),
     "eyetest.api.suite": ("ToldSuite", "suite"),
     "eyetest.api.audit": ("Audited", "audit"),
     "eyetest.api.harden": ("harden_options", "harden_page", "harden_screenshot"),

@@ -88,7 +88,7 @@ def measure(
     """Measure what a run's scores come to: values with intervals, and how many scores they rest on.
 
     Several runs are measured together. A run that was not scored yet is scored on the way. The agreement of people is
-    measured from a table of their decisions (CSV) in the place of a run.
+    measured from a table of their decisions (CSV), or the folder of a review, in the place of a run.
     """
     shape = one_shape(as_csv, as_json, as_latex)
     said = _said(set_ or [])
@@ -97,7 +97,7 @@ def measure(
             raise InputError(f"--with: {name} takes no score from outside")
         said[EXTERNAL] = external
     how = job.settings(by or (), level, seed, resamples, job.own_words(name, said))
-    if name == _OF_PEOPLE and all(run.is_file() for run in runs):
+    if name == _OF_PEOPLE and all(map(job.is_of_people, runs)):
         measured = job.measure_people(runs, how)
     else:
         known = replace(scoring, models=models)

@@ -24,6 +24,7 @@ from eyetest.measures.results import EXTERNAL, Wanted, as_written, narrowed, own
 from eyetest.records import tag_word
 from eyetest.results.gather import results_of
 from eyetest.review import read_decisions, votes_table
+from eyetest.review.project import decisions_in, is_review
 from eyetest.scoring import Scorer
 
 Measurable = AnyRun | Results | Sequence[AnyRun]
@@ -101,9 +102,15 @@ def measure(
     return replace(measured, notes=(*measured.notes, *caveats(kept)))
 
 
-def measure_people(tables: Sequence[Path], how: Settings) -> Measured:
-    """How far people agree, from the tables of decisions that they filled in."""
-    decided = [one for path in tables for of_item in read_decisions(path).values() for one in of_item]
+def is_of_people(path: Path) -> bool:
+    """Whether somebody points at what people decided: a table, or the folder of a review."""
+    return path.is_file() or is_review(path)
+
+
+def measure_people(places: Sequence[Path], how: Settings) -> Measured:
+    """How far people agree, from tables of decisions that they filled in and from reviews."""
+    read = [decisions_in(path) if is_review(path) else read_decisions(path) for path in places]
+    decided = [one for decisions in read for of_item in decisions.values() for one in of_item]
     return Measured(decisions_agreement(votes_table(decided), how))
 
 

@@ -114,7 +114,10 @@ def test_four_shapes(run: str, eyetest: Eyetest) -> None:
 
 def test_items_that_flip_are_listed_and_written(run: str, eyetest: Eyetest, tmp_path: Path) -> None:
     words = ("compare", run, "--models", "alpha", "delta")
-    shown = eyetest(*words, "--flips", 2).out.strip().split("\n\n")[-1].splitlines()
+    *_, table, links = eyetest(*words, "--flips", 2).out.strip().split("\n\n")
+    shown = table.splitlines()
+    answers = "answer=right:alpha@image&answer=wrong:delta@image"
+    assert links.splitlines()[0].endswith(f" items http://127.0.0.1:8765/?{answers}")
     assert shown[0].split() == ["a", "b", "only", "item", "a", "score", "b", "score", "flips", "n"]
     assert len([line for line in shown[1:] if line.split()[2] == "alpha"]) == 2
     eyetest(*words, "--flips-to", "flips.csv").fine()

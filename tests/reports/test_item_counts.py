@@ -4,18 +4,25 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
 
+import polars as pl
 import pytest
 import yaml
 
 import eyetest as et
 from eyetest.errors import InputError
+from eyetest.jobs import compare as comparing
+from eyetest.jobs.measure import settings
+from eyetest.measures.compare import flips_of
 from eyetest.models.embedded import cards
 from eyetest.pages.item_counts import ItemCount, ItemsAt, items_at
 from eyetest.pages.item_links import Query, parse_query
+from eyetest.records import Asked, Response
 from eyetest.review.collection import Collection
 from eyetest.world import load_rates, new_world
 from eyetest.world.recipes import world_recipes
 from tests.reports.pages import HOSTILE
+from tests.review.collection.conftest import make_bench
+from tests.scoring.test_table import make_run
 
 ITEMS = 90
 QUICK = ["malformed", "positions", "duplicate-items", "duplicate-images", "looks", "named-answer", "option-order"]
@@ -109,6 +116,44 @@ def test_numbers_of_a_report_lead_to_their_items(studio: Studio) -> None:
     assert keys >= {"", "answer", "tag.axis", "id"}
     assert "&lt;a class" not in page.read_text()
     assert "benchmark" not in keys
+
+
+@pytest.mark.parametrize(("sight", "where"), [("image", ()), ("blind-guess", ()), ("image", ("core=math",))])
+def test_flips_of_a_comparison_lead_to_their_items(studio: Studio, sight: str, where: tuple[str, ...]) -> None:
+    """With the picture an item has one test, without it five, of which most or all but two may be right."""
+    told = comparing.compare(
+        [studio.run], ("eagle-l", "mole-xs"), settings((), 0.95, 0, 100), sight=sight, where=where
+    )
+    flips = flips_of(told.results, told.contest)
+    views = comparing.flips_views(told, flips, items_at(None, Path("page"), [studio.run]))
+    collection = Collection.open([studio.run])
+    assert sum(view.items.items for view in views) == len(flips) > 0
+    for view in views:
+        ids = {
+            row.id
+            for row in collection.rows(collection.view(parse_query(view.items.href.removeprefix(SERVED))), 0, 99)
+        }
+        assert ids == set(flips.filter(pl.col("only") == view.only).get_column("item"))
+    assert ("answer=" in views[0].items.href) == (not where)
+
+
+def test_a_tie_of_tests_is_named_item_by_item(tmp_path: Path) -> None:
+    bench = make_bench(tmp_path / "bench")
+    said = {"a": ("AA", "AB", "BB"), "b": ("AA", "BB", "AB")}
+    asked = [
+        (Asked(item=f"q{n}", model=model, trial=trial), f"{k:01x}{n:01x}{trial:030x}")
+        for k, model in enumerate(said)
+        for n in range(3)
+        for trial in range(2)
+    ]
+    answers = [
+        Response(request=request, outcome="answered", text=said[one.model][int(one.item[1:])][one.trial])
+        for one, request in asked
+    ]
+    run = make_run(tmp_path / "run", asked, answers, bench)
+    told = comparing.compare([run], (), settings((), 0.95, 0, 100))
+    views = comparing.flips_views(told, flips_of(told.results, told.contest), ItemsAt(SERVED))
+    assert {view.only: view.items.href for view in views} == {"a": f"{SERVED}id=q1", "b": f"{SERVED}id=q2"}
 
 
 @pytest.mark.parametrize(

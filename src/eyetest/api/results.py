@@ -145,4 +145,5 @@ def compare(
     seer leads language ...
     """
     how = settings((), level, seed, resamples, {"power": power, "bootstrap": bootstrap})
-    return Compared(*comparing.compare(runs, models, how, sight=sight, where=where, all_pairs=all_pairs))
+    told = comparing.compare(runs, models, how, sight=sight, where=where, all_pairs=all_pairs)
+    return Compared(told.results, told.contest, told.settings, told.notes)

@@ -9,14 +9,16 @@ import polars as pl
 from eyetest.cli import measure as measuring
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.measure import shown, which
-from eyetest.cli.options import OverwriteOption, RunsArgument, Words
+from eyetest.cli.options import ItemsOption, OverwriteOption, RunsArgument, Words
 from eyetest.cli.terminal import note, out, print_json, print_table_as, safe
 from eyetest.jobs import compare as job
 from eyetest.jobs.measure import settings
 from eyetest.measures.compare import flips_of
 from eyetest.measures.printed import csv_text, plain
+from eyetest.pages.item_counts import ItemsAt, items_at
 from eyetest.runs import is_run
 from eyetest.store import refuse_to_lose, replacing_file
+from eyetest.wording import counted
 
 _SAID_ELSEWHERE = ("a_mean", "b_mean", "test", "verdict")
 """Columns that the terminal's table can do without: a sentence or the ranking says it."""
@@ -46,6 +48,7 @@ def compare(
     flips: Annotated[
         int, shown("--flips", "List N items that only one of a pair has right, for each.", "N", min=0)
     ] = 0,
+    items: ItemsOption = None,
     flips_to: Annotated[Path | None, shown("--flips-to", "Write all of them as CSV.", "FILE")] = None,
     overwrite: OverwriteOption = False,
     limit: measuring.LimitOption = 100,
@@ -61,19 +64,23 @@ def compare(
     if flips_to is not None:
         refuse_to_lose(flips_to, overwrite=overwrite, ours=None)
     folders, words = _told_from_models(runs, models or [])
+    places = [*folders, *([Path(scoring.bench)] if isinstance(scoring.bench, str | Path) else [])]
+    at = items_at(items, Path("page"), places)
     how = settings((), level, seed, resamples, {"power": power, "bootstrap": bootstrap})
     told = job.compare(
         folders, words, how, sight=sight, where=where or (), all_pairs=all_pairs, scoring=scoring, observer=TERMINAL
     )
     lists = flips_of(told.results, told.contest) if flips or flips_to is not None else None
+    views = job.flips_views(told, lists, at) if flips and lists is not None else []
     if flips_to is not None and lists is not None:
         with replacing_file(flips_to, overwrite=overwrite) as path:
             path.write_bytes(csv_text(lists).encode("utf-8", "replace"))
     if shape == "json":
-        _print_json(told, lists if flips else None)
+        _print_json(told, lists if flips else None, views)
         return
     if shape == "terminal":
         _print_terminal(told, lists, flips, limit)
+        _print_views(views, at)
     elif shape == "csv":
         print_table_as("csv", told.contest.pairs)
     else:
@@ -111,10 +118,27 @@ def _print_terminal(told: job.Comparison, flips: pl.DataFrame | None, few: int, 
         note(f"rank intervals are from {told.settings.resamples:,} resamples, seed {told.settings.seed}")
 
 
-def _print_json(told: job.Comparison, flips: pl.DataFrame | None) -> None:
+def _print_views(views: Sequence[job.FlipsView], at: ItemsAt) -> None:
+    """The links under which all items of each pair are shown."""
+    if views:
+        out.print()
+    for view in views:
+        about = ", ".join([*view.about, f"only {view.only} of {view.only} and {view.other}"])
+        out.print(safe(f"{about}: {counted(view.items.items, 'item')} {view.items.href}".rstrip()), soft_wrap=True)
+    if any(view.items.href for view in views) and at.command:
+        note(f"{at.command} shows them")
+
+
+def _print_json(told: job.Comparison, flips: pl.DataFrame | None, views: Sequence[job.FlipsView]) -> None:
     """Everything, for another program."""
     how, tables = told.settings, {"ranking": told.contest.ranking, "pairs": told.contest.pairs}
     tables |= {} if flips is None else {"flips": flips}
     said = {"level": how.level, "resamples": how.resamples, "seed": how.seed, **how.own}
     rows = {name: plain(table).to_dicts() for name, table in tables.items()}
+    if flips is not None:
+        rows["views"] = [
+            {"only": view.only, "other": view.other, "items": view.items.items, "link": view.items.href}
+            | dict(zip(told.contest.families, view.about, strict=True))
+            for view in views
+        ]
     print_json({"settings": said, **rows, "notes": list(told.notes)})

@@ -1,15 +1,20 @@
 """Who is better, by how much, and whether the benchmark can tell."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+import polars as pl
 
 from eyetest.errors import InputError, nearest, param, short
 from eyetest.jobs.measure import AS_USUAL, Measurable, Scoring, Where, gather, wanted
 from eyetest.jobs.opening import SILENT, Observer, several
 from eyetest.measures import Results, Settings
-from eyetest.measures.compare import Contest, contest
+from eyetest.measures.compare import RIGHT, Contest, contest
+from eyetest.measures.hits import HIT, mostly
 from eyetest.measures.printed import caveats
-from eyetest.measures.results import narrowed, under_one_sight, values_of
+from eyetest.measures.results import PROTOCOL, narrowed, under_one_sight, values_of
+from eyetest.pages.item_counts import ItemCount, ItemsAt
+from eyetest.pages.item_links import AnswerFilter, Query
 
 
 class Comparison(NamedTuple):
@@ -19,6 +24,19 @@ class Comparison(NamedTuple):
     contest: Contest
     settings: Settings
     notes: tuple[str, ...]
+    varied: tuple[str, ...] = ()
+    """In what of their protocol all answers differ, also those that were left out."""
+    whole: bool = True
+    """Whether all items were compared, rather than some that somebody chose."""
+
+
+class FlipsView(NamedTuple):
+    """The items that only one model of a pair has right, and where they are shown."""
+
+    about: tuple[str, ...]
+    only: str
+    other: str
+    items: ItemCount
 
 
 def compare(
@@ -37,7 +55,43 @@ def compare(
     kept, notes = under_one_sight(narrowed(gathered, wanted(where)), sight)
     names = _names(several(models), values_of(kept, "model"), values_of(gathered, "model"))
     result = contest(kept, names, how, all_pairs)
-    return Comparison(kept, result, how, (*notes, *result.notes, *caveats(kept)))
+    varied = tuple(gathered.varied(PROTOCOL))
+    return Comparison(kept, result, how, (*notes, *result.notes, *caveats(kept)), varied, not where)
+
+
+def flips_views(told: Comparison, flips: pl.DataFrame, at: ItemsAt) -> list[FlipsView]:
+    """Where the items of each pair are shown: by who is right and who wrong, or one by one where that says others."""
+    families = told.contest.families
+    exact, several = told.whole and _right_is_right(told.results), "benchmark" in families
+    views = []
+    for (*about, a, b, only), part in flips.group_by(*families, "a", "b", "only", maintain_order=True):
+        other = b if only == a else a
+        family = dict(zip(families, about, strict=True))
+        words = _condition(told, family)
+        filters = (AnswerFilter("right", str(only), words), AnswerFilter("wrong", str(other), words))
+        count = ItemCount(len(part))
+        if exact:
+            count = at.count(len(part), Query(answers=filters, benchmark=str(family.get("benchmark", ""))))
+        elif not several:
+            count = at.named(part.get_column("item"))
+        views.append(FlipsView(tuple(map(str, about)), str(only), str(other), count))
+    return views
+
+
+def _condition(told: Comparison, family: Mapping[str, object]) -> str:
+    """How a family was asked, in the words in which all answers differ."""
+    same = [pl.col(name).cast(pl.String) == value for name, value in family.items()]
+    first = told.results.scores.filter(*same).select(pl.col(PROTOCOL).cast(pl.String)).head(1).collect()
+    return " ".join(first.item(0, axis) for axis in PROTOCOL if axis == PROTOCOL[0] or axis in told.varied)
+
+
+def _right_is_right(results: Results) -> bool:
+    """Whether a mean of one half and more is the same as most tests being right, which it is but for ties."""
+    score, keys = pl.col("score"), ("benchmark", "model", *PROTOCOL, "item")
+    hits = mostly((score >= HIT.value).sum(), score.count())
+    by_item = results.scores.group_by(keys).agg((score.mean() >= RIGHT).alias("half"), hits.alias("most"))
+    differ = by_item.filter(pl.col("half") & ~pl.col("most")).select(pl.len())
+    return not differ.collect(engine="streaming").item()
 
 
 def _names(words: Sequence[str], known: Sequence[str], anywhere: Sequence[str]) -> list[str]:

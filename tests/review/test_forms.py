@@ -68,8 +68,15 @@ def test_the_form_on_its_page(tmp_path: Path) -> None:
 
 
 def test_the_forms_of_recipes_are_forms() -> None:
-    names = [stage.review.form for name in recipe_names() for stage in load_recipe(name).stages if stage.review]
-    assert sorted(names) == ["mmmu-pro", "mmmu-pro", "mmstar"]
+    asked = {name: [one.form for one in load_recipe(name).rounds] for name in recipe_names()}
+    assert asked == {
+        "chance-aware": [""],
+        "information": [""],
+        "lime": ["lime"],
+        "lime-code": ["lime"],
+        "mmmu-pro": ["mmmu-pro"] * 2,
+        "mmstar": ["mmstar"],
+    }
 
 
 def test_plain_words_are_what_the_plain_form_says() -> None:
@@ -125,8 +132,10 @@ def test_a_form_that_is_not_there(text: str, told: str) -> None:
 def test_a_broken_file_is_refused_in_one_line_by_its_recipe_too(tmp_path: Path, text: str, told: str) -> None:
     form, recipe = tmp_path / "form.yaml", tmp_path / "recipe.yaml"
     form.write_text(text)
+    default = tmp_path / "default.yaml"
     recipe.write_text(f"stages: [{{review: {{form: {form}}}}}]")
-    for load, path in ((load_form, form), (load_recipe, recipe)):
+    default.write_text(f"form: {form}\nstages: [{{review: {{}}}}]")
+    for load, path in ((load_form, form), (load_recipe, recipe), (load_recipe, default)):
         with pytest.raises(InputError) as error:
             load(str(path))
         assert told in str(error.value)

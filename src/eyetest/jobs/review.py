@@ -254,15 +254,14 @@ def _record(refined: Path) -> RefinementRecord:
 
 
 def _of_recipe(record: RefinementRecord, places: Sequence[Path], wishes: ReviewWishes) -> ReviewPlan:
-    asked = [(stage.review.reviewers, stage.review.form) for stage in record.recipe.stages if stage.review]
     return ReviewPlan(
         name=record.benchmark.name,
         benchmark=record.benchmark.name,
         fingerprint=record.benchmark.fingerprint,
         places=tuple(str(place.resolve()) for place in places),
         rounds=tuple(
-            Round(number=number, reviewers=reviewers, form=load_form(form))
-            for number, (reviewers, form) in enumerate(asked or [(1, "")], 1)
+            Round(number=number, reviewers=one.reviewers, form=load_form(one.form))
+            for number, one in enumerate(record.recipe.rounds, 1)
         ),
         agree="most",
         together=False,

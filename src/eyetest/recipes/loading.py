@@ -54,12 +54,20 @@ def check_recipe(recipe: Recipe, where: str) -> None:
     for name, panel in recipe.panels.items():
         for model, axes in panel.models.items():
             _check_axes(axes, f"{where}, panels {name}, {model}")
+    _check_form(recipe.form, where)
     for stage in recipe.stages:
         try:
             refuse_late_panels(stage, recipe)
             _check_stage(stage, recipe)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
+
+
+def _check_form(form: str, where: str) -> None:
+    try:
+        load_form(form)
+    except InputError as error:
+        raise InputError(f"{where}, form: {error}") from None
 
 
 def _check_axes(axes: dict[str, Any], where: str) -> None:

@@ -230,7 +230,7 @@ class Refining:
     def _after(self, stage: Stage, alive: Sequence[Item], verdicts: Sequence[Verdict]) -> list[Item]:
         """The items that reach the next stage, with the band that a grade gave them and what reviewers mended."""
         left = []
-        form = load_form(stage.review.form) if stage.review else None
+        form = load_form(self._rounds.asked[stage.title][1])
         for item, verdict in zip(alive, verdicts, strict=True):
             band = msgspec.json.decode(verdict.evidence).get(BAND) if stage.grade and verdict.evidence else None
             now = msgspec.structs.replace(item, tags={**item.tags, stage.title: band}) if band else item
@@ -245,13 +245,13 @@ class Refining:
                 left.append(now)
         return left
 
-    def _edits(self, stage: Stage, verdict: Verdict, form: Form | None) -> dict[str, Any]:
+    def _edits(self, stage: Stage, verdict: Verdict, form: Form) -> dict[str, Any]:
         """What people changed of an item at a stage; what they answered to its form becomes tags."""
-        if verdict.verdict != "fix" and (verdict.verdict != "keep" or form is None):
+        if verdict.verdict != "fix" and (verdict.verdict != "keep" or stage.review is None):
             return {}
         said = self._rounds.decided(stage, verdict.item)
         edits = dict(said.edits) if verdict.verdict == "fix" else {}
-        tags = form.tags(said.labels) if form else {}
+        tags = form.tags(said.labels)
         return edits | {"tags": {**tags, **edits.get("tags", {})}} if tags else edits
 
     def _residuals(self, heard: Sequence[_StageHeard], left: Sequence[Item]) -> list[Residual]:

@@ -23,7 +23,10 @@ def refuse_hopeless(recipe: Recipe, items: Sequence[Item]) -> None:
     given: set[str] = set()
     for stage in recipe.stages:
         given |= {stage.title} if stage.grade else set()
-        given |= _asked_for(stage) - {tag for item in items for tag in item.tags} if stage.review else set()
+        if stage.review is not None:
+            form = load_form(stage.review.form or recipe.form)
+            asked_for = {field.tag for field in form.fields if field.tag}
+            given |= asked_for - {tag for item in items for tag in item.tags}
         if stage.select is None:
             continue
         try:
@@ -32,12 +35,6 @@ def refuse_hopeless(recipe: Recipe, items: Sequence[Item]) -> None:
                 select(pool, msgspec.structs.replace(stage.select, balance=(), proportional=()), recipe.seed)
         except InputError as error:
             raise InputError(f"the stage {stage.title}: {error}") from None
-
-
-def _asked_for(stage: Stage) -> set[str]:
-    """The tags that people give at a stage."""
-    form = load_form(stage.review.form if stage.review else "")
-    return {field.tag for field in form.fields if field.tag}
 
 
 def selected(stage: Stage, items: Sequence[Item], evidence: Evidence, seed: int, notes: list[str]) -> list[Verdict]:

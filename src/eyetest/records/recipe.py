@@ -175,9 +175,17 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     about: str = ""
     panels: dict[str, Panel] = {}
     stages: tuple[Stage, ...] = ()
+    form: str = ""
+    """What people are asked about items that a stage leaves to them, where no review says otherwise."""
     rescale: dict[str, Literal["proportional"]] = {}
     """By panel: thresholds are shares, so that a panel of another size may take its place."""
     seed: int = 0
+
+    @property
+    def rounds(self) -> list[Review]:
+        """How people are asked in each round; where no stage asks them, about what the others leave to them."""
+        reviews = [stage.review for stage in self.stages if stage.review] or [Review()]
+        return [msgspec.structs.replace(one, form=one.form or self.form) for one in reviews]
 
     def written_down(self) -> "Recipe":
         """As it may stand in files and on pages: nothing of its sampling settings that could be a key."""

@@ -182,12 +182,11 @@ class Rounds:
         self._last = 1
         self.asked: dict[str, tuple[int, str]] = {}
         """By the title of a stage: its round, and what people are asked in it."""
-        forms = [stage.review.form for stage in recipe.stages if stage.review] or [""]
         reviews = 0
         for stage in recipe.stages:
             reviews += stage.review is not None
             self._last = max(reviews, 1)
-            self.asked[stage.title] = (self._last, forms[self._last - 1])
+            self.asked[stage.title] = (self._last, recipe.rounds[self._last - 1].form)
 
     def decided(self, stage: Stage, item: str) -> Decided:
         """What people came to about an item in the round of a stage."""

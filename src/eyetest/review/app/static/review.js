@@ -67,13 +67,15 @@ function tell(problem) {
 
 const whatIsOpen = () => (deciding.elements.decision.value ? "" : "Choose a decision: keep, drop, fix or unsure.");
 
-// Digits answer the question that is focused, or the first that is open.
+// Digits answer the first question that is open; of several values, more of the one that is focused.
 const isShown = (one) => one.offsetParent !== null;
 const boxesOf = (field) => all(".values input", field);
 
 function openField() {
   const fields = all("fieldset.field", deciding || solving).filter((field) => isShown(field) && boxesOf(field).length);
-  return fields.find((field) => field.contains(document.activeElement)) || fields.find((field) => !boxesOf(field).some((box) => box.checked)) || fields[0];
+  const focused = fields.find((field) => field.contains(document.activeElement));
+  if (focused && boxesOf(focused)[0].type === "checkbox") return focused;
+  return fields.find((field) => !boxesOf(field).some((box) => box.checked)) || focused || fields[0];
 }
 
 function tick(box) {

@@ -23,17 +23,18 @@ def mean_columns(
 
     Rows have a ``cluster``. A value that is null is left out of its mean, and a mean of nothing is null. ``signed``
     names the values that may be negative: their mean is no share, even where all happen to be 0 or 1. A row that is
-    itself the mean of right and wrong answers says so in a column ``VALUE binary``.
+    itself the mean of right and wrong answers says so in a column ``VALUE binary``. Clusters are put in order, for
+    sums of fractions depend on it in their last digit.
     """
     told = {f"{value} binary" for value in values} & set(rows.collect_schema().names())
     of_cluster = rows.group_by(*keys, "cluster").agg(
         *(part for value in values for part in _in_cluster(value, told)), pl.col(list(sums)).sum()
     )
+    in_order = of_cluster.collect(engine="streaming").sort(f"{value} {part}" for value in values for part in "ms")
     tally = (
-        of_cluster.group_by(*keys)
+        in_order.group_by(*keys)
         .agg(*(part for value in values for part in _over_clusters(value)), pl.col(list(sums)).sum())
         .sort(*keys)
-        .collect(engine="streaming")
     )
     columns: list[pl.Expr | pl.Series] = []
     for value in values:

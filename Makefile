@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check test-slow speed peers browser wordnet ocr torch vllm lock clean
+.PHONY: demo test check test-slow speed peers browser wordnet ocr torch vllm label-studio argilla lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -55,6 +55,14 @@ vllm: .venv-vllm/installed
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/python -m pip install --quiet --disable-pip-version-check -r $< -e .
 	.venv-vllm/bin/python tests/models/vllm/mend.py
+	touch $@
+
+# Tools that reviews are handed to, each in an environment of its own, for slow tests; they are skipped without it.
+label-studio argilla: %: .venv-%/installed
+
+.venv-label-studio/installed .venv-argilla/installed: .venv-%/installed: tests/review/exchange/%.txt
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
 # A browser for the tests that open pages; they are skipped where there is none. Needs root, Debian or Ubuntu.

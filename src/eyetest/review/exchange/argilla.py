@@ -47,6 +47,7 @@ def _settings(assignments: Sequence[Assignment], reviewers: int) -> dict[str, An
     for key, title in {**_SHOWN, "earlier": "What others decided"}.items():
         if key == "question" or any(_shown(one).get(key) for one in assignments):
             fields.append(_field(key, title, {"type": "text", "use_markdown": False}, required=key == "question"))
+    hidden = {"visible_for_annotators": False}
     known = {"round": {"type": "integer", "min": None, "max": None}, "item": {"type": "terms", "values": None}}
     return {
         "guidelines": form.about.strip() or None,
@@ -54,7 +55,7 @@ def _settings(assignments: Sequence[Assignment], reviewers: int) -> dict[str, An
         "fields": fields,
         "vectors": [],
         "metadata": [
-            {**_UNKNOWN, "name": key, "title": key, "visible_for_annotators": False, "settings": told}
+            {**_UNKNOWN, **hidden, "name": key, "title": key, "settings": {**hidden, **told}}
             for key, told in known.items()
         ],
         "allow_extra_metadata": True,

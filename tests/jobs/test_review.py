@@ -8,11 +8,15 @@ import pytest
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import Forbidden, InputError
+from eyetest.harden.options import OptionSettings
 from eyetest.jobs import review as job
+from eyetest.jobs.harden_options import harden_options
 from eyetest.jobs.refine import Who, carry_out, find_recipe, prepare
 from eyetest.jobs.review import OpenReview, ReviewWishes, find_review, open_review
 from eyetest.recipes import Refined
 from eyetest.records import DecisionKind, Recipe
+from tests.harden.options.items import bench as bench_of
+from tests.harden.options.items import choice_item
 from tests.recipes.benches import by_item, decide, make_bench
 from tests.review.project.reviews import people, say, take
 
@@ -166,13 +170,40 @@ def test_decisions_in_a_table_and_in_a_review_count_together(bench: Path) -> Non
     assert refine(bench.parent, once).waiting == []
 
 
+def test_options_that_people_have_to_look_at(tmp_path: Path) -> None:
+    """One looks at all of them, then two others at what is left, as the command that made them asks for."""
+    counts = {name: [str(first + 2 * place) for place in range(4)] for first, name in enumerate("abcd", 3)}
+    bench_of(tmp_path / "given", [choice_item(name, options) for name, options in counts.items()])
+
+    def grow() -> list[str]:
+        done = harden_options(tmp_path / "given", tmp_path / "out", OptionSettings(options=6), probe=False)
+        return sorted(verdict.item for verdict in done.waiting)
+
+    waiting = grow()
+    opened = begin(tmp_path / "out")
+    assert sorted(ids(opened)) == waiting
+    assert [(one.reviewers, one.form.name) for one in opened.project.plan.rounds] == [
+        (1, "mmmu-pro"),
+        (2, "mmmu-pro"),
+    ]
+    assert {len(opened.collection.item(name).row.options) for name in waiting} == {6}
+    work(opened, "ann", {waiting[0]: "drop"})
+    opened.project.close()
+    assert grow() == waiting[1:]
+    again = begin(tmp_path / "out")
+    work(again, "bob eve")
+    assert again.project.next_task(again.project.person("ann")) is None
+    again.project.close()
+    assert grow() == []
+
+
 def test_a_recipe_says_what_is_asked(bench: Path) -> None:
     refine(bench.parent)
     for name, word in {"form": "plain", "rounds": "1", "items": "all", "agree": "all"}.items():
         wish: dict[str, Any] = {name: word}
         with pytest.raises(InputError, match=f"--{name}: the recipe of .* says that"):
             begin(bench.parent / "d", **wish)
-    with pytest.raises(InputError, match="--to: what people decide about a refinement lies in"):
+    with pytest.raises(InputError, match="--to: what people decide about"):
         begin(bench.parent / "d", to=bench.parent / "elsewhere")
 
 

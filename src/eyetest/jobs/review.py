@@ -1,29 +1,25 @@
 """People decide about items: a review begun, gone on with, served, and told of."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import polars as pl
 
-from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.errors import InputError, param, short
 from eyetest.jobs.open import listen_near, read_ahead
 from eyetest.jobs.opening import SILENT, Observer
+from eyetest.jobs.review_queue import LeftToPeople, left_to_people, recipe_place
 from eyetest.pages.item_links import Query, parse_query
-from eyetest.recipes.hardening import DRAFTS
-from eyetest.records import Recipe
-from eyetest.records.recipe import ABOUT, REVIEW, VERDICTS
-from eyetest.reports.refinements import RefinementRecord
-from eyetest.review import Agreed, Rounds
+from eyetest.records.recipe import REVIEW
+from eyetest.review import Agreed
 from eyetest.review.app import make_review_app, serve
 from eyetest.review.collection import Collection, DraftedCollection
-from eyetest.review.collection.sources import open_places, read_verdict_table
+from eyetest.review.collection.sources import open_places
 from eyetest.review.forms import load_form
 from eyetest.review.project import ReviewPlan, ReviewProject, Role, Round, is_review
 from eyetest.review.project.order import by_suspicion, drawn, refuse_unknown_tag
-from eyetest.store.files import read_regular
 from eyetest.wording import counted
 
 SUFFIX = "-review"
@@ -57,10 +53,10 @@ def open_review(
     places: Sequence[Path], wishes: ReviewWishes, to: Path | None = None, observer: Observer = SILENT
 ) -> OpenReview:
     """Begin a review of some places, or go on with the one that was begun."""
-    places = [_refinement_of(place) or place for place in places]
-    refined = [place for place in places if (place / ABOUT).is_file()]
-    if refined:
-        return _of_refinement(refined[0], places, wishes, to, observer)
+    if asking := next((path for place in places if (path := recipe_place(place))), None):
+        left = left_to_people(asking)
+        others = [place for place in places if recipe_place(place) is None]
+        return _of_recipe(left, [left.shown, *others], wishes, to, observer)
     folder = to or (places[0] if is_review(places[0]) else _beside(places[0]))
     if is_review(folder):
         return _go_on(folder, wishes, observer)
@@ -106,12 +102,6 @@ def revoke(place: Path, name: str) -> None:
     """End somebody's link and sessions; what they decided stays."""
     with find_review(place) as project:
         project.revoke(name)
-
-
-def _refinement_of(place: Path) -> Path | None:
-    """The refinement whose review lies in a place."""
-    parent = place.resolve().parent
-    return parent if is_review(place) and (parent / ABOUT).is_file() and (parent / REVIEW).samefile(place) else None
 
 
 def _beside(place: Path) -> Path:
@@ -208,74 +198,46 @@ def _ids(collection: Collection, query: Query) -> list[str]:
     return ids
 
 
-def _of_refinement(
-    refined: Path, places: Sequence[Path], wishes: ReviewWishes, to: Path | None, observer: Observer
+def _of_recipe(
+    left: LeftToPeople, places: Sequence[Path], wishes: ReviewWishes, to: Path | None, observer: Observer
 ) -> OpenReview:
     """The review of what a recipe left to people: rounds, forms and items are the recipe's."""
-    if to is not None and to.resolve() != (refined / REVIEW).resolve():
-        raise InputError(f"{param('to')}: what people decide about a refinement lies in {refined / REVIEW}")
+    folder = left.place / REVIEW
+    if to is not None and to.resolve() != folder.resolve():
+        raise InputError(f"{param('to')}: what people decide about {left.place} lies in {folder}")
     for name in ("form", "rounds", "items", "agree"):
         if getattr(wishes, name):
-            raise InputError(f"{param(name)}: the recipe of {refined} says that; leave it out")
-    record = _record(refined)
-    collection = _drafted(refined, record.recipe, places, observer)
-    if wishes.per:
-        refuse_unknown_tag(collection.items, wishes.per)
-    plan = _of_recipe(record, places, wishes)
-    waiting = {
-        number: by_suspicion(collection.table, ids, plan.per, plan.seed)
-        for number, ids in _waiting(refined, record.recipe).items()
-    }
-    folder = refined / REVIEW
+            raise InputError(f"{param(name)}: the recipe of {left.place} says that; leave it out")
     if is_review(folder):
         _refuse_other_wishes(wishes, folder)
+    sources = open_places(places, observer.busy)
+    collection = DraftedCollection(sources, left.drafts, observer.busy)
+    if wishes.per:
+        refuse_unknown_tag(collection.items, wishes.per)
+    plan = _recipe_plan(left, places, wishes)
     project = ReviewProject.open(folder) if is_review(folder) else ReviewProject.create(folder, plan)
     if project.plan.rounds != plan.rounds:
         project.replan(msgspec.structs.replace(project.plan, rounds=plan.rounds))
+    table = collection.table
+    waiting = {number: by_suspicion(table, ids, plan.per, plan.seed) for number, ids in left.waiting.items()}
     if new := project.await_only(waiting):
         observer.note(f"{counted(new, 'decision')} more to make")
     return _told(OpenReview(project, collection), observer)
 
 
-def _drafted(refined: Path, recipe: Recipe, places: Sequence[Path], observer: Observer) -> Collection:
-    """The items of a refinement as people are to see them: with more options, say, while it waits for them."""
-    paths = [refined / DRAFTS / stage.title for stage in recipe.stages if stage.harden is not None]
-    drafts = [Benchmark(path) for path in paths if is_benchmark(path)]
-    if not drafts:
-        return Collection.open(places, observer.busy)
-    return DraftedCollection(open_places(places, observer.busy), drafts, observer.busy)
-
-
-def _record(refined: Path) -> RefinementRecord:
-    try:
-        return msgspec.json.decode(read_regular(refined / ABOUT, refined), type=RefinementRecord)
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError, RecursionError) as error:
-        raise InputError(f"{refined / ABOUT} is damaged: {error}; run eyetest refine again") from None
-
-
-def _of_recipe(record: RefinementRecord, places: Sequence[Path], wishes: ReviewWishes) -> ReviewPlan:
+def _recipe_plan(left: LeftToPeople, places: Sequence[Path], wishes: ReviewWishes) -> ReviewPlan:
     return ReviewPlan(
-        name=record.benchmark.name,
-        benchmark=record.benchmark.name,
-        fingerprint=record.benchmark.fingerprint,
+        name=left.name,
+        benchmark=left.name,
+        fingerprint=left.fingerprint,
         places=tuple(str(place.resolve()) for place in places),
         rounds=tuple(
             Round(number=number, reviewers=one.reviewers, form=load_form(one.form))
-            for number, one in enumerate(record.recipe.rounds, 1)
+            for number, one in enumerate(left.recipe.rounds, 1)
         ),
         agree="most",
         together=False,
         solve=wishes.solve,
-        seed=record.recipe.seed,
+        seed=left.recipe.seed,
         per=wishes.per,
     )
-
-
-def _waiting(refined: Path, recipe: Recipe) -> Mapping[int, list[str]]:
-    """By round the items that wait for people."""
-    asked = Rounds(recipe, {}).asked
-    waiting: dict[int, list[str]] = {}
-    rows = read_verdict_table(refined / VERDICTS).filter(pl.col("verdict") == "review").select("item", "stage")
-    for item, stage in rows.iter_rows():
-        waiting.setdefault(asked[stage][0], []).append(item)
-    return waiting

@@ -1,5 +1,6 @@
 """Whose turn it is, and what becomes of what they say: rounds, undo, disputes, claims, all counted by hand."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,9 @@ def test_a_round_of_a_recipe_decides_by_itself(tmp_path: Path) -> None:
     say(project, cleo, take(project, cleo), "keep")
     assert verdicts(project) == {"q1": "drop", "q2": "keep"}
 
+    assert project.progress().settled == 2
     assert project.await_only({2: ["q2"]}) == 2
+    assert project.progress().settled == 1, "what the next round asks again is open again"
     dora, finn = people(project, "dora", "finn")
     assert [project.next_task(person) for person in (ann, bob, eve, cleo)] == [None] * 4
     for person in (dora, finn):
@@ -108,6 +111,7 @@ def test_a_queue_that_changed(tmp_path: Path) -> None:
     with pytest.raises(Forbidden):
         project.task(ann, "q2", 1)
     assert take(project, bob).item == "q3"
+    assert project.progress().items == 2, "q1, which was decided about, and q3"
     assert project.task(ann, "q1", 1).mine is not None
     assert project.await_only({1: ["q1", "q2", "q3"]}) == 3
     say(project, bob, project.task(bob, "q3", 1))
@@ -297,6 +301,18 @@ def test_a_plan_and_what_was_decided_are_there_again(tmp_path: Path) -> None:
         ReviewProject.open(tmp_path / "nothing")
     with pytest.raises(ValueError, match="numbered from 1"):
         ReviewPlan(name="x", rounds=(plan.rounds[1],))
+
+
+def test_a_review_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    def items() -> Iterator[str]:
+        yield "q1"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ReviewProject.create(tmp_path / "r", plan_of(1), items())
+    assert list((tmp_path / "r").iterdir()) == []
+    project, _ = begin(tmp_path / "r", plan_of(1))
+    assert len(project.outcomes()) == 3
 
 
 def test_a_file_that_is_none_of_ours(tmp_path: Path) -> None:

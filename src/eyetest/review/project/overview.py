@@ -16,7 +16,7 @@ from eyetest.records import Decision
 from eyetest.review.decisions import standing, votes_table
 from eyetest.review.project.database import ReviewDatabase
 from eyetest.review.project.people import PersonRow
-from eyetest.review.project.plan import DECIDES, SETTLES, ReviewPlan
+from eyetest.review.project.plan import DECIDES, SETTLES, Person, ReviewPlan
 from eyetest.wording import counted, listed
 
 DECISION = "decision"
@@ -100,11 +100,12 @@ class ProjectOverview:
     _kept: tuple[int, Sequence[AgreementRow]] | None = None
     _agreement_lock = Lock()
 
-    def people(self) -> list[PersonRow]:
-        """Everybody who was invited."""
+    def people(self, only: Person | None = None) -> list[PersonRow]:
+        """Everybody who was invited, or one of them."""
         with self.database.read() as connection:
             rows = connection.execute(
-                "SELECT name, role, invited, seen, revoked, id FROM people ORDER BY id"
+                "SELECT name, role, invited, seen, revoked, id FROM people WHERE ?1 IS NULL OR id = ?1 ORDER BY id",
+                (only and only.id,),
             ).fetchall()
             return [
                 PersonRow(name, role, invited, seen, bool(revoked), *_work_of(connection, id_, role, bool(revoked)))
@@ -119,7 +120,9 @@ class ProjectOverview:
         with self.database.read() as connection:
             rounds = _rounds(connection)
             stuck = _stuck(connection)
-            items, settled = connection.execute("SELECT count(*), sum(settled) FROM items").fetchone()
+            items, settled = connection.execute(
+                "SELECT count(*), sum(settled) FROM items WHERE id IN (SELECT item FROM slots WHERE state != 4)"
+            ).fetchone()
             (disputed,) = connection.execute(
                 "SELECT count(*) FROM slots WHERE adjudicates AND state IN (1, 2)"
             ).fetchone()

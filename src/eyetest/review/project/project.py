@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from eyetest.review.project.people import ProjectPeople
 from eyetest.review.project.plan import ReviewPlan
 from eyetest.review.project.work import ProjectWork
 from eyetest.review.queue import DECISIONS
+from eyetest.store import replacing_file
 from eyetest.wording import counted
 
 
@@ -29,18 +31,20 @@ class ReviewProject(ProjectPeople, ProjectWork, ProjectImports, ProjectOverview)
     @classmethod
     def create(cls, folder: Path, plan: ReviewPlan, items: Iterable[str] = ()) -> "ReviewProject":
         """Begin a review of some items, which people get in this order."""
+        if is_review(folder):
+            raise InputError(f"{folder} holds a review already")
         folder.mkdir(parents=True, exist_ok=True)
-        database = ReviewDatabase(folder / FILE)
-        project = cls(folder, plan, database)
-        with database.write() as connection:
-            if connection.execute("PRAGMA user_version").fetchone() != (0,):
-                raise InputError(f"{folder} holds a review already")
+        with (
+            replacing_file(folder / FILE, overwrite=False) as new,
+            closing(ReviewDatabase(new)) as database,
+            database.write() as connection,
+        ):
             for statement in SCHEMA.split(";\n"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.execute("INSERT INTO meta VALUES ('plan', ?)", (msgspec.json.encode(plan).decode(),))
-            project._add(connection, items, None if plan.together else 1)
-        return project
+            cls(folder, plan, database)._add(connection, items, None if plan.together else 1)
+        return cls.open(folder)
 
     @classmethod
     def open(cls, folder: Path) -> "ReviewProject":

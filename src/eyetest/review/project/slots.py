@@ -50,6 +50,13 @@ _CLAIM = (
 """How long a slot has been open is told from the first time that its holder got it."""
 
 
+_NOT_SETTLED = (
+    "UPDATE items SET settled = 0 WHERE item = ? AND settled AND EXISTS (SELECT 1 FROM slots "
+    "WHERE slots.item = items.id AND round = ? AND state IN (1, 2) AND NOT adjudicates)"
+)
+"""What was settled in one round of a recipe is open again in the next."""
+
+
 def read_records(rows: Iterable[tuple[str]]) -> list[Decision]:
     """Decisions as they were kept."""
     return [_DECISION.decode(record) for (record,) in rows]
@@ -75,6 +82,8 @@ def add_slots(connection: sqlite3.Connection, plan: ReviewPlan, ids: Sequence[st
             "INSERT OR IGNORE INTO slots SELECT id, ?, 0, ?, ?, NULL, NULL, NULL FROM items WHERE item = ?",
             ((one.number, seat, state, item) for item in ids for seat in range(1, one.reviewers + 1)),
         )
+        if not plan.together:
+            connection.executemany(_NOT_SETTLED, ((item, one.number) for item in ids))
 
 
 def take_next(connection: sqlite3.Connection, person: Person, now: float) -> Slot | None:

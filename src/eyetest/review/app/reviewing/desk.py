@@ -77,7 +77,7 @@ class Desk:
         said = standing(self._project.decisions(session.person))[::-1]
         pages = max(1, ceil(len(said) / _SHOWN))
         page = min(_number(call.request.query_params.get("page", "1"), "page"), pages)
-        row = next(one for one in self._project.people() if one.name == session.person.name)
+        (row,) = self._project.people(session.person)
         rounds = self._project.plan.rounds
         contents |= {
             "decided": row.decided,

@@ -96,7 +96,7 @@ def test_what_people_decided_is_carried_out(bench: Benchmark, revised: RevisedBe
     assert new["q3"].tags["core"] == "math"
     assert "needed" not in new["q3"].tags, "the form does not make a tag of it"
     assert [new[f"q{n}"] for n in range(4, 12)] == [old[f"q{n}"] for n in range(4, 12)]
-    assert [step.note for step in new["q1"].lineage] == ["answer; ann, bob"]
+    assert [step.note for step in new["q1"].lineage] == ["answer"]
 
 
 def test_every_change_is_a_row_with_who_and_why(revised: RevisedBenchmark) -> None:
@@ -121,7 +121,7 @@ def test_its_manifest_says_what_it_was_and_how_it_came_about(bench: Benchmark, r
     (step,) = new.lineage
     counts = "1 kept, 2 fixed, 1 dropped, 1 open, 7 not reviewed"
     assert (step.step, step.source) == ("revise", "b 1")
-    assert step.note == f"{counts}; by ann, bob; of {old.fingerprint[:16]}"
+    assert step.note == f"{counts}; by 2 reviewers; of {old.fingerprint[:16]}"
     (before,) = new.revisions
     assert (before.fingerprint, before.version, before.time) == (old.fingerprint, "1", "2025-01-02T03:04:05+00:00")
     assert new.is_mended(old.fingerprint)

@@ -128,7 +128,7 @@ class _Revising:
             return item
         _refuse_drawn(item, now)
         self.changes += changes
-        note = f"{', '.join(change.field for change in changes)}; {who}"
+        note = ", ".join(change.field for change in changes)
         return msgspec.structs.replace(now, lineage=(*now.lineage, Lineage(step=REVISE, item=item.id, note=note)))
 
     def _tagged(self, item: Item, said: Decided) -> Item:
@@ -188,7 +188,8 @@ def _manifest(benchmark: Benchmark, reviewed: ReviewedItems, counts: Mapping[str
     old = benchmark.manifest
     words = {"keep": "kept", "fix": "fixed", "drop": "dropped", "open": "open", "not asked": "not reviewed"}
     told = ", ".join(f"{counts[kind]:,} {word}" for kind, word in words.items())
-    by = listed(sorted({one.reviewer for one in standing(reviewed.decisions)}))
+    people = {one.reviewer for one in standing(reviewed.decisions)}
+    by = counted(len(people), "reviewer")
     note = f"{told}; by {by}; of {old.fingerprint[:16]}"
     step = Lineage(step=REVISE, source=f"{old.name} {old.version}", note=note)
     time = max(one.time for one in reviewed.decisions)

@@ -214,17 +214,22 @@ class Visitor:
             raise BrowserError(details.get("exception", {}).get("description") or details["text"])
         return told["result"].get("value")
 
-    def wait(self, condition: str) -> None:
+    def wait(self, condition: str, patience: float = _PATIENCE) -> None:
         """Wait until a page is loaded on which an expression is true."""
-        start, why = time.monotonic(), "it stayed false"
-        while time.monotonic() - start < _PATIENCE:
+        start, why, pause = time.monotonic(), "it stayed false", 0.01
+        while time.monotonic() - start < patience:
             try:
                 if self.evaluate(f"document.readyState === 'complete' && Boolean({condition})"):
                     return
             except BrowserError as error:
                 why = str(error)
-            time.sleep(0.02)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.2)
         raise BrowserError(f"{condition}: {why}, on a page that says {self.text[:500]!r}")
+
+    def cookies(self) -> str:
+        """This person's cookies on the page that is open, as a browser sends them."""
+        return "; ".join(f"{one['name']}={one['value']}" for one in self.send("Network.getCookies")["cookies"])
 
     def click(self, selector: str) -> None:
         """Click in the middle of an element, as a hand does: it has to be seen, and nothing may lie before it."""

@@ -54,19 +54,25 @@ def barriers(visitor: Visitor, rules: str = "rules: {}") -> list[str]:
     return told
 
 
-def check_accessible(browser: Browser, *pages: str | Path, ready: str = "true", dark: bool = True) -> None:
-    """Nothing keeps anybody from using some pages: in the light, on a phone, and in the dark where asked."""
-    visitor = browser.visitor()
+def check_accessible(
+    browser: Browser, *pages: str | Path, ready: str = "true", dark: bool = True, visitor: Visitor | None = None
+) -> None:
+    """Nothing keeps anybody from using some pages: in the light, on a phone, and in the dark where asked.
+
+    ``visitor``: who looks at them, where not everybody may.
+    """
+    who = visitor or browser.visitor()
     told = []
     for page in pages:
         for look, (width, is_dark, rules) in _LOOKS.items():
             if is_dark and not dark:
                 continue
-            visitor.resize(width)
-            visitor.darken(is_dark)
-            visitor.goto("about:blank")
-            visitor.goto(page)
-            visitor.wait(ready)
-            told += [f"{look}, {page}: {barrier}" for barrier in barriers(visitor, rules)]
-    visitor.close()
+            who.resize(width)
+            who.darken(is_dark)
+            who.goto("about:blank")
+            who.goto(page)
+            who.wait(ready)
+            told += [f"{look}, {page}: {barrier}" for barrier in barriers(who, rules)]
+    if visitor is None:
+        who.close()
     assert not told, f"{len(told)} barriers\n" + "\n".join(told[:20])

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 import uvicorn
+from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
@@ -37,10 +38,11 @@ def client(collection: Collection) -> TestClient:
 
 
 @contextmanager
-def served(collection: Collection) -> Iterator[str]:
-    """Where a browser finds the pages of a collection."""
+def served(pages: Collection | Starlette) -> Iterator[str]:
+    """Where a browser finds the pages of a collection, or of an app."""
+    app = make_app(pages) if isinstance(pages, Collection) else pages
     taken = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(make_app(collection), log_level="critical", lifespan="off", ws="none"))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
     thread.start()
     try:

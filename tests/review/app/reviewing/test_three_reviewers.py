@@ -5,13 +5,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import pytest
 
@@ -47,6 +47,12 @@ class Server:
         words = ("review", bench, "--to", folder, "--rounds", "1,2", "--port", self.port, "--as", "boss")
         self._command = [sys.executable, "-c", "from eyetest.cli import main; main()", *map(str, words)]
         self.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
 
     def start(self) -> None:
         """Start it and wait until it answers."""
@@ -240,7 +246,7 @@ def fleiss(votes: Mapping[str, Counter[str]]) -> float:
 
 def krippendorff(votes: Mapping[str, Counter[str]]) -> float:
     """Krippendorff's α for names, from the pairs that can be made within items."""
-    pairs: Counter[tuple[str, str]] = Counter()
+    pairs: defaultdict[tuple[str, str], float] = defaultdict(float)
     for kinds in votes.values():
         raters = sum(kinds.values())
         for a in kinds:
@@ -264,9 +270,8 @@ class Ended(NamedTuple):
 def work_through(browser: Browser, place: Path, items: int) -> Ended:
     """Invite three people, let them work at once, and kill the server in the middle."""
     draw_benchmark(place / "bench", items=items)
-    server = Server(place / "bench", place / "review")
     reviewers = []
-    with ReviewProject.open(place / "review") as project:
+    with Server(place / "bench", place / "review") as server, ReviewProject.open(place / "review") as project:
         for name, kind in zip(NAMES, (Reviewer, Reviewer, Typist), strict=True):
             window = browser.visitor()
             window.goto(project.link(project.invite(name)))
@@ -282,7 +287,6 @@ def work_through(browser: Browser, place: Path, items: int) -> Ended:
             server.start()
             for one in working:
                 one.result(600)
-    server.kill()
     return Ended(place / "review", reviewers, items)
 
 

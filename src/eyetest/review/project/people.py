@@ -71,7 +71,7 @@ class ProjectPeople:
             write_log(connection, now, "invited", person, detail=role)
         return token
 
-    def enter(self, token: str, device: str | None) -> Entered:
+    def enter(self, token: str, device: str | None, where: str = "") -> Entered:
         """Follow a link. The first browser that does so is the only one that may, and knows itself by a cookie."""
         now, cookie = self.clock(), token_urlsafe(_TOKEN_BYTES)
         device = device or token_urlsafe(_TOKEN_BYTES)
@@ -81,14 +81,14 @@ class ProjectPeople:
                 (hashed(token),),
             ).fetchone()
             if why := _why_not(row, hashed(device), now):
-                write_log(connection, now, "refused", row[1] if row else "", detail=why)
+                write_log(connection, now, "refused", row[1] if row else "", where, why)
             else:
                 connection.execute(
                     "UPDATE people SET device = ?, seen = ? WHERE id = ?", (hashed(device), now, row[0])
                 )
                 connection.execute("DELETE FROM sessions WHERE began < ? OR seen < ?", (now - LONGEST, now - IDLE))
                 connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", (hashed(cookie), row[0], now, now))
-                write_log(connection, now, "entered", row[1])
+                write_log(connection, now, "entered", row[1], where)
         if why:
             raise Forbidden(why)
         return Entered(cookie, device, _session(Person(*row[:3]), cookie, now, now))

@@ -85,6 +85,12 @@ def test_sent_twice_it_counts_once(make_project: MakeProject, enter: Enter) -> N
         ann.post("/decide", form)
         assert ann.hidden("item") == "q1"
     assert len(project.decisions()) == 1
+    answer = ann.post("/decide", form | {"decision": "drop", "reason": "on second thoughts"})
+    assert (answer.status_code, "sent before" in answer.text) == (400, True)
+    assert "\non second thoughts</textarea>" in answer.text
+    assert ann.hidden("nonce") != form["nonce"]
+    ann.decide("drop", reason="on second thoughts")
+    assert [one.decision for one in project.decisions()] == ["unsure", "drop"]
 
 
 def test_what_was_decided_can_be_undone_and_decided_anew(make_project: MakeProject, enter: Enter) -> None:

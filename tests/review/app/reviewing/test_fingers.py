@@ -84,7 +84,7 @@ def test_keys_alone_decide_and_solve(browser: Browser, address: str, project: Re
 
 
 def test_what_is_typed_outlives_a_reload_and_a_server_that_is_away(
-    browser: Browser, address: str, project: ReviewProject
+    browser: Browser, address: str, project: ReviewProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann = come_in(browser, address, project, "Ann")
     ann.press_to("n")
@@ -97,12 +97,18 @@ def test_what_is_typed_outlives_a_reload_and_a_server_that_is_away(
     ann.goto(here)
     kept = "['edit.A', 'comment', 'nonce', 'label.picture', 'decision'].map((one) => deciding.elements[one].value)"
     assert ann.evaluate(kept) == ["Black kite", "a long thought", nonce, "no", "fix"]
+    with monkeypatch.context() as broken:
+        broken.setattr(project, "decide", None)
+        ann.press_to("Control+Enter")
+        assert "Internal Server Error" in ann.text
+    ann.goto(f"{address}/")
+    ann.goto(here)
+    assert ann.evaluate(kept) == ["Black kite", "a long thought", nonce, "no", "fix"]
     ann.press_to("Control+Enter")
     assert [(one.edits, one.comment) for one in project.decisions()] == [({"A": "Black kite"}, "a long thought")]
     ann.goto(here)
     assert "You decided" in ann.text
     assert ann.evaluate("sessionStorage.getItem(draftKey)") is None
-    assert ann.errors == []
 
 
 def test_deciding_works_without_scripts(browser: Browser, address: str, project: ReviewProject) -> None:

@@ -19,7 +19,7 @@ from eyetest.review.app.reviewing.decision_form import Sent, read_form, show_for
 from eyetest.review.app.reviewing.gate import PageCall
 from eyetest.review.collection import Collection, ItemStory
 from eyetest.review.decisions import standing
-from eyetest.review.project import ReviewProject, ReviewSession, Task
+from eyetest.review.project import DecisionDetails, ReviewProject, ReviewSession, Task
 from eyetest.wording import counted
 
 LOOKS: dict[str, Any] = {
@@ -29,6 +29,7 @@ LOOKS: dict[str, Any] = {
 }
 """What pages of a review load, besides; only with a referrer a browser tells where a form was sent from."""
 _SHOWN = 50
+_SENT_BEFORE = InputError("this form was sent before, with something else in it; send it again to decide anew")
 _TABS = {
     "reviewer": {"./": "Home"},
     "adjudicator": {"./": "Home"},
@@ -121,15 +122,19 @@ class Desk:
         try:
             item = self._collection.record(task.item) if call.field("decision") == "fix" else None
             kind, said = read_form(call.sent, task, item)
-            self._project.decide(person, task, kind, nonce=call.field("nonce"), **said)
+            kept = self._project.decide(person, task, kind, nonce=call.field("nonce"), **said)
+            if not _is_same(kept, kind, said):
+                raise _SENT_BEFORE
         except (InputError, DiskFull) as error:
             status = 507 if isinstance(error, DiskFull) else 400
             told = f"{error}. What you typed is below; send it again when there is room." if status == 507 else error
             return self._show(call, task, problem=str(told), sent=call.sent, status=status)
         try:
-            return self.next(call)
+            following = self._project.next_task(person)
         except DiskFull:
-            return go("./")
+            following = None
+        taken = urlencode({"taken": call.field("nonce")})
+        return go(f"./?{taken}" if following is None else f"{task_href(following.item, following.round)}&{taken}")
 
     def undo(self, call: PageCall) -> Response:
         """Withdraw what one decided last about an item, and look at it again."""
@@ -145,9 +150,11 @@ class Desk:
     ) -> Response:
         told = self._collection.item(task.item)
         unsolved = task.form.solve and task.solved is None
+        shown = show_story(told, self._collection, UNSOLVED if unsolved else _disclosure(task))
+        shown["findings"] = [one | {"href": ""} for one in shown["findings"]]
         contents = around(self._project, call.known) | {
             "task": task,
-            "shown": show_story(told, self._collection, UNSOLVED if unsolved else _disclosure(task)),
+            "shown": shown,
             "mathml": mathml,
             "where": self._where(task),
             "problem": problem,
@@ -155,7 +162,7 @@ class Desk:
             "letters": [letter(at) for at in range(len(told.item.choices))] if told.item else [],
             "earlier": [shown_decision(one) for one in task.earlier],
             "solved": _solved(task, told),
-            "nonce": (call.field("nonce") if sent else "") or token_urlsafe(16),
+            "nonce": token_urlsafe(16) if sent is None or problem == str(_SENT_BEFORE) else call.field("nonce"),
             "seconds": call.field("seconds") if sent else "",
             "kept": sent is not None,
         }
@@ -167,6 +174,12 @@ class Desk:
         words += ["others disagree about it"] if task.adjudicates else []
         words += ["answer it first"] if task.form.solve and task.solved is None else []
         return " · ".join(words)
+
+
+def _is_same(kept: Decision, kind: str, said: DecisionDetails) -> bool:
+    """Whether what was kept is what was said now; it is not where somebody went back and changed what was sent."""
+    details = {name: getattr(kept, name) for name in ("reason", "edits", "comment")}
+    return kept.decision == kind and all(said.get(name) == value for name, value in details.items())
 
 
 def _disclosure(task: Task) -> Disclosure:

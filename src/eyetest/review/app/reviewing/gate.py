@@ -85,7 +85,7 @@ class Gate:
 
     def count_failed_entry(self, request: Request, more: int = 1) -> None:
         """Count a link that was not good; too many from one address are refused for a while."""
-        if self._failures.count(_address(request), more) > self._limits.failed_entries:
+        if self._failures.count(address_of(request), more) > self._limits.failed_entries:
             raise Refusal(429, "too many links were tried from here; wait ten minutes")
 
     def _endpoint(self, ways: Mapping[str, ReviewRoute]) -> Callable[[Request], Response]:
@@ -114,7 +114,7 @@ class Gate:
     def _let_in(
         self, ways: Mapping[str, ReviewRoute], request: Request, session: ReviewSession | None
     ) -> ReviewRoute:
-        caller = _address(request) if session is None else session.person.id
+        caller = address_of(request) if session is None else session.person.id
         most = self._limits.address if session is None else self._limits.session
         if self._calls.count(caller) > most:
             raise Refusal(429, "too many calls; wait a minute")
@@ -142,7 +142,7 @@ class Gate:
 
     def _log(self, request: Request, session: ReviewSession | None, why: str) -> None:
         """One line; never a query, a body or the token in an address."""
-        address = _address(request)
+        address = address_of(request)
         lines = self._lines.count(address)
         if lines > self._limits.log_lines + 1:
             return
@@ -162,7 +162,8 @@ def _status(error: Exception) -> int:
     return next((status for kind, status in known if isinstance(error, kind)), 500)
 
 
-def _address(request: Request) -> str:
+def address_of(request: Request) -> str:
+    """Where a call comes from; what a proxy says of it is not believed."""
     return request.client.host if request.client else "nowhere"
 
 

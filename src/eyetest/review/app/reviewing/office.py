@@ -1,5 +1,6 @@
 """The pages of whoever runs a review: how far it is, who takes part, what was refused, what else is asked."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -57,6 +58,7 @@ class Office:
             "labels": list(_labels(said)),
             "agreement": told.agreement,
             "names": _COEFFICIENTS,
+            "export": shlex.join(["eyetest", "review", "export", str(self._project.folder), "--to", "DIR"]),
         }
         return html_page("overview.html.j2", contents)
 

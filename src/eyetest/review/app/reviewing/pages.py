@@ -8,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from eyetest.errors import Forbidden
-from eyetest.review.app.browsing import ASSETS, Browsing, asset_page, html_page
+from eyetest.review.app.browsing import ASSETS, Browsing, asset_page, html_page, refused_page
 from eyetest.review.app.guard import RequestGuard
 from eyetest.review.app.reviewing.desk import LOOKS, Desk, go
-from eyetest.review.app.reviewing.gate import PUBLIC, Gate, PageCall, ReviewRoute
+from eyetest.review.app.reviewing.gate import PUBLIC, Gate, PageCall, ReviewRoute, address_of
 from eyetest.review.app.reviewing.limits import CallLimits
 from eyetest.review.app.reviewing.office import Office
 from eyetest.review.collection import Collection
@@ -88,13 +88,12 @@ class _Door:
     def enter(self, call: PageCall) -> Response:
         """Take a link's token for a session, in this browser."""
         self._gate.count_failed_entry(call.request, 0)
+        token, device = call.request.path_params["token"], call.request.cookies.get(self._gate.device)
         try:
-            entered = self._project.enter(
-                call.request.path_params["token"], call.request.cookies.get(self._gate.device)
-            )
-        except Forbidden:
+            entered = self._project.enter(token, device, address_of(call.request))
+        except Forbidden as error:
             self._gate.count_failed_entry(call.request)
-            raise
+            return refused_page(str(error), 403, root="/", way="Go on", **LOOKS)
         answer, is_https = go("../"), call.request.url.scheme == "https"
         for name, value in ((self._gate.cookie, entered.cookie), (self._gate.device, entered.device)):
             answer.set_cookie(name, value, max_age=_YEAR, httponly=True, samesite="strict", secure=is_https)

@@ -21,7 +21,7 @@ function restoreDraft() {
   const texts = new Map(draft.typed.map(([name, value]) => [name, value]));
   for (const one of all(WORDS, deciding)) {
     if (one.matches("[type=radio], [type=checkbox]")) one.checked = boxes.get(`${one.name}\n${one.value}`) ?? one.checked;
-    else one.value = texts.get(one.name) ?? one.value;
+    else if (one.name !== "nonce" || !("decided" in deciding.dataset)) one.value = texts.get(one.name) ?? one.value;
   }
 }
 
@@ -34,10 +34,13 @@ document.addEventListener("visibilitychange", () => {
   since = document.hidden ? null : performance.now();
 });
 
+// The page after a decision says which form was taken; only then its draft goes.
 const sent = memory.read("sent");
-if (sent && sent !== draftKey) {
-  try { sessionStorage.removeItem(sent); sessionStorage.removeItem("sent"); } catch { /* nothing was kept */ }
+const taken = new URLSearchParams(location.search).get("taken");
+if (taken && sent?.nonce === taken) {
+  try { sessionStorage.removeItem(sent.draft); sessionStorage.removeItem("sent"); } catch { /* nothing was kept */ }
 }
+addEventListener("pageshow", (event) => event.persisted && location.reload());
 if (deciding) {
   if ("kept" in deciding.dataset) before = Number(deciding.elements.seconds.value) || 0;
   else restoreDraft();
@@ -51,7 +54,7 @@ if (deciding) {
     }
     deciding.elements.seconds.value = looked().toFixed(1);
     keepDraft();
-    memory.write("sent", draftKey);
+    memory.write("sent", { draft: draftKey, nonce: deciding.elements.nonce.value });
   });
 }
 

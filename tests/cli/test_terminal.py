@@ -15,6 +15,7 @@ import pytest
 
 from eyetest.benchmarks import BenchmarkWriter
 from eyetest.cli.commands import _COMMANDS
+from eyetest.jobs.review import ReviewWishes, open_review
 from eyetest.records import Choice, Item, Manifest
 from eyetest.wording import typed
 from tests.conftest import png
@@ -45,6 +46,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     recipe = copy.deepcopy(MAJORITY)
     recipe["panels"]["inspectors"]["size"] = recipe["stages"][0]["keep"]["hits"]["value"] = 2
     write_yaml(tmp_path / "r.yaml", recipe)
+    open_review([tmp_path / "бенч é"], ReviewWishes()).project.close()
     write_yaml(tmp_path / "suite.yaml", {"benchmarks": ["бенч é"], "models": "m.yaml", "limit": 4})
     return tmp_path
 
@@ -83,9 +85,10 @@ COMMANDS: list[tuple[object, ...]] = [
     ("harden", "twins", "w/benchmark", "--to", "twins é"),
     ("harden", "page", "--help"),
     ("review", "--help"),
-    ("review", "invite", "--help"),
-    ("review", "revoke", "--help"),
-    ("review", "status", "--help"),
+    ("review", "invite", "é [red]→ :smile:", "--on", "бенч é"),
+    ("review", "status", "бенч é"),
+    ("review", "status", "бенч é", "--json"),
+    ("review", "revoke", "é [red]→ :smile:", "--on", "бенч é"),
     ("review", "revise", "--help"),
     ("review", "export", "--help"),
     ("review", "import", "--help"),

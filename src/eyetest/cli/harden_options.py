@@ -8,7 +8,7 @@ from rich.text import Text
 
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import BenchArgument, FileOptions, JsonOption, option
-from eyetest.cli.terminal import note, out, print_json, safe, show_table
+from eyetest.cli.terminal import note, out, print_json, program, safe, show_table
 from eyetest.errors import InputError
 from eyetest.harden.options import OptionSettings
 from eyetest.jobs import harden_options as job
@@ -16,7 +16,7 @@ from eyetest.jobs.distractors import authors_of
 from eyetest.jobs.opening import open_bench
 from eyetest.records import MAX_CHOICES
 from eyetest.review import DECISIONS, QUEUE
-from eyetest.wording import counted
+from eyetest.wording import counted, typed
 
 models_panel = partial(option, panel="Who writes options and who checks them (without: rules alone)")
 
@@ -57,7 +57,7 @@ def options(
     scene does not show. None may say the same as another, and no gold may be known by its looks.
 
     DIR/benchmark is the result, DIR/options.json says what was written by whom and turned down why, and
-    DIR/review/queue.csv is for people: put their decisions.csv beside it and run the same command again.
+    eyetest review DIR asks people about the new options, in two rounds; then run the same command again.
     """
     folder, count = _folder(to, bench, count)
     settings = OptionSettings(options=count, rounds=rounds, open=open_, seed=seed)
@@ -77,8 +77,9 @@ def options(
     for line in job.told(done):
         note(line)
     if done.waiting:
-        where = f"{folder / job.REVIEW / QUEUE}; decisions go to {DECISIONS} beside it"
-        note(f"{counted(len(done.waiting), 'item')} for people: {where}, then the same command again")
+        table = f"or a table: {folder / job.REVIEW / QUEUE}, decisions go to {DECISIONS} beside it"
+        ask = typed(program(), "review", folder)
+        note(f"{counted(len(done.waiting), 'item')} for people: {ask} ({table}), then the same command again")
     out.print(
         Text(f"{counted(len(done.benchmark), 'item')} → {safe(str(done.benchmark.path))}", "bold"), soft_wrap=True
     )

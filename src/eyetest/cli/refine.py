@@ -66,7 +66,7 @@ def refine(
     """Take a benchmark through a recipe: panels screen it, people review it, a balanced selection comes out.
 
     Every item gets a verdict at every stage it reaches (DIR/verdicts.parquet). Kill it at any moment and run the same
-    command again. What waits for people is in DIR/review/queue.csv; put their decisions beside it and run it again.
+    command again. What waits for people they decide with eyetest review DIR; then run it again.
     """
     chosen = job.find_recipe(recipe, to)
     at = items_at(items, to / REPORT, [bench, *(answers or []), to])
@@ -136,8 +136,9 @@ def _report(refined: Refined, steps: Sequence[FunnelRow], to: Path, saved: int) 
     if saved:
         note(f"{counted(saved, 'call')} saved by stopping early")
     if refined.waiting:
-        where = f"{to / REVIEW / QUEUE}; decisions go to {to / REVIEW / DECISIONS}"
-        note(f"{counted(len(refined.waiting), 'item')} for people: {where}, then the same command again")
+        table = f"or a table: {to / REVIEW / QUEUE}, decisions go to {to / REVIEW / DECISIONS}"
+        ask = typed(program(), "review", to)
+        note(f"{counted(len(refined.waiting), 'item')} for people: {ask} ({table}), then the same command again")
     if refined.paused:
         note(f"nothing after {refined.paused} was done yet (--skip-review goes on without people)")
     elif refined.kept:

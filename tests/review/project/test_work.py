@@ -268,6 +268,8 @@ def test_labels_and_edits_are_checked_before_they_are_kept(tmp_path: Path) -> No
         ("fix", {"edits": {"tags": {"x": "y"}}, "labels": {"core": "math"}}, "may be changed"),
         ("fix", {"edits": {"answer": "Z"}, "labels": {"core": "math"}}, "an answer is one of A, B"),
         ("drop", {"reason": "x" * 10_001}, "reason: 10,001 characters"),
+        ("drop", {"comment": "x\ud800"}, "UTF-8 cannot say"),
+        ("fix", {"edits": {"question": "x" * 200_000}, "labels": {"core": "math"}}, "edits: 200,0.. characters"),
         ("undo", {}, "decision"),
         ("maybe", {}, "decision: found 'maybe'"),
     ):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from eyetest.errors import DiskFull, EyetestError, InputError
+from eyetest.errors import DiskFull, EyetestError, InputError, short
 
 FILE = "review.db"
 VERSION = 1
@@ -109,6 +109,9 @@ class ReviewDatabase:
             yield
         except sqlite3.Error as error:
             raise self._line(error) from None
+        except UnicodeEncodeError as error:
+            told = short(error.object[max(0, error.start - 20) : error.end])
+            raise InputError(f"{told} ends in what UTF-8 cannot say") from None
 
     def _line(self, error: sqlite3.Error) -> EyetestError:
         code = getattr(error, "sqlite_errorcode", None)

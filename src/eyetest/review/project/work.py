@@ -18,6 +18,7 @@ from eyetest.review.project.slots import Slot
 
 LONGEST_TEXT = 10_000
 """Of a reason, a comment or an answer, in characters."""
+LONGEST_EDITS = 200_000
 _LONGEST_NONCE = 200
 
 
@@ -174,6 +175,7 @@ class ProjectWork:
         edits, labels = dict(said.get("edits") or {}), said.get("labels") or {}
         if edits and kind != "fix":
             raise InputError(f"edits go with fix, not with {kind}")
+        _short_enough("edits", str(edits), LONGEST_EDITS)
         check_edits(task.form, edits)
         if edits and self.item_of is not None and (item := self.item_of(task.item)) is not None:
             edited(item, edits)
@@ -239,7 +241,7 @@ def _unfinished(connection: sqlite3.Connection) -> set[tuple[int, ...]]:
     return set(connection.execute("SELECT item, round, adjudicates, seat FROM slots WHERE state IN (0, 1, 2)"))
 
 
-def _short_enough(name: str, text: str) -> str:
-    if len(text) > LONGEST_TEXT:
-        raise InputError(f"{name}: {len(text):,} characters; at most {LONGEST_TEXT:,} are kept")
+def _short_enough(name: str, text: str, most: int = LONGEST_TEXT) -> str:
+    if len(text) > most:
+        raise InputError(f"{name}: {len(text):,} characters; at most {most:,} are kept")
     return text

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eyetest.api.reform import reform
     from eyetest.api.report import bundle_items, card, chart, charts, report
     from eyetest.api.results import Compared, compare, results, score
-    from eyetest.api.review import review_decisions, review_outcomes, revise
+    from eyetest.api.review import export_review, import_review, review_decisions, review_outcomes, revise
     from eyetest.api.run import import_answers, run
     from eyetest.api.suite import ToldSuite, suite
     from eyetest.api.views import MeasureTable as Measured
@@ -59,6 +59,7 @@ __all__ = [
     "charts",
     "compare",
     "export_benchmark",
+    "export_review",
     "harden_options",
     "harden_page",
     "harden_renew",
@@ -66,6 +67,7 @@ __all__ = [
     "harden_twins",
     "import_answers",
     "import_benchmark",
+    "import_review",
     "measure",
     "open",
     "open_run",
@@ -87,7 +89,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest": ("world",),
     "eyetest.api": ("measure",),
     "eyetest.api.run": ("import_answers", "run"),
-    "eyetest.api.review": ("review_decisions", "review_outcomes", "revise"),
+    "eyetest.api.review": ("export_review", "import_review", "review_decisions", "review_outcomes", "revise"),
     "eyetest.api.suite": ("ToldSuite", "suite"),
     "eyetest.api.audit": ("Audited", "audit"),
     "eyetest.api.harden": ("harden_options", "harden_page", "harden_screenshot"),

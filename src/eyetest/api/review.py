@@ -1,5 +1,6 @@
 """What people decided, from Python."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -7,6 +8,7 @@ import polars as pl
 
 from eyetest.api.run import NOTEBOOK
 from eyetest.benchmarks import Benchmark
+from eyetest.jobs import review_tools as tools
 from eyetest.jobs import revise as revising
 from eyetest.jobs.opening import AnyPath
 from eyetest.jobs.review import find_review
@@ -54,3 +56,45 @@ def revise(place: AnyPath, to: AnyPath, *, complete: bool = False, overwrite: bo
     <Benchmark 'world-7': 58 items in bench-2>
     """
     return revising.revise(place, to, complete=complete, overwrite=overwrite, observer=NOTEBOOK).benchmark
+
+
+def export_review(
+    place: AnyPath,
+    to: AnyPath,
+    *,
+    format: str = "csv",  # noqa: A002 (as the option is called)
+    round: int | None = None,  # noqa: A002
+    with_pictures: bool = False,
+    overwrite: bool = False,
+) -> list[Path]:
+    """What waits in a review and what was decided, as files of another tool: csv, label-studio or argilla.
+
+    >>> et.export_review("bench-review", to="studio", format="label-studio")  # doctest: +SKIP
+    """
+    exported = tools.export_review(
+        [Path(place)],
+        Path(to),
+        format=format,
+        round=round,
+        with_pictures=with_pictures,
+        overwrite=overwrite,
+    )
+    return [Path(to) / name for name in exported.files]
+
+
+def import_review(
+    file: AnyPath,
+    on: AnyPath,
+    *,
+    format: str | None = None,  # noqa: A002
+    reviewer: str | Mapping[str, str] = "",
+) -> int:
+    """Take decisions into a review that were made in another tool; gives how many of them were new.
+
+    ``reviewer`` is who decided where the file does not say, or a name for each user of the tool.
+
+    >>> et.import_review("export.json", on="bench-review", reviewer={"3": "Ann"})  # doctest: +SKIP
+    """
+    names = [f"{user}={name}" for user, name in reviewer.items()] if isinstance(reviewer, Mapping) else [reviewer]
+    named = [name for name in names if name]
+    return tools.import_review(Path(file), Path(on), format=format, reviewers=named, observer=NOTEBOOK).added

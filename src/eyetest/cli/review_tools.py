@@ -5,7 +5,7 @@ from typing import Annotated, get_args
 
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import OverwriteOption, argument, option
-from eyetest.cli.review import OnOption
+from eyetest.cli.review import AskedOptions, OnOption
 from eyetest.cli.terminal import note, out
 from eyetest.jobs import review_tools as job
 from eyetest.review.exchange import ToolFormat
@@ -13,7 +13,11 @@ from eyetest.wording import counted
 
 
 def export(
-    place: Annotated[Path, argument("PLACE", "The review, or the refinement or benchmark that it is about.")],
+    places: Annotated[
+        list[Path],
+        argument("PLACE...", "The review; or a refinement, or a benchmark with runs and audits of it."),
+    ],
+    asked: AskedOptions,
     to: Annotated[Path, option("--to", "A new folder for the files.", "DIR")],
     format_: Annotated[str, option("--format", f"{', '.join(get_args(ToolFormat))}.", "NAME")] = "csv",
     round_: Annotated[int | None, option("--round", "Only this round.", min=1)] = None,
@@ -24,16 +28,17 @@ def export(
 ) -> None:
     """Write what waits, and what was decided, as files of a spreadsheet, of Label Studio or of Argilla.
 
-    What people decide there comes back with eyetest review import.
+    Begins a review where there is none, as eyetest review does. What people decide comes back with eyetest review
+    import.
     """
     exported = job.export_review(
-        place,
+        places,
         to,
+        wishes=asked.wishes(),
         format=format_,
         round=round_,
         with_pictures=with_pictures,
         overwrite=overwrite,
-        observer=TERMINAL,
     )
     note(f"{exported.waiting:,} to decide, {counted(exported.decisions, 'decision')} → {to}")
     for name in exported.files:

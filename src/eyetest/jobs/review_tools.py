@@ -10,7 +10,7 @@ import pybase64
 
 from eyetest.errors import InputError, param
 from eyetest.jobs.opening import SILENT, Observer
-from eyetest.jobs.review import find_review
+from eyetest.jobs.review import ReviewWishes, find_review, open_review
 from eyetest.pages.item_links import Query
 from eyetest.records import Decision, Item
 from eyetest.review.app.pictures import ServedPictures
@@ -23,6 +23,7 @@ from eyetest.review.exchange import (
     TaskKey,
     ToolFormat,
     check_format,
+    check_target,
     read_files,
     write_files,
 )
@@ -30,6 +31,7 @@ from eyetest.review.forms import Form
 from eyetest.review.project import ReviewPlan
 
 _SERVED_FILES = "/data/local-files/?d="
+_NO_WISHES = ReviewWishes()
 
 
 class ExportedReview(NamedTuple):
@@ -48,25 +50,26 @@ class ImportedReview(NamedTuple):
 
 
 def export_review(
-    place: Path,
+    places: Sequence[Path],
     to: Path,
     *,
+    wishes: ReviewWishes = _NO_WISHES,
     format: str = "csv",  # noqa: A002 (what both doors call it)
     round: int | None = None,  # noqa: A002
     with_pictures: bool = False,
     overwrite: bool = False,
-    observer: Observer = SILENT,
 ) -> ExportedReview:
-    """Write what waits in a review, and what was decided, as files of another tool."""
+    """Write what waits in a review, and what was decided, as files of another tool; begin one where there is none."""
     tool = check_format(format)
-    with find_review(place) as project:
+    check_target(to, overwrite=overwrite)
+    project, collection = open_review(places, wishes, observer=SILENT)
+    with project:
         plan, decisions, waiting = project.plan, project.decisions(), project.waiting()
     if round is not None and not 1 <= round <= len(plan.rounds):
         raise InputError(f"{param('round')}: found {round}, expected 1 to {len(plan.rounds)}")
     said: dict[TaskKey, list[Decision]] = {}
     for one in decisions:
         said.setdefault((one.item, one.round, one.adjudicates), []).append(one)
-    collection = Collection.open([Path(one) for one in plan.places], observer.busy)
     making = _Making(collection, plan, tool, with_pictures or tool == "argilla")
     open_ = [key for key in waiting if round in (None, key[1])]
     decided = [key for key in said if round in (None, key[1])]

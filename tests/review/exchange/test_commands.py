@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import eyetest as et
 from eyetest.benchmarks import Benchmark
 from eyetest.jobs.review import ReviewWishes, find_review, open_review
 from eyetest.review.project import ReviewProject
@@ -148,3 +149,20 @@ def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(place: P
     assert "--reviewer: found '3=', expected NAME or ID=NAME" in named
     with review(place) as project:
         assert project.people() == []
+
+
+def test_an_export_begins_a_review_where_there_is_none(tmp_path: Path) -> None:
+    bench, out = make_bench(tmp_path / "bench", ITEMS), tmp_path / "out"
+    asked = ("--items", 2, "--rounds", "2,1", "--solve", "--form", "mmmu-pro-errors")
+    told = call("review", "export", bench.path, *asked, "--to", out, "--format", "argilla").fine()
+    assert "2 to decide, 0 decisions" in told
+    settings = json.loads((out / "round-1" / ".argilla" / "settings.json").read_bytes())
+    assert settings["distribution"]["min_submitted"] == 2
+    assert "gold" not in [field["name"] for field in settings["fields"]]
+    assert settings["questions"][0]["name"] == "solved"
+    files = et.export_review(bench.path, to=tmp_path / "more", format="csv")
+    assert [path.name for path in files] == ["queue.csv", "decisions.csv"]
+    keep = {"decision": "keep", "label_error": "reasoning", "solved": "B"}
+    ana = fill_in(files[0], "ana", keep, keep)
+    assert et.import_review(ana, on=bench.path) == 2
+    assert et.review_decisions(bench.path).get_column("solved").to_list() == ["B", "B"]

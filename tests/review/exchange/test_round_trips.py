@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from eyetest.errors import InputError
-from eyetest.records import Decision, columns
+from eyetest.records import Decision, Turn, columns
 from eyetest.review.exchange.answers import answers, read_answers
 from eyetest.review.exchange.assignment import checked
 from eyetest.review.exchange.files import Outgoing, read_files, write_files
@@ -130,6 +130,13 @@ def test_a_labeling_configuration_shows_the_item_and_asks_what_the_form_asks() -
     names = {value[1:] for tag in root.iter() for value in tag.attrib.values() if value.startswith("$")}
     tasks = label_studio_tasks([waiting("=1+1"), waiting("naïve/数 2")])
     assert all(names <= task["data"].keys() for task in tasks)
+
+
+def test_what_was_asked_before_is_shown_and_only_the_question_is_edited() -> None:
+    item = msgspec.structs.replace(ITEMS["c"], hint="Look.", history=(Turn("And before?", "that"),))
+    (task,) = label_studio_tasks([msgspec.structs.replace(waiting("c"), item=item)])
+    assert task["data"]["question"] == "And before?\n→ that\n\nLook.\n\nWhich?"
+    assert task["data"]["edit_question"] == "Which?"
 
 
 def test_a_reviewer_who_solves_sees_no_gold() -> None:

@@ -5,7 +5,7 @@ their files decisions again, checked one by one. Every tool asks the same questi
 """
 
 from eyetest.review.exchange.assignment import Assignment, Expected, TaskKey
-from eyetest.review.exchange.files import Outgoing, ToolFormat, check_format, read_files, write_files
+from eyetest.review.exchange.files import Outgoing, ToolFormat, check_format, check_target, read_files, write_files
 
 __all__ = [
     "Assignment",
@@ -14,6 +14,7 @@ __all__ = [
     "TaskKey",
     "ToolFormat",
     "check_format",
+    "check_target",
     "read_files",
     "write_files",
 ]

@@ -89,7 +89,7 @@ def _shown(assignment: Assignment) -> dict[str, str]:
     """What annotators see of an item; what is empty is left out, as Argilla wants it."""
     pictures = {f"picture-{number}": picture for number, picture in enumerate(assignment.pictures, 1)}
     texts = {
-        "question": assignment.item.question,
+        "question": assignment.question,
         "options": assignment.options,
         "gold": assignment.gold,
         "evidence": assignment.evidence,

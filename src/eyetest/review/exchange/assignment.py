@@ -50,6 +50,12 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(lines)
 
     @property
+    def question(self) -> str:
+        """What is asked, after what was asked before it and its hint."""
+        before = [f"{turn.question}\n→ {turn.answer}" for turn in self.item.history]
+        return "\n\n".join(text for text in (*before, self.item.hint, self.item.question) if text)
+
+    @property
     def options(self) -> str:
         """The options, one a line."""
         return "\n".join(f"{letter(index)}. {choice.text}" for index, choice in enumerate(self.item.choices))

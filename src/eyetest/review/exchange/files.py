@@ -42,10 +42,15 @@ def check_format(name: str) -> ToolFormat:
     return cast(ToolFormat, name)
 
 
-def write_files(outgoing: Outgoing, form: ToolFormat, folder: Path, *, overwrite: bool = False) -> list[str]:
-    """Write what leaves as files of a tool; gives their names."""
+def check_target(folder: Path, *, overwrite: bool) -> None:
+    """Stop where files would take the place of something that is not ours."""
     inside = [path.name for path in folder.iterdir()] if folder.is_dir() else []
     refuse_to_lose(folder, overwrite=overwrite, ours=[name for name in inside if _OURS.fullmatch(name)])
+
+
+def write_files(outgoing: Outgoing, form: ToolFormat, folder: Path, *, overwrite: bool = False) -> list[str]:
+    """Write what leaves as files of a tool; gives their names."""
+    check_target(folder, overwrite=overwrite)
     files = _WRITERS[form](outgoing)
     with replacing_folder(folder, overwrite=overwrite) as new:
         for name, content in files.items():

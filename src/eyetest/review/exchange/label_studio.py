@@ -104,7 +104,7 @@ def _data(assignment: Assignment, options: int) -> dict[str, Any]:
         standing.pop("edit_answer", None)
     return {
         "pictures": list(assignment.pictures) or [NO_PICTURE],
-        "question": item.question,
+        "question": assignment.question,
         "options": assignment.options,
         "gold": assignment.gold,
         "evidence": assignment.evidence,

@@ -44,7 +44,7 @@ def write_waiting(assignments: Sequence[Assignment]) -> str:
     for one in assignments:
         asks = {question.name: question for question in questions(one.form, len(one.item.choices))}
         told = [f"{name}: {' | '.join(question.values)}" for name, question in asks.items() if question.values]
-        row = [one.item.id, one.round, "true" if one.adjudicates else "", one.item.question, one.options, one.gold]
+        row = [one.item.id, one.round, "true" if one.adjudicates else "", one.question, one.options, one.gold]
         row += ["\n".join(one.pictures), one.evidence, one.told if one.adjudicates else ""]
         rows.append([*row, "\n".join([one.form.words, *told]), "", *("" for _ in empty)])
     return _written([*_SHOWN, "reviewer", *empty], rows)

@@ -32,6 +32,7 @@ speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/captions.py
 	$(BIN)/python speed/report.py
 	$(BIN)/python speed/reform.py
+	$(BIN)/python speed/review.py
 	$(BIN)/python speed/zoo.py
 
 # Tools that speed/ compares with, in an environment of their own.

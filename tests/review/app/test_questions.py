@@ -1,50 +1,34 @@
 """Five questions that researchers ask of MathVista and MMMU-Pro: in three clicks, with the items of the raw files."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
+from eyetest.benchmarks import Benchmark
 from eyetest.measures.stats.consensus import recurring, suspicion
 from eyetest.records import letter
 from eyetest.review.collection import Collection
 from eyetest.runs import Run
 from tests.review.app.conftest import served
+from tests.review.app.questions import (
+    BARD,
+    BLIND,
+    GEMINI,
+    GPT,
+    IDEFICS,
+    LLAVA,
+    MATHVISTA,
+    MMMU_PRO,
+    SUBJECT,
+    TASK,
+    import_mathvista,
+    import_mmmu_pro,
+)
 from tests.support.browser import Browser, Visitor
-from tests.support.command import call
 
 pytestmark = pytest.mark.slow
 MOST_CLICKS = 3
-
-
-@pytest.fixture(scope="module")
-def mathvista(
-    shared: Path, real_benchmark: Callable[[str], Benchmark], tmp_path_factory: pytest.TempPathFactory
-) -> Run:
-    """All answers to MathVista, each way of asking as a model of its own."""
-    run = tmp_path_factory.mktemp("questions") / "mathvista"
-    columns = "item=item_id,text=raw_output,given=correct_if_given,model=model+setting+augment"
-    sights = "sight=condition:text>blind,caption>caption,image>image"
-    answers = shared / "data/mathvista/predictions.parquet"
-    told = ("--bench", real_benchmark("mathvista").path, "--map", columns, "--set", "trial=0", "--map-values", sights)
-    call("import-answers", answers, "--to", run, *told).fine()
-    return Run(run)
-
-
-@pytest.fixture(scope="module")
-def mmmu_pro(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """All answers to MMMU-Pro with ten options, as text with pictures or as a screenshot; nobody was asked blind."""
-    folder = tmp_path_factory.mktemp("questions")
-    ten = ReadOptions(fields={"options": "options10", "answer": "answer10"})
-    import_benchmark(shared / "data/mmmu_pro", folder / "bench", Import(read=ten))
-    columns = "item=item_id,text=raw_output,given=correct_derived,model=model+setting"
-    sights = "sight=variant:standard10>image,vision10>screenshot,standard4>"
-    answers = shared / "data/mmmu_pro/predictions.parquet"
-    told = ("--bench", folder / "bench", "--map", columns, "--map-values", sights)
-    call("import-answers", answers, "--to", folder / "run", *told).fine()
-    return Run(folder / "run")
 
 
 def shown(ann: Visitor) -> set[str]:
@@ -86,23 +70,8 @@ class Researcher:
         return str(self._ann.evaluate(f"{row}?.dataset.series"))
 
 
-def answered(kind: str, model: str, condition: str) -> str:
-    """The number of a model's answers of a kind, in the table of what models score."""
-    return f'.models a[data-value="{kind}:{model}@{condition}"]'
-
-
-def value(key: str, of: str) -> str:
-    """A filter on the left."""
-    return f'.value[data-key="{key}"][data-value="{of}"]'
-
-
 def ids(frame: pl.DataFrame) -> set[str]:
     return set(frame.get_column("item_id"))
-
-
-def facet(key: str) -> str:
-    """What opens a list of filters."""
-    return f'details.facet:has([data-key="{key}"]) > summary'
 
 
 def doubted(run: Run, least: float) -> set[str]:
@@ -123,50 +92,48 @@ def doubted(run: Run, least: float) -> set[str]:
     return {item.id for item, ratio, n in zip(asked, ratios, voices, strict=True) if n > 1 and ratio >= least}
 
 
-def test_five_questions_to_mathvista(mathvista: Run, shared: Path, browser: Browser) -> None:
+def test_five_questions_to_mathvista(shared: Path, browser: Browser, tmp_path: Path) -> None:
     raw = pl.read_parquet(shared / "data/mathvista/predictions.parquet")
     items = pl.read_ndjson(shared / "data/mathvista/items.jsonl", infer_schema_length=None)
     right = pl.col("correct_if_given").fill_null(value=False)
     name = pl.concat_str("model", "setting", "augment", separator=" ", ignore_nulls=True)
     raw = raw.with_columns(name.alias("model"), right.alias("right"))
     blind = raw.filter(condition="text").group_by("model").agg(pl.col("right").mean()).sort("right").row(-1)[0]
-    one, other = "multimodal-bard zero-shot", "llava-llama-2-13b zero-shot"
-    with served(Collection.open([mathvista.path])) as address:
+    run = import_mathvista(shared, tmp_path)
+    with served(Collection.open([run.path])) as address:
         researcher = Researcher(browser, address)
         assert researcher.first_blind() == f"{blind}\nblind"
-        assert researcher.ask(answered("right", blind, "blind")) == ids(raw.filter(model=blind, right=True))
-        differ = ids(raw.filter(model=one, right=True)) & ids(raw.filter(model=other, right=False))
-        assert researcher.ask(answered("right", one, "image"), answered("wrong", other, "image")) == differ
-        assert researcher.ask(value("doubt", "1..3")) == doubted(mathvista, 1)
-        refused = raw.filter(pl.col("raw_output").str.contains("^I'm sorry"), model="idefics-9b-instruct zero-shot")
-        assert researcher.ask(answered("refused", "idefics-9b-instruct zero-shot", "image")) == ids(refused)
+        assert blind == BLIND
+        assert researcher.ask(*MATHVISTA["blind"]) == ids(raw.filter(model=blind, right=True))
+        differ = ids(raw.filter(model=BARD, right=True)) & ids(raw.filter(model=LLAVA, right=False))
+        assert researcher.ask(*MATHVISTA["differ"]) == differ
+        assert researcher.ask(*MATHVISTA["doubt"]) == doubted(run, 1)
+        refused = raw.filter(pl.col("raw_output").str.contains("^I'm sorry"), model=IDEFICS)
+        assert researcher.ask(*MATHVISTA["refused"]) == ids(refused)
         failed = raw.filter(condition="image").group_by("item_id").agg(pl.col("right").sum()).filter(right=0)
-        task = items.filter(task="figure question answering").get_column("id").cast(pl.String)
-        steps = (facet("tag.task"), value("tag.task", "figure question answering"), value("difficulty", "1"))
-        assert researcher.ask(*steps) == ids(failed) & set(task)
+        assert researcher.ask(*MATHVISTA["failed"]) == ids(failed) & set(items.filter(task=TASK).get_column("id"))
 
 
-def test_four_questions_to_mmmu_pro(mmmu_pro: Run, shared: Path, browser: Browser) -> None:
+def test_four_questions_to_mmmu_pro(shared: Path, browser: Browser, tmp_path: Path) -> None:
     raw = pl.read_parquet(shared / "data/mmmu_pro/predictions.parquet").filter(pl.col("variant") != "standard4")
     items = pl.read_ndjson(shared / "data/mmmu_pro/items.jsonl", infer_schema_length=None)
     right = pl.col("correct_derived").fill_null(value=False)
     raw = raw.with_columns(pl.concat_str("model", "setting", separator=" ").alias("model"), right.alias("right"))
     standard, vision = (raw.filter(variant=variant) for variant in ("standard10", "vision10"))
-    one, other = "gemini-1.5-pro-exp-0801 direct", "gpt-4o-2024-08-06 direct"
-    with served(Collection.open([mmmu_pro.path])) as address:
+    run = import_mmmu_pro(shared, tmp_path)
+    with served(Collection.open([run.path])) as address:
         researcher = Researcher(browser, address)
         assert researcher.first_blind() == "None"
-        differ = ids(standard.filter(model=one, right=True)) & ids(standard.filter(model=other, right=False))
-        assert researcher.ask(answered("right", one, "image"), answered("wrong", other, "image")) == differ
-        assert researcher.ask(value("doubt", "3..")) == doubted(mmmu_pro, 3)
+        differ = ids(standard.filter(model=GEMINI, right=True)) & ids(standard.filter(model=GPT, right=False))
+        assert researcher.ask(*MMMU_PRO["differ"]) == differ
+        assert researcher.ask(*MMMU_PRO["doubt"]) == doubted(run, 3)
         said = pl.col("raw_output")
-        apologies = vision.filter(
-            said.str.contains("^I'm (sorry|unable)"), ~said.str.contains("Answer:"), model=other
-        )
-        refused = researcher.ask(answered("refused", other, "screenshot"))
+        letterless = ~said.str.contains(r"Answer: ?\(?[A-J]\b")
+        apologies = vision.filter(said.str.contains("^I'm (sorry|unable)"), letterless, model=GPT)
+        refused = researcher.ask(*MMMU_PRO["refused"])
         assert refused <= ids(apologies)
         assert len(ids(apologies) - refused) <= 1, "one is so vague that nothing is read in it"
         failed = standard.group_by("item_id").agg(pl.col("right").sum()).filter(right=0)
-        subject = items.filter(subject="Music").get_column("id")
-        steps = (facet("tag.subject"), value("tag.subject", "Music"), value("difficulty", "1"))
-        assert researcher.ask(*steps) == ids(failed) & set(subject)
+        assert researcher.ask(*MMMU_PRO["failed"]) == ids(failed) & set(
+            items.filter(subject=SUBJECT).get_column("id")
+        )

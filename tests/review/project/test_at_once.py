@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ import pytest
 
 from eyetest.errors import DiskFull
 from eyetest.review.project import Person, ReviewProject
+from eyetest.review.project.database import Turns
 from tests.review.project.reviews import begin, people, plan_of, say, take
 
 WORKER = """
@@ -147,3 +149,25 @@ def test_a_small_disk(tmp_path: Path) -> None:
             assert len(again.decisions()) == said
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+def test_turns_are_handed_on_in_order() -> None:
+    turns, order, started = Turns(), list[int](), list[threading.Thread]()
+
+    def wait_for_it(number: int) -> None:
+        with turns.mine():
+            order.append(number)
+
+    with turns.mine():
+        for number in range(5):
+            started.append(threading.Thread(target=wait_for_it, args=(number,)))
+            started[-1].start()
+            while len(turns._waiting) <= number:
+                time.sleep(0.001)
+        assert order == []
+    for thread in started:
+        thread.join()
+    assert order == [0, 1, 2, 3, 4]
+    with turns.mine():
+        order.append(5)
+    assert order[-1] == 5

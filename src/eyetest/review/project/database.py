@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,6 +51,34 @@ CREATE TRIGGER decisions_kept BEFORE DELETE ON decisions BEGIN SELECT RAISE(ABOR
 """A slot is one reviewer's place at one item in one round. Of links and cookies only hashes are kept."""
 
 
+class Turns:
+    """A lock that is handed on in the order in which threads came, so that nobody is passed over by the others."""
+
+    def __init__(self) -> None:
+        self._guard, self._waiting, self._busy = threading.Lock(), deque[threading.Lock](), False
+
+    @contextmanager
+    def mine(self) -> Iterator[None]:
+        """Wait for one's turn, and hand it on."""
+        turn = threading.Lock()
+        with self._guard:
+            if self._busy:
+                turn.acquire()
+                self._waiting.append(turn)
+            self._busy = True
+        try:
+            turn.acquire()  # at once, or when whoever was before hands it on
+            yield
+        finally:
+            with self._guard:
+                if turn in self._waiting:  # interrupted while it waited
+                    self._waiting.remove(turn)
+                elif self._waiting:
+                    self._waiting.popleft().release()
+                else:
+                    self._busy = False
+
+
 class ReviewDatabase:
     """Connections to the file: one for writing, of which a thread has to wait, and one a thread for reading."""
 
@@ -57,7 +86,7 @@ class ReviewDatabase:
         self.path = path
         self._own = threading.local()
         self._opened: list[sqlite3.Connection] = []
-        self._lock = threading.RLock()
+        self._turns, self._forced = Turns(), True
         self._writer = self._connect()
 
     def _connect(self) -> sqlite3.Connection:
@@ -70,9 +99,15 @@ class ReviewDatabase:
         return connection
 
     @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it is kept, also if the machine stops the moment after, or none."""
-        with self._lock, self._told():
+    def write(self, *, forced: bool = True) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it is kept or none, also if the machine stops the moment after.
+
+        What is not ``forced`` to the disk outlives the program, but perhaps not the machine: whose turn it is, say.
+        """
+        with self._turns.mine(), self._told():
+            if forced != self._forced:
+                self._writer.execute(f"PRAGMA synchronous = {'FULL' if forced else 'NORMAL'}")
+                self._forced = forced
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer

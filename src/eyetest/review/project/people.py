@@ -113,7 +113,7 @@ class ProjectPeople:
     def _touch(self, cookie: str, person: int, now: float) -> None:
         """Write down that somebody is here; on a full disk they still may read."""
         try:
-            with self.database.write() as connection:
+            with self.database.write(forced=False) as connection:
                 connection.execute("UPDATE sessions SET seen = ? WHERE cookie = ?", (now, hashed(cookie)))
                 connection.execute("UPDATE people SET seen = ? WHERE id = ?", (now, person))
         except DiskFull:

@@ -69,7 +69,7 @@ class ProjectWork:
 
     def next_task(self, person: Person) -> Task | None:
         """What somebody is to look at next: theirs for half an hour. None where nothing waits that they may have."""
-        with self.database.write() as connection:
+        with self.database.write(forced=False) as connection:
             self._refuse_idle(connection, person)
             slot = slots.take_next(connection, person, self.clock())
             return None if slot is None else self._task(connection, person, slot)

@@ -36,7 +36,7 @@ def decide_all(folder: Path, **kinds: str) -> None:
 
 def test_an_invitation(here: Path, eyetest: Eyetest) -> None:
     link = eyetest("review", "invite", "Ann", "--on", "b").fine().strip()
-    assert re.fullmatch(r"http://127\.0\.0\.1:8765/enter/[\w-]{32}", link)
+    assert re.fullmatch(r"http://127\.0\.0\.1:8765/enter/[\w-]{43}", link)
     with find_review(here / "b") as project:
         assert project.enter(link.rpartition("/")[2], None).session.person.name == "Ann"
     told = eyetest("review", "revoke", "Ann", "--on", "b-review")

@@ -17,7 +17,7 @@ LONGEST = 30 * DAY
 LONGEST_NAME = 60
 _TOUCHED = 60.0
 """That somebody is here is written down no more often than so."""
-_TOKEN_BYTES = 24
+_TOKEN_BYTES = 32
 
 
 class LogRow(NamedTuple):

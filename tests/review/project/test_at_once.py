@@ -14,7 +14,7 @@ import pytest
 
 from eyetest.errors import DiskFull
 from eyetest.review.project import Person, ReviewProject
-from eyetest.review.project.database import Turns
+from eyetest.review.project.database import FairLock
 from tests.review.project.reviews import begin, people, plan_of, say, take
 
 WORKER = """
@@ -152,7 +152,7 @@ def test_a_small_disk(tmp_path: Path) -> None:
 
 
 def test_turns_are_handed_on_in_order() -> None:
-    turns, order, started = Turns(), list[int](), list[threading.Thread]()
+    turns, order, started = FairLock(), list[int](), list[threading.Thread]()
 
     def wait_for_it(number: int) -> None:
         with turns.mine():

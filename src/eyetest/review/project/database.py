@@ -51,7 +51,7 @@ CREATE TRIGGER decisions_kept BEFORE DELETE ON decisions BEGIN SELECT RAISE(ABOR
 """A slot is one reviewer's place at one item in one round. Of links and cookies only hashes are kept."""
 
 
-class Turns:
+class FairLock:
     """A lock that is handed on in the order in which threads came, so that nobody is passed over by the others."""
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class ReviewDatabase:
         self.path = path
         self._own = threading.local()
         self._opened: list[sqlite3.Connection] = []
-        self._turns, self._forced = Turns(), True
+        self._turns, self._forced = FairLock(), True
         self._writer = self._connect()
 
     def _connect(self) -> sqlite3.Connection:

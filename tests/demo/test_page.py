@@ -73,16 +73,19 @@ def test_numbers_are_those_of_the_verdicts(story: WorldStory, page: Path) -> Non
     column = next(story.columns())
     cells = dict(zip(story.flaws, column.recalls, strict=True))
     leaked = [truth for truth in story.truths if "leaked-to-lvlms" in truth.flaws]
-    assert (cells["leaked-to-lvlms"].found, cells["leaked-to-lvlms"].planted) == (-(-len(leaked) // 2), len(leaked))
+    assert (len(cells["leaked-to-lvlms"].found), cells["leaked-to-lvlms"].planted) == (
+        -(-len(leaked) // 2),
+        len(leaked),
+    )
     assert cells["leaked-to-lvlms"].looked_for
     assert not cells["wrong-gold"].looked_for
     assert cells["wrong-gold"].recall.value == 1
-    assert cells["impossible"].found == 0
-    assert column.flagged - column.right == 1 + cells["wrong-gold"].found
+    assert cells["impossible"].found == []
+    assert len(column.wrong) == 1 + len(cells["wrong-gold"].found)
     assert headline(story).endswith("and blamed 1 good one.")
     words = " ".join("".join(Tags(page.read_text()).words).split())
     assert headline(story) in words
-    assert f"{cells['leaked-to-lvlms'].found} of {cells['leaked-to-lvlms'].planted}" in words
+    assert f"{len(cells['leaked-to-lvlms'].found)} of {cells['leaked-to-lvlms'].planted}" in words
 
 
 def test_vision_models_stand_beside_what_is_true_of_them(story: WorldStory) -> None:

@@ -1,5 +1,6 @@
 """Every number on a page that stands for items leads to exactly as many of them."""
 
+import json
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +10,7 @@ import pytest
 import yaml
 
 import eyetest as et
+from eyetest.demo.folder import DemoFolder
 from eyetest.errors import InputError
 from eyetest.jobs import compare as comparing
 from eyetest.jobs.measure import settings
@@ -20,7 +22,8 @@ from eyetest.records import Asked, Response
 from eyetest.review.collection import Collection
 from eyetest.world import load_rates, new_world
 from eyetest.world.recipes import world_recipes
-from tests.reports.pages import HOSTILE
+from tests.reports.pages import HOSTILE, Browse
+from tests.review.app.conftest import try_out
 from tests.review.collection.conftest import make_bench
 from tests.scoring.test_table import make_run
 
@@ -69,18 +72,23 @@ class Studio(NamedTuple):
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Studio:
     folder = tmp_path_factory.mktemp("studio")
     new_world(folder / "w", load_rates("default"), items=ITEMS)
-    rows = {
-        name: {"spec": f"scripted:right={0.35 + 0.04 * n:.2f},blind=0.3,seed={n}"}
-        | ({"base": card.base} if card.base else {})
-        for n, (name, card) in enumerate(cards().items())
-    }
-    (folder / "models.yaml").write_text(yaml.safe_dump(rows))
+    (folder / "models.yaml").write_text(scripted_models())
     (folder / "recipe.yaml").write_text(world_recipes()["everything"])
     bench, models = folder / "w" / "benchmark", folder / "models.yaml"
     et.run(bench, models, sights="blind-guess", trials=5, temperature=1.0, to=folder / "run")
     et.run(bench, models, sights="image", to=folder / "run")
     et.refine(bench, folder / "recipe.yaml", models, answers=folder / "run", to=folder / "refined")
     return Studio(folder, folder / "run", folder / "refined")
+
+
+def scripted_models() -> str:
+    """The demo's models by their names, answering by script."""
+    rows = {
+        name: {"spec": f"scripted:right={0.35 + 0.04 * n:.2f},blind=0.3,seed={n}"}
+        | ({"base": card.base} if card.base else {})
+        for n, (name, card) in enumerate(cards().items())
+    }
+    return yaml.safe_dump(rows)
 
 
 def test_numbers_of_a_refinement_lead_to_their_items(studio: Studio) -> None:
@@ -116,6 +124,42 @@ def test_numbers_of_a_report_lead_to_their_items(studio: Studio) -> None:
     assert keys >= {"", "answer", "tag.axis", "id"}
     assert "&lt;a class" not in page.read_text()
     assert "benchmark" not in keys
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> DemoFolder:
+    """The demo on a small world, with models that answer at once in the place of its own."""
+    folder = DemoFolder(tmp_path_factory.mktemp("demo") / "demo", 60)
+    folder.clear(overwrite=False)
+    folder.draw()
+    (folder.to / "models.yaml").write_text(scripted_models())
+    folder.tell(folder.screen(folder.ask()), 1.0)
+    return folder
+
+
+def test_numbers_of_the_demo_lead_to_their_items(demo: DemoFolder) -> None:
+    collection, bundle = Collection.open(demo.places), "items/index.html#"
+    page = Links(demo.page)
+    assert page.follow(collection, bundle) >= {"", "finding", "verdict", "id"}
+    whole = Links(demo.to / "tried/everything/report.html")
+    assert whole.follow(collection, f"../../{bundle}") >= {"stage", "verdict", "tag.axis"}
+    part = Collection.open([demo.to / "world/benchmark", demo.to / "tried/mmstar"])
+    assert Links(demo.to / "tried/mmstar/report.html").follow(part) >= {"stage", "verdict"}
+    assert f"eyetest open {' '.join(map(str, demo.places))}" in demo.page.read_text()
+
+
+def test_a_browser_sees_in_the_demos_copy_as_many_items_as_its_page_says(demo: DemoFolder, browse: Browse) -> None:
+    every = [(href.partition("#")[2], items) for href, items in Links(demo.page).counts]
+    every += [
+        (href.partition("#")[2], items) for href, items in Links(demo.to / "tried/everything/report.html").counts
+    ]
+    script = f"""
+    const QUERIES = {json.dumps([query for query, _ in every])};
+    const counted = QUERIES.map((text) => matching([...new URLSearchParams(text)]).length);
+    document.body.dataset.trial = JSON.stringify(counted);
+    """
+    trial, _ = try_out(browse, demo.to / "items", script, "#")
+    assert trial == [items for _, items in every]
 
 
 @pytest.mark.parametrize(("sight", "where"), [("image", ()), ("blind-guess", ()), ("image", ("core=math",))])

@@ -73,6 +73,7 @@ def _conclude(story: WorldStory, folder: DemoFolder, seconds: float) -> None:
     _list(
         [
             ("look at it", str(folder.page)),
+            ("its items", typed(program(), "open", *folder.places, "--browser")),
             ("your own file", typed(program(), "audit", "mybench.tsv", "--html", "audit.html")),
             ("try a recipe", str(folder.recipes)),
         ]

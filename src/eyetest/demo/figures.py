@@ -1,5 +1,7 @@
 """The figures of the world's page: found and missed, leakage beside the truth, gain beside skill, rankings."""
 
+from collections.abc import Callable
+
 import altair as alt
 import polars as pl
 from altair.typing import ChartType
@@ -16,18 +18,22 @@ _NEAR_X, _NEAR_Y = 0.2, 0.06
 """How near dots get into the way of names, as shares of the axes."""
 
 
-def planted(story: WorldStory) -> ChartType:
-    """A bar for each kind of flaw, split into what the whole refinement found and what it missed."""
-    flaws, counts = story.graded.flaws, alt.Axis(format="d", tickCount=6)
-    table = [
-        {"flaw": one.flaw, "what": what, "items": number, "turn": turn}
-        for one in flaws
-        for turn, (what, number) in enumerate((("found", one.found), ("missed", one.planted - one.found)))
-    ]
+def planted(story: WorldStory, mark: Callable[[list[str]], str] = lambda ids: "") -> ChartType:
+    """A bar for each kind of flaw, split into what the whole refinement found and what it missed.
+
+    ``mark`` says where a part of a bar leads, given its items.
+    """
+    flaws, counts, table = story.graded.flaws, alt.Axis(format="d", tickCount=6), []
+    for one in flaws:
+        found = story.graded.items[one.flaw].found
+        missed = [item for item in story.planted(one.flaw) if item not in set(found)]
+        for turn, (what, ids) in enumerate((("found", found), ("missed", missed))):
+            table.append({"flaw": one.flaw, "what": what, "items": len(ids), "turn": turn, "href": mark(ids)})
     y = rows([one.flaw for one in flaws], "flaw")
     x = alt.X("items:Q", title="items", axis=counts)
     colour = alt.Color("what:N").scale(domain=list(_FOUND), range=list(_FOUND.values()))
-    bars = alt.Chart(values(table)).mark_bar(size=13).encode(y=y, x=x, color=colour, order="turn:O")
+    bars = alt.Chart(values(table)).mark_bar(size=13)
+    bars = bars.encode(y=y, x=x, color=colour, order="turn:O", href="href:N")
     known = [{"flaw": one.flaw, "at": one.planted, "said": f"{one.found} of {one.planted}"} for one in flaws]
     words = alt.Chart(values(known)).mark_text(align="left", dx=5, color=palette.SOFT)
     said = words.encode(y=y, x=alt.X("at:Q", axis=counts), text="said:N")

@@ -9,17 +9,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import msgspec
+
 from eyetest.benchmarks import Benchmark
 from eyetest.demo.page import write_world_page
 from eyetest.demo.story import BLIND, SIGHTED, SUBSETS, Tried, WorldStory
+from eyetest.demo.world_items import planted_kind
 from eyetest.measures.stats.luck import at_least
 from eyetest.models import read_models
 from eyetest.models.embedded import cards, models_file
+from eyetest.pages.item_counts import items_at
+from eyetest.probes.audit import Audit
 from eyetest.recipes import Refining, load_recipe
 from eyetest.recipes.panels import Seated, seated_on_answers
 from eyetest.recipes.sources import Recorded, StoppedEarly
-from eyetest.records import Condition, ModelEntry, Recipe
+from eyetest.records import Condition, Finding, ModelEntry, Recipe
+from eyetest.records.recipe import REPORT
 from eyetest.results.gather import results_of
+from eyetest.review.app import write_bundle
+from eyetest.review.collection import Collection
 from eyetest.running import Asking, Progress, Session
 from eyetest.running.session import Watch
 from eyetest.runs import Run
@@ -27,7 +35,7 @@ from eyetest.scoring import Scorer, is_hit, looks_refused
 from eyetest.screens.hits import threshold
 from eyetest.store import refuse_to_lose
 from eyetest.wording import typed
-from eyetest.world import Truth, load_rates, new_world, read_truth
+from eyetest.world import FLAWS, Truth, load_rates, new_world, read_truth
 from eyetest.world.grading import looks_for
 from eyetest.world.recipes import world_recipes
 
@@ -37,12 +45,14 @@ _FRESH_ITEMS, _FRESH_SEED = 300, 1007
 _TRIALS, _WARM = 5, 1.0
 _WORLD, _FRESH, _RUN, _FRESH_RUN, _TRIED = "world", "fresh", "run", "fresh-run", "tried"
 _MODELS, _RECIPES, _PAGE = "models.yaml", "recipes", "report.html"
-_OURS = (_WORLD, _FRESH, _RUN, _FRESH_RUN, _TRIED, _MODELS, _RECIPES, _PAGE)
+_ITEMS, _PLANTED = "items", "planted.json"
+_OURS = (_WORLD, _FRESH, _RUN, _FRESH_RUN, _TRIED, _MODELS, _RECIPES, _PAGE, _ITEMS, _PLANTED)
 _EARLIER = ("audit.html", "drawn", "exports", "mended", "read-back", "spoilt")
 """What the demo of earlier versions wrote; it may stay."""
 _COPIES = ("duplicate-items", "duplicate-images")
 _COUNTING = ("blind-hits", "blind-majority")
 """Screens that count right answers as if nobody ever guessed one."""
+_WHOLE = "everything"
 _TITLES = {
     "chance-aware": (
         "blind, chance-aware",
@@ -55,7 +65,7 @@ _TITLES = {
     "mmstar": ("blind, as MMStar", "two of four language models hit in a single blind trial; luck does that often"),
     "leaks": ("leaks", "three vision models answer blind what their language models do not"),
     "golds": ("doubtful golds", "ten vision models, eyes open, agree against the gold; for people to look at"),
-    "everything": ("all together", "duplicates, blind (chance-aware), leaks, doubtful golds, one after the other"),
+    _WHOLE: ("all together", "duplicates, blind (chance-aware), leaks, doubtful golds, one after the other"),
 }
 """Each recipe as the page calls it, and what it does; the last one is the whole refinement."""
 
@@ -134,7 +144,10 @@ class DemoFolder:
         for name, (title, about) in _TITLES.items():
             recipe = load_recipe(str(self.recipes / f"{name}.yaml"))
             panels = seated_on_answers(recipe, results, {}, ())
-            refined = Refining(bench, recipe, panels, Recorded(results), self.to / _TRIED / name).run()
+            refining = Refining(bench, recipe, panels, Recorded(results), self.to / _TRIED / name)
+            bundle = str(self.to / _ITEMS) if name == _WHOLE else None
+            refining.items_at = items_at(bundle, refining.to / REPORT, [bench.path, run.path, refining.to])
+            refined = refining.run()
             luck = expected_by_luck(recipe, panels, self.truths)
             tried.append(Tried(name, title, about, refined.verdicts, luck, world_recipes()[name]))
             kept = [item.id for item in refined.kept]
@@ -143,8 +156,15 @@ class DemoFolder:
         first = Tried("duplicates", "duplicates", about, copies)
         return WorldStory(bench, self.truths, [first, *tried], kept, [run], results, fresh, answers)
 
+    @property
+    def places(self) -> list[Path]:
+        """What `eyetest open` shows: the items, what was said to them, what was planted, what became of them."""
+        return [self.to / _RUN, self.to / _TRIED / _WHOLE, self.to / _PLANTED]
+
     def tell(self, story: WorldStory, seconds: float) -> None:
-        """Write the page."""
+        """Write the page, and beside it the items that its numbers lead to."""
+        (self.to / _PLANTED).write_bytes(msgspec.json.encode(planted_findings(story)) + b"\n")
+        write_bundle(Collection.open(self.places), self.to / _ITEMS, replies=False, overwrite=True)
         about = {
             "folder": typed(self.to),
             "subsets": f"{SUBSETS}",
@@ -154,7 +174,34 @@ class DemoFolder:
             "seed of measures": f"{story.seed}",
             "seconds until here": f"{seconds:.0f}",
         }
-        write_world_page(story, about, self.page, overwrite=True)
+        beside = items_at(str(self.to / _ITEMS), self.page, [])
+        at = msgspec.structs.replace(beside, command=typed("eyetest", "open", *self.places))
+        write_world_page(story, about, self.page, at, overwrite=True)
+
+
+def planted_findings(story: WorldStory) -> Audit:
+    """What was planted, as findings, so that whoever looks at an item is told."""
+    manifest = story.benchmark.manifest
+    findings = [
+        Finding(
+            probe="planted",
+            kind=planted_kind(flaw),
+            severity="note",
+            title=f"Planted: {FLAWS[flaw]}",
+            items=tuple(story.planted(flaw)),
+            verdict="keep",
+        )
+        for flaw in story.flaws
+    ]
+    return Audit(
+        benchmark=manifest.name,
+        fingerprint=manifest.fingerprint,
+        items=len(story.truths),
+        level=0.05,
+        seed=story.seed,
+        probes=("planted",),
+        findings=tuple(findings),
+    )
 
 
 def expected_by_luck(recipe: Recipe, panels: Mapping[str, Seated], truths: Sequence[Truth]) -> float | None:

@@ -5,17 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from altair.typing import ChartType
+from markupsafe import Markup
 
 from eyetest.demo import figures
 from eyetest.demo.story import WorldStory
+from eyetest.demo.world_items import WorldItems
 from eyetest.models.embedded import cards
-from eyetest.pages.charts import as_svg, for_page
+from eyetest.pages.charts import ChartLinks, as_svg, for_page
+from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
 from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_item
 from eyetest.pages.page import clip, write_page
 from eyetest.pages.plots import dressed
 from eyetest.records import Item, Verdict
 from eyetest.reports.gallery import Fallen, replies_to
-from eyetest.wording import counted
 from eyetest.world import FLAWS, Truth
 from eyetest.world.grading import looks_for
 
@@ -37,20 +39,34 @@ class Exhibits:
     severity: str
     word: str
     about: str
-    number: int
+    number: ItemCount
     items: Sequence[Fallen]
 
 
-def write_world_page(story: WorldStory, about: Mapping[str, str], to: Path, *, overwrite: bool = False) -> None:
-    """Write the page; ``about`` says how it was made: names and values."""
-    album = Album(story.benchmark)
+def write_world_page(
+    story: WorldStory, about: Mapping[str, str], to: Path, at: ItemsAt = NOWHERE, *, overwrite: bool = False
+) -> None:
+    """Write the page; ``about`` says how it was made: names and values. ``at`` is where its numbers lead."""
+    album, items = Album(story.benchmark), WorldItems(story, at)
+    whole = story.graded.items[""]
     contents = {
         "story": story,
-        "headline": headline(story),
-        "figures": {name: for_page(as_svg(dressed(draw(story))), title) for name, (title, draw) in _FIGURES.items()},
+        "at": at,
+        "items": items,
+        "every": items.count(truth.item for truth in story.truths),
+        "kept": items.count(story.kept),
+        "whole": {
+            "found": items.count(whole.found),
+            "planted": items.count(story.planted()),
+            "right": items.count(whole.right),
+            "flagged": items.count(whole.flagged),
+        },
+        "headline": headline(story, items),
+        "figures": _figures(story, items),
         "flaws": {flaw: FLAWS[flaw] for flaw in story.flaws},
+        "planted": {flaw: items.count(story.planted(flaw)) for flaw in story.flaws},
         "columns": list(story.columns()),
-        "exhibits": _exhibits(story, album),
+        "exhibits": _exhibits(story, album, items),
         "models": list(cards().values()),
         "about": about,
         "album": album.pictures,
@@ -58,19 +74,31 @@ def write_world_page(story: WorldStory, about: Mapping[str, str], to: Path, *, o
     write_page("world.html.j2", contents, to, overwrite=overwrite, package="eyetest.demo")
 
 
-def headline(story: WorldStory) -> str:
+def _figures(story: WorldStory, items: WorldItems) -> dict[str, Markup]:
+    """The charts by their names; parts of the bars of planted flaws lead to their items."""
+    links = ChartLinks()
+    drawn = {name: draw(story) for name, (_, draw) in _FIGURES.items()}
+    drawn["planted"] = figures.planted(story, lambda ids: links.mark(items.count(ids)))
+    return {name: for_page(as_svg(dressed(chart)), _FIGURES[name][0], links) for name, chart in drawn.items()}
+
+
+def headline(story: WorldStory, items: WorldItems | None = None) -> Markup:
     """The whole story in two sentences."""
-    whole = story.graded.overall
-    blamed = whole.flagged - whole.right
-    return (
-        f"{whole.planted:,} of {counted(len(story.truths), 'item')} were spoilt on purpose. "
-        f"{len(cards())} small models answered them with and without the picture, and eyetest, which was not told, "
-        f"found {whole.found:,} of the spoilt ones, missed {whole.planted - whole.found:,}, "
-        f"and blamed {counted(blamed, 'good one')}."
+    graded, items, planted = story.graded.items[""], items or WorldItems(story), story.planted()
+    return Markup(
+        "{} of {} were spoilt on purpose. {} small models answered them with and without the picture, and eyetest, "
+        "which was not told, found {} of the spoilt ones, missed {}, and blamed {}."
+    ).format(
+        items.count(planted),
+        items.count(truth.item for truth in story.truths).counted("item"),
+        len(cards()),
+        items.count(graded.found),
+        items.count({*planted} - {*graded.found}),
+        items.count(graded.flagged - graded.right).counted("good one"),
     )
 
 
-def _exhibits(story: WorldStory, album: Album) -> list[Exhibits]:
+def _exhibits(story: WorldStory, album: Album, links: WorldItems) -> list[Exhibits]:
     """Some items that were found, some that were missed, some that were blamed for nothing; each flaw in its turn."""
     gone = {truth.item for truth in story.truths if {truth.item, truth.twin} & story.flagged.keys()}
     caught = [truth for truth in story.truths if truth.flaws and truth.item in gone]
@@ -81,19 +109,21 @@ def _exhibits(story: WorldStory, album: Album) -> list[Exhibits]:
     items = {item.id: item for item in story.benchmark if item.id in verdicts}
     heard = replies_to([row for row in verdicts.values() if row], story.runs, story.results.scores)
     kinds = (
-        ("sound", "Found", "A flaw was planted, and a screen took the item out.", len(caught)),
-        ("bad", "Missed", "A flaw was planted, and the item is still there.", len(missed)),
-        ("suspect", "False alarm", "Nothing is wrong with the item, and a screen took it out.", len(blamed)),
+        ("sound", "Found", "A flaw was planted, and a screen took the item out."),
+        ("bad", "Missed", "A flaw was planted, and the item is still there."),
+        ("suspect", "False alarm", "Nothing is wrong with the item, and a screen took it out."),
     )
+    counts = [links.count(truth.item for truth in part) for part in (caught, missed, blamed)]
     return [
         Exhibits(
             *kind,
+            count,
             [
                 Fallen(_view(truth, items[truth.item], verdicts[truth.item], album), heard.get(truth.item, []))
                 for truth in part
             ],
         )
-        for kind, part in zip(kinds, shown, strict=True)
+        for kind, count, part in zip(kinds, counts, shown, strict=True)
         if part
     ]
 

@@ -42,7 +42,7 @@ class FlawRecall:
     """How much of one kind of flaw one recipe found."""
 
     looked_for: bool
-    found: int
+    found: Sequence[str]
     planted: int
     recall: IntervalEstimate
 
@@ -53,8 +53,9 @@ class RecipeColumn:
 
     tried: Tried
     recalls: Sequence[FlawRecall]
-    flagged: int
-    right: int
+    flagged: Sequence[str]
+    wrong: Sequence[str]
+    """Of those that it flagged, the ones without such a flaw."""
     precision: IntervalEstimate
 
 
@@ -95,6 +96,10 @@ class WorldStory:
         """The items that the whole refinement took out, with the verdict that did it."""
         return {row.item: row for row in self.whole.verdicts if row.verdict in FLAGGED}
 
+    def planted(self, flaw: str = "") -> list[str]:
+        """The items in which a kind of flaw was planted, or any."""
+        return [truth.item for truth in self.truths if (flaw in truth.flaws if flaw else truth.flaws)]
+
     def flawed(self, truth: Truth) -> bool:
         """Whether something is wrong with an item. Of two equal items, either is the other's copy."""
         return bool(truth.flaws) or truth.item in self._twins
@@ -113,10 +118,12 @@ class WorldStory:
             first = next(one for one in graded.flaws if one.flaw in sought)
             total = graded.overall if len(stages) > len(_COPIES) else first
             recalls = [
-                FlawRecall(flaw in sought, by_flaw[flaw].found, by_flaw[flaw].planted, by_flaw[flaw].recall)
+                FlawRecall(flaw in sought, graded.items[flaw].found, by_flaw[flaw].planted, by_flaw[flaw].recall)
                 for flaw in self.flaws
             ]
-            yield RecipeColumn(tried, recalls, total.flagged, total.right, wilson(total.right, total.flagged))
+            own = graded.items["" if total is graded.overall else first.flaw]
+            flagged, wrong = sorted(own.flagged), sorted(own.flagged - own.right)
+            yield RecipeColumn(tried, recalls, flagged, wrong, wilson(total.right, total.flagged))
 
     @cached_property
     def birds(self) -> pl.DataFrame:

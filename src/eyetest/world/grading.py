@@ -66,12 +66,22 @@ class FlawGrade(NamedTuple):
     precision: IntervalEstimate
 
 
+class GradedItems(NamedTuple):
+    """The items behind a grade: those that were found, those that were flagged, and which of these rightly."""
+
+    found: list[str]
+    flagged: set[str]
+    right: set[str]
+
+
 class Grade(NamedTuple):
     """All kinds of flaws over all stages, each stage by itself, and whether what was flagged is flawed at all."""
 
     overall: FlawGrade
     flaws: tuple[FlawGrade, ...]
     stages: tuple[FlawGrade, ...]
+    items: Mapping[str, GradedItems]
+    """By flaw, over all stages; with an empty name those of any."""
 
 
 def grade(truths: Sequence[Truth], verdicts: Iterable[Verdict]) -> Grade:
@@ -97,6 +107,7 @@ def grade(truths: Sequence[Truth], verdicts: Iterable[Verdict]) -> Grade:
             for flaw in there
             if flaw in looks_for(stage)
         ),
+        {flaw: known.items(flaw, flagged) for flaw in ("", *there)},
     )
 
 
@@ -123,28 +134,33 @@ class _Known:
             flaws[twin] |= _COPIES & flaws[item]
         self.flaws = {item: frozenset(own) for item, own in flaws.items()}
 
+    def items(self, flaw: str, flagged: Mapping[str, set[str]]) -> GradedItems:
+        """Which items have a kind of flaw and were flagged, and what those flagged that look for it; or for any."""
+        lookers = [stage for stage in flagged if not flaw or flaw in looks_for(stage)]
+        raised = set().union(*(flagged[stage] for stage in lookers))
+
+        def is_right(item: str) -> bool:
+            if not flaw:
+                return bool(self.flaws[item])
+            return any(item in flagged[stage] and self.flaws[item] & looks_for(stage) for stage in lookers)
+
+        right = set(filter(is_right, raised))
+        return GradedItems(self._hits(self.planted[flaw] if flaw else self.flawed, flagged), raised, right)
+
     def found(self, flaw: str, flagged: Mapping[str, set[str]], seen: set[str] | None = None) -> FlawGrade:
         """One kind of flaw; ``seen`` are the items that stages got to see, if not all."""
         reached = [item for item in self.planted[flaw] if seen is None or item in seen]
-        hits = self._hits(reached, flagged)
-        lookers = [stage for stage in flagged if flaw in looks_for(stage)]
-        raised = set().union(*(flagged[stage] for stage in lookers))
-        right = sum(
-            any(item in flagged[stage] and self.flaws[item] & looks_for(stage) for stage in lookers)
-            for item in raised
-        )
-        return _told(flaw, len(self.planted[flaw]), (hits, len(reached)), (right, len(raised)))
+        hits, own = self._hits(reached, flagged), self.items(flaw, flagged)
+        return _told(flaw, len(self.planted[flaw]), (len(hits), len(reached)), (len(own.right), len(own.flagged)))
 
     def overall(self, flagged: Mapping[str, set[str]]) -> FlawGrade:
         """Any flaw, flagged by anybody."""
-        raised = set().union(*flagged.values())
-        right = sum(bool(self.flaws[item]) for item in raised)
-        hits = (self._hits(self.flawed, flagged), len(self.flawed))
-        return _told("any flaw", len(self.flawed), hits, (right, len(raised)))
+        own, total = self.items("", flagged), len(self.flawed)
+        return _told("any flaw", total, (len(own.found), total), (len(own.right), len(own.flagged)))
 
-    def _hits(self, items: Sequence[str], flagged: Mapping[str, set[str]]) -> int:
+    def _hits(self, items: Sequence[str], flagged: Mapping[str, set[str]]) -> list[str]:
         raised = set().union(*flagged.values())
-        return sum(item in raised or self.twins.get(item) in raised for item in items)
+        return [item for item in items if item in raised or self.twins.get(item) in raised]
 
 
 def _told(flaw: str, planted: int, hits: tuple[int, int], right: tuple[int, int]) -> FlawGrade:

@@ -30,6 +30,8 @@ from eyetest.store import refuse_to_lose, replacing_folder
 
 _CARDS, _STORIES = 120, 10
 """How many lie in one file."""
+_SMALL_BYTES = 16 * 2**10
+"""A picture of so few bytes is its own thumbnail."""
 _STEP = 1 / 300
 """Between the points of Student's quantile, in one over the degrees of freedom."""
 _ZERO = ord("0")
@@ -44,8 +46,13 @@ _FOLDERS = ("cards", "stories", "pictures", "thumbnails")
 _DATA = "items.js"
 
 
-def write_bundle(collection: Collection, to: Path, *, golds: bool = True, overwrite: bool = False) -> int:
-    """Write everything that can be seen of a collection as files; gives how many items."""
+def write_bundle(
+    collection: Collection, to: Path, *, golds: bool = True, replies: bool = True, overwrite: bool = False
+) -> int:
+    """Write everything that can be seen of a collection as files; gives how many items.
+
+    Without ``replies`` it is small and written in seconds; what became of them can be filtered by all the same.
+    """
     refuse_to_lose(to, overwrite=overwrite, ours={*_FILES, *_FOLDERS, INDEX, _DATA})
     with replacing_folder(to, overwrite=overwrite) as folder:
         for name in _FOLDERS:
@@ -54,6 +61,7 @@ def write_bundle(collection: Collection, to: Path, *, golds: bool = True, overwr
         for name in _FILES:
             (folder / name).write_bytes(asset(name))
         may = EVERYTHING if golds else without_golds(collection)
+        may = msgspec.structs.replace(may, replies=may.replies and replies)
         (folder / _DATA).write_bytes(b"window.EYETEST_ITEMS = " + _encoded(_columns(collection, may)) + b";\n")
         (folder / INDEX).write_bytes(_page(collection, may))
         for kind, size in (("cards", _CARDS), ("stories", _STORIES)):
@@ -73,9 +81,14 @@ class _PictureFiles:
     def __call__(self, sha256: str) -> PictureUrl:
         """Where a picture lies in the bundle; nowhere, where its file is gone."""
         if sha256 not in self._known:
-            whole, small = self._pictures.whole(sha256), self._pictures.small(sha256)
-            files = (self._write("pictures", sha256, whole), self._write("thumbnails", sha256, small))
-            self._known[sha256] = PictureUrl(*files)
+            whole = self._pictures.whole(sha256)
+            file = self._write("pictures", sha256, whole)
+            if whole is None or len(whole.data) > _SMALL_BYTES:
+                self._known[sha256] = PictureUrl(
+                    file, self._write("thumbnails", sha256, self._pictures.small(sha256))
+                )
+            else:
+                self._known[sha256] = PictureUrl(file, file)
         return self._known[sha256]
 
     def _write(self, kind: str, sha256: str, pixels: Pixels | None) -> str:
@@ -97,7 +110,7 @@ def _pieces(
             cards = (card(row, "#", golds=may.golds, urls=urls) for row in rows)
             yield [fill_page("bundle_card.html.j2", {"row": one}, PACKAGE).strip() for one in cards]
         else:
-            known = collection.stories([row.id for row in rows])
+            known = collection.stories([row.id for row in rows], replies=may.replies)
             stories = (show_story(story, collection, may, urls=urls) for story in known)
             filled = (fill_page("bundle_story.html.j2", {"shown": one, "mathml": mathml}, PACKAGE) for one in stories)
             yield [one.strip() for one in filled]

@@ -202,15 +202,15 @@ class Collection:
         items = ((row.id, records.get(row.benchmark, {}).get(row.position)) for row in rows)
         return {id_: item for id_, item in items if item is not None}
 
-    def stories(self, ids: Sequence[str]) -> Iterator[ItemStory]:
-        """The whole stories of many items; far cheaper than one after the other."""
+    def stories(self, ids: Sequence[str], *, replies: bool = True) -> Iterator[ItemStory]:
+        """The whole stories of many items; far cheaper than one after the other, and more so without replies."""
         for start in range(0, len(ids), _STORIES):
             positions = [self._position(id_) for id_ in ids[start : start + _STORIES]]
             rows = [self._row(values) for values in self.items[positions].to_dicts()]
             records = self._records(rows)
             cases = {
                 (run.benchmark, number): run.cases(list(records[run.benchmark].values()), self._scorer)
-                for number, run in enumerate(self._replies)
+                for number, run in enumerate(self._replies if replies else ())
                 if run.benchmark in records
             }
             for row in rows:

@@ -32,9 +32,9 @@ class DraftedCollection(Collection):
         """Some of the items of a view, in its order."""
         return [self._redrawn(row) for row in super().rows(view, start, count)]
 
-    def stories(self, ids: Sequence[str]) -> Iterator[ItemStory]:
+    def stories(self, ids: Sequence[str], *, replies: bool = True) -> Iterator[ItemStory]:
         """The whole stories of many items; what models said of other options is none of a draft's story."""
-        for story in super().stories(ids):
+        for story in super().stories(ids, replies=replies):
             draft = self._drafts.get(story.id)
             if draft is None:
                 yield story

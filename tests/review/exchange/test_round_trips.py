@@ -229,7 +229,15 @@ WRONG_TASKS: list[tuple[Callable[[], Any], str]] = [
         lambda: annotated(*FIX, region("edit_tags", "text", "x")),
         "edit_tags: found 'x', expected lines like name=value",
     ),
-    (lambda: annotated(*KEEP, region("comment", "text", "x" * 20_001)), "comment: found 20,001 characters"),
+    (lambda: annotated(*KEEP, region("comment", "text", "x" * 10_001)), "comment: 10,001 characters; at most 10,000"),
+    (lambda: annotated(*FIX, region("edit_a", "text", "x" * 200_000)), "edits: 200,00. characters; at most 200,000"),
+    (lambda: changed(decided=[msgspec.to_builtins(decision("=1+1", "drop", reason="x" * 10_001))]), "reason: 10,001"),
+    (lambda: msgspec.Raw(b"[" * 100_000 + b"]" * 100_000), "neither CSV nor what Label Studio exports"),
+    (
+        lambda: msgspec.Raw(b'[{"data": {"eyetest": {"item": "\\ud800", "round": 1}}}]'),
+        "no export of Label Studio|no item",
+    ),
+    (lambda: changed(decided=[nested(decision("=1+1", "fix"), 2_000)]), "neither CSV nor"),
     (lambda: annotated(*KEEP, {"from_name": "comment", "value": {"text": [1]}}), "'comment': found"),
     (lambda: annotated(*KEEP, lead_time=-1), "seconds: found -1.0, expected a number from 0 on"),
     (lambda: annotated(*KEEP, created_at="yesterday"), "time: found 'yesterday'"),
@@ -241,6 +249,13 @@ WRONG_TASKS: list[tuple[Callable[[], Any], str]] = [
     (lambda: changed(decided=[msgspec.to_builtins(decision("c", "keep"))]), r"item: found 'c', expected '=1\+1'"),
     (lambda: changed(decided=[msgspec.to_builtins(decision("=1+1", "keep", edits={"A": "x"}))]), "only a fix"),
 ]
+
+
+def nested(said: Decision, depth: int) -> Any:
+    """A decision with an edit so deep that nobody can have meant it."""
+    told = msgspec.to_builtins(said) | {"edits": "DEPTH"}
+    deep = b'{"tags": {"x": ' + b"[" * depth + b"]" * depth + b"}}"
+    return msgspec.Raw(msgspec.json.encode(told).replace(b'"DEPTH"', deep))
 
 
 def changed(**values: Any) -> Any:

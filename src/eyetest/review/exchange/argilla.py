@@ -143,7 +143,7 @@ def read_argilla(content: bytes, expected: Expected, path: str) -> list[Decision
     """The decisions of a dataset's records: what was decided before, and what annotators responded since."""
     try:
         records = msgspec.json.decode(content, type=list[_Record])
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: these are no records of Argilla: {error}") from None
     return [
         decision
@@ -177,7 +177,7 @@ def _carried(metadata: Mapping[str, Any], where: str) -> Carried | None:
         return None
     try:
         return msgspec.json.decode(text, type=Carried)
-    except (msgspec.DecodeError, ValueError, TypeError) as error:
+    except (msgspec.DecodeError, ValueError, TypeError, RecursionError) as error:
         raise InputError(f"{where}: metadata {_CARRIED}: {error}") from None
 
 

@@ -9,6 +9,7 @@ from eyetest.errors import InputError, param, short
 from eyetest.records import Decision, Item, letter
 from eyetest.review.decisions import edited
 from eyetest.review.forms import Form, check_edits, check_labels
+from eyetest.review.project.work import LONGEST_EDITS, short_enough
 
 TaskKey = tuple[str, int, bool]
 """An item, its round, and whether what others decided is to be settled."""
@@ -139,9 +140,12 @@ def checked(decision: Decision, assignment: Assignment, where: str) -> Decision:
         raise InputError(f"{where}: seconds: found {decision.seconds}, expected a number from 0 on")
     if decision.edits and decision.decision != "fix":
         raise InputError(f"{where}: edits: only a fix changes an item, and this is {decision.decision}")
-    if decision.decision == "undo":
-        return decision
     try:
+        for name in ("reason", "comment", "solved"):
+            short_enough(name, getattr(decision, name))
+        short_enough("edits", str(decision.edits), LONGEST_EDITS)
+        if decision.decision == "undo":
+            return decision
         if decision.decision == "fix":
             check_edits(assignment.form, decision.edits)
             edited(assignment.item, decision.edits)

@@ -128,7 +128,7 @@ def _recognised(content: bytes, path: Path) -> ToolFormat:
     """Whose JSON it is, by what its first record has."""
     try:
         records = msgspec.json.decode(content, type=list[dict[str, msgspec.Raw]])
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         told = "what Label Studio exports as JSON, or the records of Argilla"
         raise InputError(f"{path} is neither CSV nor {told}: {error}") from None
     first = records[0] if records else {}

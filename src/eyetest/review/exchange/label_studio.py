@@ -165,7 +165,7 @@ def read_label_studio(content: bytes, expected: Expected, path: str) -> list[Dec
     """The decisions of an export: what was decided before, and what annotators decided since."""
     try:
         tasks = msgspec.json.decode(content, type=list[_StudioTask])
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         told = "this is no export of Label Studio in its format JSON (not JSON-MIN)"
         raise InputError(f"{path}: {told}: {error}") from None
     return [

@@ -85,7 +85,7 @@ class ProjectWork:
         with self.database.write() as connection:
             row = self._row(connection, task.item)
             slot = slots.slot_of(connection, person, row, task.round)
-            told = (row, task.round, person.id, _short_enough("answer", answer))
+            told = (row, task.round, person.id, short_enough("answer", answer))
             connection.execute("INSERT OR IGNORE INTO solved VALUES (?, ?, ?, ?)", told)
             return self._task(connection, person, slot)
 
@@ -175,7 +175,7 @@ class ProjectWork:
         edits, labels = dict(said.get("edits") or {}), said.get("labels") or {}
         if edits and kind != "fix":
             raise InputError(f"edits go with fix, not with {kind}")
-        _short_enough("edits", str(edits), LONGEST_EDITS)
+        short_enough("edits", str(edits), LONGEST_EDITS)
         check_edits(task.form, edits)
         if edits and self.item_of is not None and (item := self.item_of(task.item)) is not None:
             edited(item, edits)
@@ -191,9 +191,9 @@ class ProjectWork:
         return Decision(
             **values,
             decision=kind,
-            reason=_short_enough("reason", said.get("reason", "")),
+            reason=short_enough("reason", said.get("reason", "")),
             edits=edits,
-            comment=_short_enough("comment", said.get("comment", "")),
+            comment=short_enough("comment", said.get("comment", "")),
             labels=check_labels(task.form, kind, labels),
             solved=task.solved or "",
             seconds=None if seconds is None else round(max(seconds, 0.0), 1),
@@ -241,7 +241,8 @@ def _unfinished(connection: sqlite3.Connection) -> set[tuple[int, ...]]:
     return set(connection.execute("SELECT item, round, adjudicates, seat FROM slots WHERE state IN (0, 1, 2)"))
 
 
-def _short_enough(name: str, text: str, most: int = LONGEST_TEXT) -> str:
+def short_enough(name: str, text: str, most: int = LONGEST_TEXT) -> str:
+    """A text that is not too long to be kept."""
     if len(text) > most:
         raise InputError(f"{name}: {len(text):,} characters; at most {most:,} are kept")
     return text

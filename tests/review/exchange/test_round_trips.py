@@ -235,7 +235,7 @@ WRONG_TASKS: list[tuple[Callable[[], Any], str]] = [
     (lambda: msgspec.Raw(b"[" * 100_000 + b"]" * 100_000), "neither CSV nor what Label Studio exports"),
     (
         lambda: msgspec.Raw(b'[{"data": {"eyetest": {"item": "\\ud800", "round": 1}}}]'),
-        "no export of Label Studio|no item",
+        "neither CSV nor",
     ),
     (lambda: changed(decided=[nested(decision("=1+1", "fix"), 2_000)]), "neither CSV nor"),
     (lambda: annotated(*KEEP, {"from_name": "comment", "value": {"text": [1]}}), "'comment': found"),

@@ -296,7 +296,7 @@ def test_golds_of_what_is_to_be_solved_are_nowhere(make_project: MakeProject, en
 QUERIES = (
     *("gold=A", "answer=right:a@image", "answer=refused", "blind-right=a", "verdict=drop", "stage=one", "finding=x"),
     *("difficulty=1", "gain=0.5..", "disagreement=1", "sort=difficulty", "sort=-gold", "sort=blind_right"),
-    *("sort=disagreement", "sort=-gain", "sort=verdict", "sort=stage"),
+    *("doubt=0..", "sort=doubt", "sort=disagreement", "sort=-gain", "sort=verdict", "sort=stage"),
 )
 
 

@@ -18,7 +18,7 @@ _REASON = "offered"
 _MOST_TAGS = 40
 _LONGEST_TAG = 400
 _MONTH = 31 * 86_400.0
-_LINE = 48
+_LINE = 34
 """Letters that stand in one line of an input."""
 
 

@@ -170,6 +170,36 @@ def test_decisions_in_a_table_and_in_a_review_count_together(bench: Path) -> Non
     assert refine(bench.parent, once).waiting == []
 
 
+def test_a_recipe_that_asks_others_now(bench: Path) -> None:
+    """More reviewers get slots, fewer lose those that nobody has decided in, and the form is the new one."""
+
+    def once(reviewers: int, form: str) -> OpenReview:
+        review = {"reviewers": reviewers, "form": form}
+        refine(bench.parent, {**TWICE, "stages": [TWICE["stages"][0], {"review": review}]})
+        return begin(bench.parent / "d")
+
+    opened = once(1, "Is it right?")
+    (ann,) = people(opened.project, "ann")
+    first = take(opened.project, ann).item
+    say(opened.project, ann, take(opened.project, ann))
+    opened.project.close()
+    opened = once(3, "Is it really right?")
+    (all_,) = opened.project.progress().rounds
+    assert (all_.all, all_.decided) == (3 * len(ids(opened)), 1)
+    assert opened.project.progress().settled == 0
+    (bob,) = people(opened.project, "bob")
+    task = take(opened.project, bob)
+    assert (task.item, task.form.about) == (first, "Is it really right?")
+    opened.project.close()
+    opened = once(1, "Is it right?")
+    assert opened.project.outcome(first).verdict == "keep"
+    assert opened.project.progress().settled == 1
+    with pytest.raises(Forbidden):
+        say(opened.project, bob, task)
+    assert opened.project.progress().rounds[0].all == len(ids(opened))
+    opened.project.close()
+
+
 def test_options_that_people_have_to_look_at(tmp_path: Path) -> None:
     """One looks at all of them, then two others at what is left, as the command that made them asks for."""
     counts = {name: [str(first + 2 * place) for place in range(4)] for first, name in enumerate("abcd", 3)}

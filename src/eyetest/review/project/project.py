@@ -15,6 +15,7 @@ from eyetest.review.project.imports import ProjectImports
 from eyetest.review.project.overview import ProjectOverview
 from eyetest.review.project.people import ProjectPeople
 from eyetest.review.project.plan import ReviewPlan
+from eyetest.review.project.slots import change_seats, settle
 from eyetest.review.project.work import ProjectWork
 from eyetest.review.queue import DECISIONS
 from eyetest.store import replacing_file
@@ -77,13 +78,14 @@ class ReviewProject(ProjectPeople, ProjectWork, ProjectImports, ProjectOverview)
         return f"{self.address}/enter/{token}"
 
     def replan(self, plan: ReviewPlan) -> None:
-        """Go on by another plan: what was decided stays; rounds may have other reviewers and forms."""
+        """Go on by another plan of a recipe: what was decided stays; rounds may have other reviewers and forms."""
         with self.database.write() as connection:
             connection.execute("UPDATE meta SET value = ? WHERE key = 'plan'", (msgspec.json.encode(plan).decode(),))
             for one in plan.rounds:
-                fewer = "DELETE FROM slots WHERE round = ? AND seat > ? AND NOT adjudicates AND state != 3"
-                connection.execute(fewer, (one.number, one.reviewers))
+                change_seats(connection, one)
             self.plan = plan
+            for (item,) in connection.execute("SELECT DISTINCT item FROM decisions").fetchall():
+                settle(connection, plan, item)
 
     def __enter__(self) -> "ReviewProject":
         return self

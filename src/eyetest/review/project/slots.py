@@ -11,7 +11,7 @@ import msgspec
 from eyetest.errors import Forbidden
 from eyetest.records import Decision
 from eyetest.review.decisions import Decided, decide, standing
-from eyetest.review.project.plan import SETTLES, Person, ReviewPlan
+from eyetest.review.project.plan import SETTLES, Person, ReviewPlan, Round
 
 WAITING, OPEN, CLAIMED, DECIDED, CLOSED = range(5)
 """Waiting: the rounds before are not done. Closed: the item waits for nobody any more."""
@@ -84,6 +84,19 @@ def add_slots(connection: sqlite3.Connection, plan: ReviewPlan, ids: Sequence[st
         )
         if not plan.together:
             connection.executemany(_NOT_SETTLED, ((item, one.number) for item in ids))
+
+
+def change_seats(connection: sqlite3.Connection, planned: Round) -> None:
+    """As many slots at each item of a round as it has reviewers now; what was decided in stays."""
+    connection.execute(
+        "DELETE FROM slots WHERE round = ? AND seat > ? AND NOT adjudicates AND state != 3",
+        (planned.number, planned.reviewers),
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO slots SELECT DISTINCT item, round, 0, ?, 1, NULL, NULL, NULL FROM slots "
+        "WHERE round = ? AND NOT adjudicates AND state != 4",
+        ((seat, planned.number) for seat in range(1, planned.reviewers + 1)),
+    )
 
 
 def take_next(connection: sqlite3.Connection, person: Person, now: float) -> Slot | None:

@@ -97,3 +97,14 @@ def test_docs(here: Path, eyetest: Eyetest) -> None:
         assert cells[5] == f"{card.texts_read:,}"
         assert cells[6] == card.style
         assert cells[7] == (f"{card.leaked:.0%}" if card.sees else "")
+
+
+def test_habits_are_written_down(here: Path, eyetest: Eyetest) -> None:
+    eyetest("world", "new", "--items", "18", "--to", "w").fine()
+    words = ("zoo", "--to", "zoo.yaml", "--taste", "1.5", "--belief", "0.1", "--leaks", "w/leaks.jsonl")
+    eyetest(*words).fine()
+    owl = read_models(here / "zoo.yaml")["owl-m"]
+    assert owl.sampling == {"taste": 1.5, "belief": 0.1, "memory": "w/leaks.jsonl#text+some"}
+    assert "give --to FILE as well" in eyetest("zoo", "--taste", "1").refused()
+    assert "nowhere.jsonl does not exist" in eyetest("zoo", "--to", "z.yaml", "--leaks", "nowhere.jsonl").refused()
+    assert not (here / "z.yaml").exists()

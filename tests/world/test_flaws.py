@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyetest.errors import InputError
 from eyetest.world import FLAWS, Rates, load_rates, new_world, read_truth
 from eyetest.world.flaws import plan
 from tests.world.conftest import World
@@ -108,3 +109,28 @@ def test_what_else_flaws_do(default_world: World) -> None:
     for truth in default_world.with_flaw("trivially-easy"):
         gold = default_world.items[truth.item].choices[default_world.items[truth.item].gold[0]].text
         assert msgspec.json.decode(truth.scene)["banner"] == gold
+
+
+def test_a_world_of_two_options(tmp_path: Path) -> None:
+    """What is right or marked stays among them, and blind guessing is right half of the time."""
+    new_world(tmp_path / "w", load_rates("two-options"), items=200, seed=4)
+    truths = read_truth(tmp_path / "w")
+    assert {truth.options for truth in truths} == {2}
+    assert all(len(truth.right) == 2 for truth in truths if "two-right-options" in truth.flaws)
+    assert all(truth.gold != truth.gold_before for truth in truths if "wrong-gold" in truth.flaws)
+    assert 0.4 < sum(truth.gold == "A" for truth in truths) / len(truths) < 0.6
+    full = msgspec.structs.replace(load_rates("two-options"), options=0)
+    new_world(tmp_path / "f", full, items=200, seed=4)
+    for one, other in zip(truths, read_truth(tmp_path / "f"), strict=True):
+        assert (one.flaws, one.kind, one.scene) == (other.flaws, other.kind, other.scene)
+
+
+def test_other_worlds_that_come_with_eyetest(tmp_path: Path) -> None:
+    assert set(load_rates("rare").rates.values()) == {0.01}
+    assert set(load_rates("rare").rates) == set(load_rates("default").rates)
+    unleaked, usual = load_rates("unleaked"), load_rates("default")
+    assert unleaked.rates == {flaw: rate for flaw, rate in usual.rates.items() if not flaw.startswith("leaked")}
+    assert not unleaked.groups
+    (tmp_path / "one.yaml").write_text("options: 1\n")
+    with pytest.raises(InputError, match="options: found 1, expected 2 or more"):
+        load_rates(str(tmp_path / "one.yaml"))

@@ -15,11 +15,12 @@ from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.wording import counted
 from eyetest.world.building import new_world
 from eyetest.world.drafting import SIZE
-from eyetest.world.flaws import load_rates, read_truth
+from eyetest.world.flaws import flaw_names, load_rates, read_truth
 from eyetest.world.grading import FlawGrade, Grade, calibrations, grade, read_scores, read_verdicts
 
 _ACTIONS = ("new", "grade")
 new, grading = partial(option, panel="A new world"), partial(option, panel="Grading")
+habit = partial(option, panel="Habits that they are given")
 
 
 def world(
@@ -31,7 +32,9 @@ def world(
     to: Annotated[Path | None, new("--to", "Where the world goes.", "DIR")] = None,
     items: Annotated[int, new("--items", "How many items.", min=1)] = 1200,
     seed: Annotated[int, new("--seed", "Another seed, another world.")] = 7,
-    flaws: Annotated[str, new("--flaws", "Which flaws, and how many: default, none, or a file.", "FILE")] = "default",
+    flaws: Annotated[
+        str, new("--flaws", f"Which flaws, and how many: {', '.join(flaw_names())}, or a file.", "FILE")
+    ] = "default",
     size: Annotated[int, new("--size", "Pixels a side of its pictures.", min=1)] = SIZE,
     overwrite: OverwriteOption = False,
     scores: Annotated[
@@ -112,6 +115,15 @@ def _share(one: IntervalEstimate) -> str:
 
 def zoo(
     to: Annotated[Path | None, option("--to", "Write them down as a models.yaml for --models.", "FILE")] = None,
+    taste: Annotated[
+        float, habit("--taste", "How strongly each likes some answers: a deviation of logits.", min=0)
+    ] = 0.0,
+    belief: Annotated[
+        float, habit("--belief", "On which share of questions all believe the same.", min=0, max=1)
+    ] = 0.0,
+    leaks: Annotated[
+        Path | None, habit("--leaks", "What leaked of a world (its leaks.jsonl): they remember it.", "FILE")
+    ] = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """List the small models that come with eyetest.
@@ -119,10 +131,14 @@ def zoo(
     They know the drawn world of `eyetest world` and nothing else. Ask one with --model embedded:NAME, or all of them
     with the file that --to writes. What leaked to each is known exactly: that is what they are for.
     """
+    if to is None and (taste or belief or leaks):
+        raise InputError("habits are written down for --models: give --to FILE as well")
+    if leaks is not None and not leaks.is_file():
+        raise InputError(f"{leaks} does not exist")
     if to is not None:
         refuse_to_lose(to, overwrite=overwrite, ours=None)
         with replacing_file(to, overwrite=overwrite) as file:
-            file.write_text(models_file(), encoding="utf-8")
+            file.write_text(models_file(taste, belief, str(leaks) if leaks else ""), encoding="utf-8")
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("model", "built on", "weights", "sees", "scenes", "texts", "replies", "leaked to it"):
         table.add_column(name, justify="left" if name in ("model", "built on", "replies") else "right")

@@ -6,7 +6,7 @@ from random import Random
 import msgspec
 
 from eyetest.errors import InputError
-from eyetest.world.drafting import Draft, draft, rephrased
+from eyetest.world.drafting import Draft, draft, rephrased, with_fewer_options
 from eyetest.world.facts import fact_kinds
 from eyetest.world.flaws import PlannedFlaw, Rates, plan
 from eyetest.world.phrasings import phrasings, shuffled
@@ -36,6 +36,8 @@ def cast(items: int, seed: int, rates: Rates) -> list[Cast]:
     flaws = _spread(kinds, originals, rng)
     kinds = [_kind_for(kind, flaw, rng) for kind, flaw in zip(kinds, flaws, strict=True)]
     drafts = _drafts(kinds, flaws, seed)
+    if rates.options:
+        drafts = [with_fewer_options(one, rates.options) for one in drafts]
     drafts = _leak_more(drafts, rates.also_leaked, rng)
     clean = shuffled(rng, [index for index, one in enumerate(drafts) if not one.flaws])
     made: list[tuple[Draft, int | None]] = [(one, None) for one in drafts]

@@ -86,6 +86,21 @@ def rephrased(original: Draft, rng: Random) -> Draft:
     return msgspec.structs.replace(original, question=question, phrasing=phrasing, flaws=("near-duplicate",))
 
 
+def with_fewer_options(original: Draft, most: int) -> Draft:
+    """The same item with so many options at most: those that are right or marked, and others by lot."""
+    rng = Random(f"{original.seed}/options")
+    told = {original.gold, original.before, *original.right}
+    others = [index for index in range(len(original.options)) if index not in told]
+    kept = sorted([*told, *rng.sample(others, max(0, min(most - len(told), len(others))))])
+    return msgspec.structs.replace(
+        original,
+        options=tuple(original.options[index] for index in kept),
+        gold=kept.index(original.gold),
+        before=kept.index(original.before),
+        right=tuple(kept.index(index) for index in original.right),
+    )
+
+
 def twin_of(original: Draft, turn: int) -> Draft | None:
     """The same words and options about a scene in which another option is right, so many further on.
 
@@ -95,8 +110,9 @@ def twin_of(original: Draft, turn: int) -> Draft | None:
     options = _posed_again(original, Knobs(original.crowd)).options
     for attempt in range(_TRIES):
         posed = _posed_again(original, Knobs(original.crowd, turn=turn, attempt=attempt))
-        if posed.options == options and posed.words == original.words:
-            right = posed.right[0]
+        told = posed.options[posed.right[0]]
+        if posed.options == options and posed.words == original.words and told in original.options:
+            right = original.options.index(told)
             kept = {name: original.scene[name] for name in _ON_TOP if name in original.scene}
             banner = {"banner": original.options[right]} if "banner" in original.scene else {}
             scene = posed.scene | kept | banner

@@ -75,10 +75,17 @@ def weights(name: str) -> Traversable:
     return _FILES / name
 
 
-def models_file() -> str:
-    """A ``models.yaml`` with the whole zoo."""
+def models_file(taste: float = 0.0, belief: float = 0.0, leaks: str = "") -> str:
+    """A ``models.yaml`` with the whole zoo; with habits, if asked for. ``leaks``: what leaked of a world, a file.
+
+    All remember what leaked as text, and each what leaked to its group.
+    """
     rows = {}
     for card in cards().values():
         row: dict[str, object] = {"spec": f"embedded:{card.name}", "size_b": round(card.parameters / 1e9, 7)}
+        groups = "+".join(("text", card.leaked_group)) if card.leaked_group else "text"
+        habits = {"taste": taste, "belief": belief, "memory": f"{leaks}#{groups}" if leaks else ""}
+        if given := {name: value for name, value in habits.items() if value}:
+            row["sampling"] = given
         rows[card.name] = row | ({"base": card.base, "series": "birds"} if card.sees else {"series": "moles"})
     return yaml.safe_dump(rows, sort_keys=False, default_flow_style=None)

@@ -17,6 +17,7 @@ from PIL import Image as Pillow
 from eyetest.errors import EyetestError, InputError, short
 from eyetest.models.base import Call, CallError, Surroundings
 from eyetest.models.embedded.cards import Card, weights
+from eyetest.models.embedded.habits import BELIEF, HABITS, TASTE, check_habits, habits
 from eyetest.models.embedded.network import Network
 from eyetest.models.embedded.speaking import Generation, answer, as_settings
 from eyetest.models.embedded.tokens import END, Tokens
@@ -25,8 +26,8 @@ from eyetest.records import GreyPicture, Likelihood, ModelEntry, Picture, Prompt
 _BATCH = 32
 _MOST_WORKERS = 8
 _MOST_TOKENS = 900
-_KNOWN_SETTINGS = ("temperature", "max_tokens", "max_completion_tokens", "seed", "model")
-_LEAST = {"temperature": 0, "max_tokens": 1, "max_completion_tokens": 1}
+_KNOWN_SETTINGS = ("temperature", "max_tokens", *HABITS, "max_completion_tokens", "seed", "model")
+_LEAST = {"temperature": 0, "max_tokens": 1, "max_completion_tokens": 1, TASTE: 0, BELIEF: 0}
 _PIXELS_KEPT = 2_000
 _PROMPTS_KEPT = 1_000
 
@@ -101,6 +102,7 @@ class EmbeddedModel:
             most,
             settings.get("top_logprobs"),
             self._candidates(prompt),
+            habits(self._card.name, settings, self._tokens, numbers),
         )
 
     def _candidates(self, prompt: Prompt) -> list[list[int]]:
@@ -151,12 +153,13 @@ def _check(sampling: Mapping[str, Any]) -> None:
     """Settings that are none, or no numbers, are refused before anybody is asked."""
     for key, value in sampling.items():
         if key not in _KNOWN_SETTINGS:
-            raise InputError(f'embedded: "{key}" is no setting; it knows {", ".join(_KNOWN_SETTINGS[:2])}')
+            raise InputError(f'embedded: "{key}" is no setting; it knows {", ".join(_KNOWN_SETTINGS[:5])}')
         least = _LEAST.get(key)
         if value is None or least is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= least:
             raise InputError(f"embedded: {key} is a number from {least} on, not {short(value)}")
+    check_habits(sampling)
 
 
 _LOCK = Lock()

@@ -34,6 +34,8 @@ class Generation:
     """How many likeliest others to tell for each token."""
     candidates: Sequence[Sequence[int]] = ()
     """Tokens that are weighed as a reply or, where no END is among them, as its beginning."""
+    habits: Mapping[int, float] = field(default_factory=dict)
+    """By token, how much less likely it gets than the network makes it."""
     said: list[int] = field(default_factory=list)
     likelihoods: list[NDArray[np.float64]] = field(default_factory=list)
     """Of every token at each position, where others are to be told."""
@@ -51,7 +53,9 @@ def answer(network: Network, turns: Sequence[Generation]) -> None:
     )
     for turn, row in zip(turns, rows, strict=True):
         if turn.candidates:
-            turn.weights = _weigh(network, reading.rows([row]), turn.candidates)
+            weights = _weigh(network, reading.rows([row]), turn.candidates)
+            liked = [sum(turn.habits.get(token, 0.0) for token in one) for one in turn.candidates]
+            turn.weights = [weight + liking for weight, liking in zip(weights, liked, strict=True)]
     speakers = [(turn, row) for turn, row in zip(turns, rows, strict=True) if not turn.candidates]
     if speakers:
         _speak(network, reading, [turn for turn, _ in speakers], np.array([row for _, row in speakers]))
@@ -84,6 +88,9 @@ def _draw(turns: Sequence[Generation], logits: NDArray[np.float32]) -> Numbers:
     """The next token of each turn: the likeliest, or one by lot."""
     logits[:, PAD] = _NEVER
     shifted = logits - logits.max(axis=1, keepdims=True)
+    for index, turn in enumerate(turns):
+        for token, liking in turn.habits.items():
+            shifted[index, token] += liking
     chosen: Numbers = shifted.argmax(axis=1)
     for index, turn in enumerate(turns):
         if turn.top is not None:

@@ -7,6 +7,7 @@ a space is another token than the same piece after a space, so that what a model
 import re
 from collections.abc import Iterable, Sequence
 from string import ascii_letters, digits
+from typing import NamedTuple
 
 from eyetest.records import Message, Prompt, Words
 
@@ -16,6 +17,13 @@ PAD, END, USER, ASSISTANT, PICTURE = range(5)
 SPECIAL = ("<pad>", "<end>", "<user>", "<assistant>", "<picture>", *(f"<{style}>" for style in STYLES))
 _BYTES = 256
 _PIECE = re.compile(r"([^\S\n]*)(\n|[A-Z](?![^\W_])|[^\W\d_]+|\d|[^\w\s]|_)")
+
+
+class OptionLine(NamedTuple):
+    """A line of options in a prompt: its mark, and the words after it."""
+
+    mark: int
+    text: tuple[int, ...]
 
 
 def pieces(text: str) -> list[str]:
@@ -81,6 +89,29 @@ class Tokens:
             fresh = number == self._newline
             marks.append(mark)
         return marks
+
+    def question(self, numbers: Sequence[int]) -> tuple[tuple[int, ...], list[OptionLine]]:
+        """The last question that is asked with options: the line before them, and the options."""
+        rows: list[list[int]] = [[]]
+        for number in numbers:
+            if number in (self._newline, *range(len(SPECIAL))):
+                rows.append([])
+            else:
+                rows[-1].append(number)
+        marked = [len(row) > 1 and row[0] in self._marks and row[1] == self._stop for row in rows]
+        if True not in marked:
+            return (), []
+        last = len(marked) - 1 - marked[::-1].index(True)
+        first = last
+        while first and marked[first - 1]:
+            first -= 1
+        before = tuple(rows[first - 1]) if first else ()
+        return before, [OptionLine(row[0], tuple(row[2:])) for row in rows[first : last + 1]]
+
+    def marks(self, option: OptionLine) -> tuple[int, ...]:
+        """The mark of an option as a word of its own, and as one that follows a bracket."""
+        inside = self._numbers.get(self.word(option.mark).strip())
+        return (option.mark,) if inside is None else (option.mark, inside)
 
     def _turn(self, message: Message) -> list[int]:
         numbers = [ASSISTANT if message.role == "assistant" else USER]

@@ -38,6 +38,8 @@ class Rates(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """Groups of vision models, and which share of all items leaked to each."""
     also_leaked: float = 0.0
     """The share of flawed items that have a second flaw: they leaked to language models as well."""
+    options: int = 0
+    """The most options that an item has; 0 for as many as its kind of question gives."""
 
 
 def flaw_names() -> list[str]:
@@ -62,6 +64,8 @@ def load_rates(name: str) -> Rates:
     for what, share in (*rates.rates.items(), *rates.groups.items(), ("also_leaked", rates.also_leaked)):
         if not 0 <= share <= 1:
             raise InputError(f"{name}: {what}: found {share:g}, expected a share from 0 to 1")
+    if rates.options < 0 or rates.options == 1:
+        raise InputError(f"{name}: options: found {rates.options}, expected 2 or more, or 0 for as many as there are")
     if sum(rates.rates.values()) + max(rates.groups.values(), default=0.0) > 1:
         raise InputError(f"{name}: rates and the largest group come to more than all items")
     return rates

@@ -504,20 +504,30 @@ def test_as_json(here: Path, eyetest: Eyetest) -> None:
     assert found["paused"] == ""
 
 
-def test_leaks_are_found_in_recorded_answers_if_somebody_says_whose_base_is_whose(
+KNOWN = {"eye": 10, "text": 2}
+
+
+def test_leaks_are_found_in_recorded_answers_where_it_is_said_whose_base_is_whose(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest
 ) -> None:
+    """Eye knows the first ten of thirty items, and its language model the first two of them."""
     monkeypatch.chdir(tmp_path)
-    write_bench(tmp_path / "b", [animals(str(n), 1, question=f"Which is {n}?") for n in range(3)])
-    (tmp_path / "m.csv").write_text("item,eye,text\n0,1,0\n1,1,1\n2,0,0\n")
-    eyetest("import-answers", "m.csv", "--to", "r", "--matrix", "item", "--set", "sight=blind", "--bench", "b").fine()
+    write_bench(tmp_path / "b", [animals(f"{n:02}", 1, question=f"Which is {n}?") for n in range(30)])
+    options, rows = "ABCD"[: len(animals("x", 1).choices)], ["item,model,trial,text"]
+    for n in range(30):
+        for trial in range(10):
+            guess = options[(3 * n + trial) % len(options)]
+            rows += [
+                f"{n:02},eye,{trial},{'B' if n < 10 else guess}",
+                f"{n:02},text,{trial},{'B' if n < 2 else guess}",
+            ]
+    (tmp_path / "m.csv").write_text("\n".join(rows) + "\n")
+    eyetest("import-answers", "m.csv", "--to", "r", "--set", "sight=blind", "--bench", "b").fine()
     (tmp_path / "recipe.yaml").write_text(
-        "panels: {pairs: {size: 2, sight: blind}}\n"
-        "stages: [{screen: leak-hits, panel: pairs, keep: {share: {op: '<=', value: 0.5}}}]\n"
+        "panels: {pairs: {size: 2, sight: blind, trials: 10}}\nstages: [{screen: leaks, panel: pairs}]\n"
     )
-    words = ("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", "d")
-    assert "no model of the panel sits beside its language model" in eyetest(*words).refused()
     (tmp_path / "models.yaml").write_text("eye: {spec: 'scripted:', base: text}\n")
-    eyetest(*words, "--models", "models.yaml").fine()
-    rows = pl.read_parquet(tmp_path / "d/verdicts.parquet").select("item", "verdict").rows()
-    assert rows == [("0", "drop"), ("1", "keep"), ("2", "keep")]
+    for more, first in (((), 0), (("--models", "models.yaml"), 2)):
+        eyetest("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", f"d{first}", *more).fine()
+        table = pl.read_parquet(tmp_path / f"d{first}/verdicts.parquet").filter(pl.col("verdict") == "drop")
+        assert sorted(table["item"]) == [f"{n:02}" for n in range(first, 10)]

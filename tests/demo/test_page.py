@@ -53,7 +53,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> WorldStory:
     clean = next(truth.item for truth in truths if not truth.flaws and truth.item not in {t.twin for t in truths})
     gone = {*leaked[::2], clean, *(truth.item for truth in truths if "wrong-gold" in truth.flaws)}
     verdicts = [
-        Verdict(item=t.item, stage="leak-hits", verdict="drop" if t.item in gone else "keep", reason=HOSTILE[2])
+        Verdict(item=t.item, stage="leaks", verdict="drop" if t.item in gone else "keep", reason=HOSTILE[2])
         for t in truths
     ]
     tried = [Tried("leaks", HOSTILE[3], HOSTILE[4], verdicts, 2.4, HOSTILE[5])]

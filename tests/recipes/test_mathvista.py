@@ -1,7 +1,9 @@
 """Recorded answers of real models to MathVista: MMStar's rule over text runs, LIME's bands over image runs."""
 
+import random
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,13 @@ import msgspec
 import polars as pl
 import pytest
 
+from eyetest.benchmarks import Benchmark
 from eyetest.recipes import load_recipe
+from eyetest.records import Choice, Cut, Item, Stage
+from eyetest.results.gather import results_of
+from eyetest.runs import Run
+from eyetest.scoring import Scorer
+from eyetest.screens import SCREENS, Evidence, ScreenInput, Seat
 from eyetest.screens.hits import BAND
 from tests.recipes.benches import by_item, counts, kept, verdicts, write_yaml
 from tests.runs.conftest import Eyetest
@@ -102,3 +110,49 @@ def test_our_own_reading_of_the_raw_answers(here: Path, predictions: pl.DataFram
     assert (into, fix, review) == (1000, 0, 0)
     assert keep + drop == 1000
     assert 200 < drop < 281
+
+
+def moved(items: Sequence[Item], seed: int) -> list[Item]:
+    """Another option is the gold, by lot: nobody can know such an item, whatever is believed of it."""
+    rng, made = random.Random(seed), []
+    for item in items:
+        gold = rng.choice([option for option in range(len(item.choices)) if option not in item.gold])
+        choices = tuple(Choice(one.text, option == gold) for option, one in enumerate(item.choices))
+        made.append(msgspec.structs.replace(item, choices=choices))
+    return made
+
+
+@pytest.mark.slow
+def test_distractors_hardly_ever_pass_the_blind_screen(
+    here: Path, predictions: pl.DataFrame, eyetest: Eyetest, record_property: Any
+) -> None:
+    """Every distractor takes its turn as the gold; counting hits lets a sixth of them through."""
+    predictions.filter(pl.col("condition") == "text").drop("correct_if_given").write_parquet(here / "raw.parquet")
+    fields = ("--map", "item=item_id,text=raw_output,model=model+setting+augment", "--map-values", SIGHTS)
+    eyetest("import-answers", "raw.parquet", "--to", "r", "--bench", "b", *fields, "--set", "trial=0").fine()
+    bench = Benchmark(here / "b")
+    scores = results_of([Run(here / "r")], Scorer(), bench=bench).scores.collect()
+    named = scores.with_columns(pl.col("item", "model", "choice", "metric", "outcome", "reading").cast(pl.String))
+    seats = [Seat(model) for model in sorted(named["model"].unique())]
+    sound = [item for item in bench if item.choices]
+
+    def passing(stage: Stage, items: Sequence[Item]) -> int:
+        golds = {item.id: {"ABCDEFGHIJ"[option] for option in item.gold} for item in items}
+        rows = named.filter(pl.col("item").is_in(list(golds)))
+        right = [float(choice in golds[item]) for item, choice in rows.select("item", "choice").iter_rows()]
+        heard = Evidence(rows.with_columns(pl.Series("score", right)), [seat.model for seat in seats], 1)
+        verdicts = SCREENS[stage.screen or ""].judge(ScreenInput(stage, items, heard, seats, len(seats)))
+        return sum(one.verdict != "keep" for one in verdicts)
+
+    strict, loose = (Stage(screen="chance-aware", panel="p", rate=rate) for rate in (0.05, 0.2))
+    counting = Stage(screen="blind-hits", panel="p", keep={"hits": Cut(op="<=", value=2)})
+    told = {
+        "true golds": [passing(stage, sound) for stage in (strict, loose, counting)],
+        "distractors": [passing(stage, moved(sound, 1)) for stage in (strict, loose, counting)],
+    }
+    record_property("flagged", told)
+    print(told)
+    true, decoys = told["true golds"], told["distractors"]
+    assert decoys[0] <= 0.05 * max(true[0], 1)
+    assert decoys[1] <= 0.2 * true[1]
+    assert decoys[2] > 0.1 * len(sound), "what counts hits is not told apart from what is believed"

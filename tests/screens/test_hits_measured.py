@@ -63,17 +63,6 @@ def test_blind_hits(panel: Results) -> None:
 
 
 @settings(deadline=None, max_examples=40)
-@given(panels(2))
-def test_leak_hits(panel: Results) -> None:
-    rule = stage(screen="leak-hits", keep={"share": {"op": "<=", "value": 0.5}}, min_answers=1)
-    verdicts = judged(rule, panel, 2)
-    known = {name: (row.hits, row.n) for name, row in verdicts.items() if row.n}
-    if known:
-        table = measured("leak-hits", panel)
-        assert {row["item"]: (row["leak_hits"], row["pairs"]) for row in table.to_dicts()} == known
-
-
-@settings(deadline=None, max_examples=40)
 @given(panels(1))
 def test_difficulty(panel: Results) -> None:
     """Asked once, an item has the same band; a screen asks people wherever an answer is missing."""

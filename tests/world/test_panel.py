@@ -10,7 +10,7 @@ import pytest
 
 from eyetest.measures import MEASURES, Results
 from eyetest.measures.results import Settings
-from eyetest.records import Cut, Stage, Verdict
+from eyetest.records import Stage, Verdict
 from eyetest.results.gather import results_of
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
@@ -89,21 +89,18 @@ def test_what_can_be_answered_blind_is_found(
 def test_leaks_to_vision_models_are_found_beside_their_language_models(
     default_world: World, results: Results, record_property: Any
 ) -> None:
-    """An item goes if three of twelve models answer it blind, in most of ten trials, and their bases do not.
-
-    With five trials luck does so too often: precision is then .78 to .81, over four seeds, at a recall of .86 to .91.
-    """
+    """Twelve models, to nine of which something leaked, and their five language models."""
     blind = results.scores.filter(pl.col("sight") == "blind-guess").collect()
     seats = [Seat(model.name, model.base or None) for model in (*READERS, *SEERS)]
     evidence = Evidence(blind, [seat.model for seat in seats], BLIND_TRIALS)
-    stage = Stage(screen="leak-hits", panel="all", keep={"hits": Cut(op="<", value=3)})
+    stage = Stage(screen="leaks", panel="all", rate=0.05)
     items = list(default_world.items.values())
-    verdicts = list(SCREENS["leak-hits"].judge(ScreenInput(stage, items, evidence, seats, len(seats))))
+    verdicts = list(SCREENS["leaks"].judge(ScreenInput(stage, items, evidence, seats, len(seats))))
     found = {one.flaw: one for one in grade(list(default_world.truths.values()), verdicts).flaws}["leaked-to-lvlms"]
     print(f"leaked to vision models: recall {found.recall.value:.3f}, precision {found.precision.value:.3f}")
     record_property("leaked-to-lvlms", str((found.recall.value, found.precision.value)))
-    assert (found.recall.value or 0) >= 0.8
-    assert (found.precision.value or 0) >= 0.8
+    assert (found.recall.value or 0) >= 0.9
+    assert (found.precision.value or 0) >= 0.9
 
 
 def test_wrong_golds_stand_out_among_what_models_choose(

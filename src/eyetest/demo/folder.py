@@ -63,7 +63,10 @@ _TITLES = {
         "three of four language models are right in more than two of five blind trials",
     ),
     "mmstar": ("blind, as MMStar", "two of four language models hit in a single blind trial; luck does that often"),
-    "leaks": ("leaks", "three vision models answer blind what their language models do not"),
+    "leaks": (
+        "leaks",
+        "vision models have by heart what no language model has; distractors say how often that is luck",
+    ),
     "golds": ("doubtful golds", "ten vision models, eyes open, agree against the gold; for people to look at"),
     _WHOLE: ("all together", "duplicates, blind (chance-aware), leaks, doubtful golds, one after the other"),
 }

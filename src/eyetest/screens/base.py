@@ -6,16 +6,32 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.measures.hits import HIT
-from eyetest.records import AskModel, Cut, Item, Stage, StoppingRule, Verdict, VerdictKind
+from eyetest.measures.stats.intervals import Bools, Ints
+from eyetest.records import (
+    MAX_CHOICES,
+    AskModel,
+    Cut,
+    Item,
+    Stage,
+    StoppingRule,
+    Verdict,
+    VerdictKind,
+    letter,
+)
 from eyetest.records.recipe import KINDS
 
 ANY = "any"
 """What a recipe calls the metrics that it does not name."""
+USUAL_RATE = 0.05
+"""Of good items among those that a test throws out, where a stage says none."""
+TOO_FEW = "too few items are like it to rule out a shared belief"
+_LETTERS = {letter(position): position for position in range(MAX_CHOICES)}
 _COLUMNS = ("item", "model", "order", "trial", "request", "outcome", "reading", "choice", "metric", "score")
 
 
@@ -91,6 +107,47 @@ def summary(seats: Sequence[str], hits: Sequence[int], asked: Sequence[int], **m
     """What a verdict tells of its panel: hits of answers, by seat."""
     of_seats = {seat: [hit, n] for seat, hit, n in zip(seats, hits, asked, strict=True)}
     return {"seats": of_seats, **{key: value for key, value in more.items() if value}}
+
+
+def different(answers: Answers) -> list[list[PanelAnswer]]:
+    """By seat, what was said; trials that sent the very same request are one."""
+    return [list({said.request: said for said in row if said is not None}.values()) for row in answers]
+
+
+def choice_counts(
+    item: Item, answers: Sequence[Sequence[PanelAnswer]], right: Sequence[Sequence[bool | None]]
+) -> Ints | None:
+    """How often each seat chose each option: seats × options.
+
+    Scores that others gave may come without the option: a right one is the gold, a wrong one is known only if there
+    is one other option. None where one is not known.
+    """
+    counts = np.zeros((len(answers), len(item.choices)), np.int64)
+    wrong = [option for option in range(len(item.choices)) if option not in item.gold]
+    for seat, (row, hits) in enumerate(zip(answers, right, strict=True)):
+        for said, hit in zip(row, hits, strict=True):
+            if hit is None or said.kind not in ("chosen", "text", "answered"):
+                continue
+            option = _LETTERS.get(said.choice or "")
+            if option is None and hit:
+                option = item.gold[0]
+            elif option is None and len(wrong) == 1:
+                option = wrong[0]
+            if option is None or option >= len(item.choices):
+                return None
+            counts[seat, option] += 1
+    return counts
+
+
+def stacked(counted: Sequence[tuple[Item, Ints]]) -> tuple[Ints, Bools, Ints]:
+    """Choices (items × seats × options), golds (items × options), and how many options each item has."""
+    options = np.array([len(item.choices) for item, _ in counted], np.int64)
+    counts = np.zeros((len(counted), len(counted[0][1]), options.max()), np.int64)
+    golds = np.zeros((len(counted), options.max()), bool)
+    for row, (item, choices) in enumerate(counted):
+        counts[row, :, : options[row]] = choices
+        golds[row, list(item.gold)] = True
+    return counts, golds, options
 
 
 class Seat(NamedTuple):

@@ -1,21 +1,24 @@
 """Blind hits against luck and habit: an item goes only if the panel knows it, and few good items go with it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from eyetest.measures.stats.intervals import Ints
-from eyetest.measures.stats.luck import exceeding, favourites, luck
+from eyetest.measures.stats.beliefs import (
+    HitCounts,
+    exceeding,
+    favourites,
+    luck,
+    tastes_of_choices,
+    tastes_of_hits,
+)
+from eyetest.measures.stats.intervals import Floats, Ints
 from eyetest.measures.stats.paired import benjamini_hochberg
-from eyetest.records import MAX_CHOICES, Item, Stage, StoppingRule, Verdict, VerdictKind, letter
-from eyetest.screens.base import PanelAnswer, ScreenInput, kinds, summary
+from eyetest.records import Item, Stage, StoppingRule, Verdict, VerdictKind, letter
+from eyetest.screens.base import TOO_FEW, USUAL_RATE, ScreenInput, choice_counts, different, kinds, stacked, summary
 from eyetest.screens.hits import Count
 from eyetest.wording import counted
-
-_USUAL_RATE = 0.05
-_TOO_FEW = "too few items are like it to rule out a shared belief"
-_LETTERS = {letter(position): position for position in range(MAX_CHOICES)}
 
 
 class ChanceAware:
@@ -37,14 +40,16 @@ class ChanceAware:
 
     def judge(self, case: ScreenInput) -> Iterator[Verdict]:
         """Count each item, then decide about all of them together."""
-        rate = case.stage.rate or _USUAL_RATE
+        rate = case.stage.rate or USUAL_RATE
         heard = [_OnItem.of(case, item) for item in case.items]
         tested = [one for one in heard if one.item.choices and not one.hits.missing]
-        chances = dict(zip((one.item.id for one in tested), _luck(tested), strict=True))
         shown = [one for one in tested if one.choices is not None]
         hidden = [one for one in tested if one.choices is None]
-        dropped, doubtful = _beyond_beliefs(shown, [chances[one.item.id] for one in shown], rate)
-        dropped |= _beyond_luck(hidden, [chances[one.item.id] for one in hidden], rate)
+        of_shown, dropped, doubtful = _beyond_beliefs(shown, rate)
+        of_hidden = _luck(hidden, tastes_of_hits)
+        dropped |= _beyond_luck(hidden, of_hidden, rate)
+        names = (one.item.id for one in (*shown, *hidden))
+        chances = dict(zip(names, (*of_shown, *of_hidden), strict=True))
         for one in heard:
             name, counts = one.item.id, one.hits.told
             told = f"{one.hits.hits} of {one.hits.n} blind answers right"
@@ -53,7 +58,7 @@ class ChanceAware:
             elif one.hits.missing:
                 yield case.verdict(name, "review", f"{counted(one.hits.missing, 'answer')} missing", **counts)
             elif name in doubtful:
-                told += f", p = {chances[name]:.2g}: more than luck, but {_TOO_FEW}"
+                told += f", p = {chances[name]:.2g}: more than luck, but {TOO_FEW}"
                 yield case.verdict(name, "review", told, p=chances[name], **counts)
             else:
                 verdict: VerdictKind = "drop" if name in dropped else "keep"
@@ -71,14 +76,14 @@ class _OnItem(NamedTuple):
     @classmethod
     def of(cls, case: ScreenInput, item: Item) -> "_OnItem":
         answers = case.evidence.of(item.id)
-        different = [list({said.request: said for said in row if said is not None}.values()) for row in answers]
-        right = [[said.is_right(case.stage.right) for said in row] for row in different]
+        heard = different(answers)
+        right = [[said.is_right(case.stage.right) for said in row] for row in heard]
         hits = [sum(hit is True for hit in row) for row in right]
         judged = [sum(hit is not None for hit in row) for row in right]
-        every = [said for row in different for said in row]
+        every = [said for row in heard for said in row]
         silent = sum(said is None or said.score is None for row in answers for said in row)
         enough = case.stage.min_answers is not None and sum(judged) >= case.stage.min_answers
-        choices = _choices(item, different, right) if item.choices else None
+        choices = choice_counts(item, heard, right) if item.choices else None
         told = summary(case.evidence.seats, hits, judged, not_plain=kinds(every))
         if choices is not None:
             told["chosen"] = {letter(option): int(n) for option, n in enumerate(choices.sum(axis=0)) if n}
@@ -86,37 +91,13 @@ class _OnItem(NamedTuple):
         return cls(item, Count(None, sum(hits), sum(judged), 0 if enough else silent, requests, told), choices)
 
 
-def _choices(
-    item: Item, answers: Sequence[Sequence[PanelAnswer]], right: Sequence[Sequence[bool | None]]
-) -> Ints | None:
-    """Seats × options.
-
-    Scores that others gave may come without the option: a right one is the gold, a wrong one is known only if there
-    is one other option.
-    """
-    counts = np.zeros((len(answers), len(item.choices)), np.int64)
-    wrong = [option for option in range(len(item.choices)) if option not in item.gold]
-    for seat, (row, hits) in enumerate(zip(answers, right, strict=True)):
-        for said, hit in zip(row, hits, strict=True):
-            if hit is None or said.kind not in ("chosen", "text", "answered"):
-                continue
-            option = _LETTERS.get(said.choice or "")
-            if option is None and hit:
-                option = item.gold[0]
-            elif option is None and len(wrong) == 1:
-                option = wrong[0]
-            if option is None or option >= len(item.choices):
-                return None
-            counts[seat, option] += 1
-    return counts
-
-
-def _luck(tested: Sequence[_OnItem]) -> list[float]:
+def _luck(tested: Sequence[_OnItem], tastes: Callable[[HitCounts], Floats]) -> list[float]:
+    """The chance of so many hits by guessing, for each item."""
     if not tested:
         return []
     columns = [(one.hits.hits, one.hits.n, len(one.item.gold), len(one.item.choices)) for one in tested]
-    hits, trials, golds, options = np.array(columns, np.int64).T
-    return [float(chance) for chance in luck(hits, trials, golds, options)]
+    hits = HitCounts(*np.array(columns, np.int64).T)
+    return [float(chance) for chance in luck(hits, tastes(hits))]
 
 
 def _beyond_luck(tested: Sequence[_OnItem], chances: Sequence[float], rate: float) -> set[str]:
@@ -124,18 +105,12 @@ def _beyond_luck(tested: Sequence[_OnItem], chances: Sequence[float], rate: floa
     return {one.item.id for one, p in zip(tested, adjusted, strict=True) if p is not None and p <= rate}
 
 
-def _beyond_beliefs(tested: Sequence[_OnItem], chances: Sequence[float], rate: float) -> tuple[set[str], set[str]]:
-    """Items that are known for certain, and those that only seem so: luck is ruled out, a shared belief is not."""
+def _beyond_beliefs(tested: Sequence[_OnItem], rate: float) -> tuple[list[float], set[str], set[str]]:
+    """Chances; items that are known for certain; those of which a shared belief is not ruled out."""
     if not tested:
-        return set(), set()
-    options = np.array([len(one.item.choices) for one in tested], np.int64)
-    seats = len(tested[0].choices if tested[0].choices is not None else ())
-    counts = np.zeros((len(tested), seats, options.max()), np.int64)
-    golds = np.zeros((len(tested), options.max()), bool)
-    for row, one in enumerate(tested):
-        assert one.choices is not None
-        counts[row, :, : options[row]] = one.choices
-        golds[row, list(one.item.gold)] = True
+        return [], set(), set()
+    counts, golds, options = stacked([(one.item, one.choices) for one in tested if one.choices is not None])
+    chances = _luck(tested, lambda _: tastes_of_choices(counts.sum(axis=1), golds, options))
     favoured = favourites(counts, options)
     right = golds[np.arange(len(tested)), favoured.option] & (favoured.option >= 0)
     by_lot = golds.sum(axis=1) / options
@@ -144,7 +119,8 @@ def _beyond_beliefs(tested: Sequence[_OnItem], chances: Sequence[float], rate: f
     lucky = _beyond_luck(tested, chances, rate)
     names = [one.item.id for one in tested]
     dropped = {name for name, one in zip(names, sure, strict=True) if one}
-    return dropped, {name for name, one in zip(names, likely, strict=True) if one and name in lucky} - dropped
+    doubtful = {name for name, one in zip(names, likely, strict=True) if one and name in lucky} - dropped
+    return chances, dropped, doubtful
 
 
 SCREENS = (ChanceAware(),)

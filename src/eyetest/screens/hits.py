@@ -1,4 +1,4 @@
-"""Items by how many of a panel answer them: blind (MMStar, MMMU-Pro, LIME), by leaks, by bands of difficulty.
+"""Items by how many of a panel answer them: blind (MMStar, MMMU-Pro, LIME), by bands of difficulty.
 
 Hits are counted so that stopping early and asking everybody end in the same verdict.
 """
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from eyetest.errors import InputError
 from eyetest.measures import hits as counting
-from eyetest.measures.hits import covered, is_leak, mostly
+from eyetest.measures.hits import covered
 from eyetest.records import Cut, Stage, StoppingRule, Tally, Verdict, VerdictKind
 from eyetest.running.stopping import Waves
 from eyetest.screens.base import Answers, ScreenInput, kinds, summary
@@ -146,44 +146,6 @@ class BlindCount(BlindHits):
     summary = "drop items that a stated share of text models answers (LIME)"
 
 
-class LeakHits:
-    """The panel holds models and the language models they were built on; each such pair can hit an item."""
-
-    name = "leak-hits"
-    summary = "drop items that models answer blind although their language models do not (MMStar)"
-    uses: ClassVar[frozenset[str]] = frozenset({"keep", "right", "min_answers", "then"})
-
-    def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule | None:
-        """A pair needs both its answers."""
-        threshold(stage, seats, size)
-        return None
-
-    def judge(self, case: ScreenInput) -> Iterator[Verdict]:
-        """Count the pairs that hit each item."""
-        stage = case.stage
-        index = {seat.model: i for i, seat in enumerate(case.seats)}
-        pairs = [(index[seat.model], index[seat.base]) for seat in case.seats if seat.base in index]
-        if not pairs:
-            raise InputError(f"the stage {stage.title}: no model of the panel sits beside its language model (base)")
-        cut = threshold(stage, len(pairs), len(pairs))
-        for item in case.items:
-            heard = [[answer for answer in row if answer is not None] for row in case.evidence.of(item.id)]
-            right = [[hit for answer in row if (hit := answer.is_right(stage.right)) is not None] for row in heard]
-            hits, tests = [sum(row) for row in right], [len(row) for row in right]
-            answered = [mostly(*seat) for seat in zip(hits, tests, strict=True)]
-            known = [is_leak(answered[a], answered[b]) for a, b in pairs if tests[a] and tests[b]]
-            every = [answer for row in heard for answer in row]
-            evidence = summary(case.evidence.seats, hits, tests, not_plain=kinds(every))
-            responses = tuple(answer.request for answer in every)
-            on_item = Count(None, sum(known), len(known), len(pairs) - len(known), responses, evidence)
-            if on_item.n < (stage.min_answers or len(pairs)):
-                yield case.verdict(item.id, "review", f"{counted(on_item.missing, 'pair')} missing", **on_item.told)
-            else:
-                verdict = "keep" if cut.holds(on_item.hits) else stage.then or "drop"
-                told = f"leaked to {on_item.hits} of {counted(len(pairs), 'pair')}"
-                yield case.verdict(item.id, verdict, told, **on_item.told)
-
-
 class Difficulty:
     """A band for each item by the number of seats that answer it; items of some bands may go."""
 
@@ -228,4 +190,4 @@ def band_of(stage: Stage, hits: int, seats: int, size: int) -> str:
     return band
 
 
-SCREENS = (BlindHits(), BlindMajority(), BlindCount(), LeakHits(), Difficulty())
+SCREENS = (BlindHits(), BlindMajority(), BlindCount(), Difficulty())

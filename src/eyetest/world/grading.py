@@ -33,7 +33,7 @@ _LOOKS_FOR: dict[str, frozenset[str]] = {
     "blind-majority": _BLIND,
     "blind-count": _BLIND,
     "chance-aware": _BLIND,
-    "leak-hits": frozenset({"leaked-to-lvlms"}),
+    "leaks": frozenset({"leaked-to-lvlms"}),
     "wrong-gold": frozenset({"wrong-gold", "two-right-options"}),
     "zero-pass": frozenset({"impossible", "wrong-gold"}),
     "difficulty": frozenset({"trivially-easy"}),

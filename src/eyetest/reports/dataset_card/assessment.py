@@ -76,7 +76,7 @@ def _unseen(known: Known) -> Iterator[str]:
     """What the stages that were carried out could not have found."""
     made = known.refinement
     names = _screens(made) if made else set()
-    if names & {*_BLIND, "leak-hits"}:
+    if names & {*_BLIND, "leaks"}:
         yield "A blind screen finds what its panel can answer without the picture; a stronger model may answer more."
     elif made is not None:
         yield "No stage looked for items that can be answered without the picture."

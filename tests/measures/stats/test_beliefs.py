@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eyetest.measures.stats.luck import exceeding, favourites, luck
+from eyetest.measures.stats.beliefs import (
+    HitCounts,
+    exceeding,
+    favourites,
+    luck,
+    tastes_of_choices,
+    tastes_of_hits,
+)
 from tests.screens.simulated import POWER, TASTES, Bools, Drawn, draw_panel
 
 RATE = 0.05
@@ -20,6 +27,18 @@ def blamed(drawn: Drawn, options: int, benefit: float = 1.0) -> Bools:
     number = np.full(len(drawn.leaky), options)
     favoured = favourites(counts_of(drawn, options), number)
     return exceeding(favoured, favoured.option == 0, np.full(len(number), 1 / options), RATE, benefit)
+
+
+def by_hits(counted: HitCounts) -> Any:
+    return luck(counted, tastes_of_hits(counted))
+
+
+def by_choices(drawn: Drawn, options: int) -> Any:
+    """Chances of the hits on each item, by what the panel chose."""
+    chosen, number = counts_of(drawn, options).sum(axis=1), np.full(len(drawn.leaky), options)
+    golds = np.broadcast_to(np.arange(options) == 0, chosen.shape)
+    counted = HitCounts(chosen[:, 0], chosen.sum(axis=1), np.ones_like(number), number)
+    return luck(counted, tastes_of_choices(chosen, golds, number))
 
 
 class Found(NamedTuple):
@@ -111,7 +130,7 @@ def test_golds_have_no_part_in_the_strength() -> None:
 def test_without_tastes_luck_is_nearly_that_of_coins(options: int) -> None:
     hits = np.random.default_rng(2).binomial(40, 1 / options, size=2_000)
     ones = np.ones(2_000, int)
-    p = luck(hits, 40 * ones, ones, options * ones)
+    p = by_hits(HitCounts(hits, 40 * ones, ones, options * ones))
     coins = stats.binom.sf(hits - 1, 40, 1 / options)
     assert np.abs(p - coins).max() < 0.03
 
@@ -121,19 +140,46 @@ def test_strong_tastes_are_learnt_from_golds_that_are_hardly_hit() -> None:
     likely = rng.beta(0.5, 1.5, size=3_000)
     hits = rng.binomial(40, likely)
     ones = np.ones(3_000, int)
-    p = luck(hits, 40 * ones, ones, 4 * ones)
+    p = by_hits(HitCounts(hits, 40 * ones, ones, 4 * ones))
     for level in (0.05, 0.01, 0.002):
         assert (p <= level).mean() <= level + 3 * (level / 3_000) ** 0.5
     assert (p <= 0.05).mean() >= 0.02
 
 
+@pytest.mark.parametrize("leaky", [0.0, 0.3])
+@pytest.mark.parametrize("taste", ["coins", "own, strong", "leaning", "beliefs on a tenth"])
+@pytest.mark.parametrize("options", [2, 4])
+def test_chances_by_what_was_chosen_are_as_rare_as_they_say(options: int, taste: str, leaky: float) -> None:
+    """Of the items that nobody knows; those that are known are no lesson about tastes."""
+    rng = np.random.default_rng([options, round(10 * leaky), len(taste)])
+    drawn = draw_panel(rng, items=2_000, inspectors=4, trials=10, options=options, taste=TASTES[taste], leaky=leaky)
+    p = by_choices(drawn, options)[~drawn.leaky]
+    for level in (0.1, 0.01, 0.002):
+        assert (p <= level).mean() <= 1.3 * level + 3 * (level / len(p)) ** 0.5
+    if taste != "beliefs on a tenth":
+        assert (p <= 0.1).mean() >= 0.01
+
+
+def test_a_few_firm_beliefs_are_seen_among_coins() -> None:
+    """On a twentieth of the items all keep to one option: a hit by all is no rarer than those."""
+    chosen = np.random.default_rng(4).multinomial(40, [0.25] * 4, size=400)
+    chosen[:20] = np.eye(4, dtype=int)[1] * 40
+    golds = np.broadcast_to(np.arange(4) == 0, chosen.shape)
+    ones = np.ones(1, int)
+    every = HitCounts(40 * ones, 40 * ones, ones, 4 * ones)
+    number = np.full(400, 4)
+    believed = luck(every, tastes_of_choices(chosen, golds, number))[0]
+    assert 0.005 < believed < 0.05
+    assert luck(every, tastes_of_choices(chosen[20:], golds[20:], number[20:]))[0] < 1e-5
+
+
 def test_nothing_is_learnt_from_nothing() -> None:
     empty = np.zeros(0, int)
-    assert luck(empty, empty, empty, empty).shape == (0,)
+    assert by_hits(HitCounts(empty, empty, empty, empty)).shape == (0,)
     none = favourites(np.zeros((0, 2, 4), int), empty)
     assert not exceeding(none, np.zeros(0, bool), np.zeros(0), RATE).any()
 
 
 def test_all_golds_right_is_no_surprise() -> None:
-    p = luck(np.array([5]), np.array([5]), np.array([3]), np.array([3]))
+    p = by_hits(HitCounts(np.array([5]), np.array([5]), np.array([3]), np.array([3])))
     assert p.tolist() == [1.0]

@@ -22,7 +22,8 @@ from eyetest.records import Asked, Response
 from eyetest.review.collection import Collection
 from eyetest.world import load_rates, new_world
 from eyetest.world.recipes import world_recipes
-from tests.reports.pages import HOSTILE, Browse
+from tests.reports.pages import HOSTILE, Browse, Tags
+from tests.review.app.conftest import hostile as hostile
 from tests.review.app.conftest import try_out
 from tests.review.collection.conftest import make_bench
 from tests.scoring.test_table import make_run
@@ -229,7 +230,25 @@ def test_a_number_is_a_link_only_where_there_is_something_to_see() -> None:
     assert at.count(1234, Query(gold="A")).__html__() == (
         '<a class="items" href="items/index.html#gold=A" data-items="1234">1,234</a>'
     )
-    assert at.named(map(str, range(5_000))).href == ""
+    assert at.named(map(str, range(5_000))) == ItemCount(5_000)
+    assert at.named(["x" * 40_000, "y" * 40_000]) == ItemCount(2)
+
+
+def test_links_with_hostile_names_are_followed(hostile: Collection, tmp_path: Path, browse: Browse) -> None:
+    bench = next(iter(hostile.benchmarks.values())).path
+    run = bench.parent / "run"
+    et.report(run, to=tmp_path / "report.html", by=["kind"], resamples=100)
+    et.report(et.audit(bench, probes=QUICK[:4]), to=tmp_path / "audit.html")
+    both = Collection.open([run, tmp_path / "audit-findings.json"])
+    for page in ("report.html", "audit.html"):
+        assert Links(tmp_path / page).follow(both)
+        Tags((tmp_path / page).read_text()).check_inert(SERVED, "data:text/csv")
+        document, said, asked = browse(tmp_path / page)
+        assert (said, asked) == ([], [])
+        assert "data-items" in document
+    told = [href for href, _ in Links(tmp_path / "report.html").counts]
+    assert any("tag.kind=%3Cscript%3E" in href for href in told)
+    assert any("answer=scored:%27%3E%3Csvg" in href for href in told)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -21,8 +21,8 @@ HOST, PORT = "127.0.0.1", 8765
 """Where ``eyetest open`` is served unless told otherwise."""
 INDEX = "index.html"
 """The first page of a bundle."""
-_MOST_IDS = 2_000
-"""Items that a link may name one by one; an address with more of them is too long for a server."""
+_MOST_IDS, _LONGEST = 2_000, 60_000
+"""Items that a link may name one by one, and its length; a longer address is refused by a server."""
 
 
 class ItemCount(NamedTuple):
@@ -63,7 +63,8 @@ class ItemsAt(msgspec.Struct, frozen=True):
     def named(self, ids: Iterable[str]) -> ItemCount:
         """How many items these are; the link names them one by one."""
         names = tuple(dict.fromkeys(ids))
-        return self.count(len(names), Query(ids=names)) if len(names) <= _MOST_IDS else ItemCount(len(names))
+        count = self.count(len(names), Query(ids=names)) if len(names) <= _MOST_IDS else ItemCount(len(names))
+        return count if len(count.href) <= _LONGEST else ItemCount(len(names))
 
 
 NOWHERE = ItemsAt()

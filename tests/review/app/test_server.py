@@ -4,9 +4,13 @@ import csv
 import io
 import re
 import shlex
+import socket
 import zipfile
+from contextlib import ExitStack
 from html import unescape
+from http.client import HTTPConnection
 from pathlib import Path
+from threading import Thread
 from urllib.parse import quote
 
 import pytest
@@ -16,6 +20,7 @@ from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.review.app import PortTaken, listen, make_app
 from eyetest.review.app.address import Address
+from eyetest.review.app.server import server_of
 from eyetest.review.collection import Collection
 from tests.reports.pages import HOSTILE, Tags
 from tests.review.app.conftest import HOME
@@ -221,6 +226,25 @@ def test_a_port_that_is_taken_is_told() -> None:
         listen("127.0.0.1", first.getsockname()[1])
     with pytest.raises(InputError, match="no such name"):
         listen("no such host", 0)
+
+
+def test_many_browsers_may_keep_their_connections(collection: Collection) -> None:
+    taken = listen("127.0.0.1", 0)
+    server = server_of(make_app(collection))
+    thread = Thread(target=server.run, kwargs={"sockets": [taken]})
+    thread.start()
+    try:
+        at = taken.getsockname()
+        with ExitStack() as browsers:
+            for _ in range(120):
+                browsers.enter_context(socket.create_connection(at))
+            connection = HTTPConnection(at[0], at[1], timeout=30)
+            connection.request("GET", "/app.js")
+            assert connection.getresponse().status == 200
+            connection.close()
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def test_addresses_are_written_as_they_are_read() -> None:

@@ -18,6 +18,8 @@ from eyetest.review.app.guard import LONGEST_ADDRESS, RequestGuard
 from eyetest.review.collection import Collection
 
 _WAITING = 64
+_CONNECTIONS = 1_000
+"""Twenty browsers keep more than a hundred open; whoever is over this is told to come back."""
 
 
 class PortTaken(InputError):  # noqa: N818 (another may be free)
@@ -73,6 +75,11 @@ def listen(host: str, port: int) -> socket.socket:
 
 def serve(app: Starlette, at: socket.socket) -> None:
     """Answer until somebody ends it."""
+    server_of(app).run(sockets=[at])
+
+
+def server_of(app: Starlette) -> uvicorn.Server:
+    """The server of an app, with the limits of ours."""
     config = uvicorn.Config(
         app,
         log_level="critical",
@@ -81,7 +88,7 @@ def serve(app: Starlette, at: socket.socket) -> None:
         ws="none",
         http="h11",
         h11_max_incomplete_event_size=2 * LONGEST_ADDRESS,
-        limit_concurrency=_WAITING,
+        limit_concurrency=_CONNECTIONS,
         timeout_keep_alive=15,
     )
-    uvicorn.Server(config).run(sockets=[at])
+    return uvicorn.Server(config)

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from eyetest.errors import InputError, nearest, short
-from eyetest.pages.page import plain
 from eyetest.records import Decision
 from eyetest.review.app.address import Address
 from eyetest.review.app.reviewing.desk import shown_decision
@@ -114,13 +113,11 @@ def _answers(answer: Any) -> Iterable[str]:
 
 
 def _row(judged: JudgedItem) -> dict[str, Any]:
-    edits = {key: value for key, value in judged.outcome.edits.items() if key != "tags"}
     return {
         "item": judged.item,
         "href": f"items/{Address(item=judged.item).href}",
         "state": judged.state,
         "verdict": judged.outcome.verdict if judged.state in ("agreed", "adjudicated") else "",
         "reason": judged.outcome.reason,
-        "edits": [(key, plain(value)) for key, value in edits.items()],
         "said": [shown_decision(one) for one in judged.said],
     }

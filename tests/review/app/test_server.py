@@ -247,6 +247,12 @@ def test_many_browsers_may_keep_their_connections(collection: Collection) -> Non
         thread.join()
 
 
+def test_small_answers_are_sent_at_once() -> None:
+    """The event loop spares a connection Nagle's wait only where its socket says that it speaks TCP."""
+    with listen("127.0.0.1", 0) as taken:
+        assert taken.proto == socket.IPPROTO_TCP
+
+
 def test_addresses_are_written_as_they_are_read() -> None:
     text = "?tag.task=a%26b&answer=wrong:m@image&layout=list&page=3&item=x%2Fy"
     assert Address.parse(text).href == text

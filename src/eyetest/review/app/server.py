@@ -59,10 +59,10 @@ def _told(answer: Callable[[Request], Response]) -> Callable[[Request], "Respons
 def listen(host: str, port: int) -> socket.socket:
     """A port of this machine, on which callers wait from now on; ``port`` 0 takes one that is free."""
     try:
-        family, _, _, _, at = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, at = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError):
         raise InputError(f"{heading('host', host)}: no such name on this machine") from None
-    taken = socket.socket(family, socket.SOCK_STREAM)
+    taken = socket.socket(family, kind, protocol)  # without its protocol every answer would wait 40 ms (Nagle)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind(at)

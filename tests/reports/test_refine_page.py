@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
+from eyetest.pages.item_counts import ItemsAt
 from eyetest.records import Choice, Item, Manifest, Panel, Recipe, Verdict
 from eyetest.reports import RefinedItems, write_refine_page
 from eyetest.reports.refinements import Interval, Members, RefinedFrom, RefinementRecord, Residual
@@ -50,13 +51,15 @@ def page(bench: Benchmark, tmp_path: Path) -> Path:
     )
     stages = [("".join(HOSTILE), verdicts), ("last", left)]
     kept = [items[verdict.item] for verdict in left]
-    write_refine_page(record, stages, RefinedItems(items, kept, [bench]), tmp_path / "report.html")
+    at = ItemsAt("items/index.html#", HOSTILE[0])
+    write_refine_page(record, stages, RefinedItems(items, kept, [bench]), tmp_path / "report.html", at)
     return tmp_path / "report.html"
 
 
 def test_what_comes_from_outside_stays_text(page: Path) -> None:
     tags = Tags(page.read_text())
-    tags.check_inert()
+    tags.check_inert("items/index.html#")
+    assert [value for value in tags.values("href") if "stage=%3Cscript%3E" in value]
     words = "".join(tags.words)
     for hostile in HOSTILE[:7]:
         assert hostile in words

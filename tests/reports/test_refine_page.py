@@ -69,7 +69,7 @@ def test_what_comes_from_outside_stays_text(page: Path) -> None:
 def test_it_tells_the_way_through(page: Path) -> None:
     words = " ".join(" ".join(Tags(page.read_text()).words).split())
     assert "8 of 24 items are left; 16 fell on the way." in words
-    assert "6 of 8, drawn by lot" in words
+    assert "6 of 8 , drawn by lot" in words
     assert "Nothing fell here." in words
     assert "40 % [30 %, 50 %]" in words
     assert len(Tags(page.read_text()).pictures) == 1  # one picture, however many items show it

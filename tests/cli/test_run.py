@@ -307,6 +307,11 @@ def test_a_stopping_rule_saves_calls_and_says_so(tmp_path: Path, endpoint: Endpo
         (("--to", "r", "--model", "scripted:", "--sight", "blnid"), 'did you mean "blind"?'),
         (("--to", "r", "--model", "scripted:", "--stop", "often"), '"often" is no rule'),
         (("--to", "r", "--model", "scripted:", "--item", "nope"), "no item 'nope'"),
+        (("--to", "r", "--model", "a=scripted:", "--until", "a"), '--until: found "a", expected two models, as A>B'),
+        (
+            ("--to", "r", "--model", "one=scripted:", "--model", "two=scripted:", "--until", "one>tow"),
+            'no model "tow" in this run; did you mean "two"?',
+        ),
         (("--to", "r", "--models", "gone.yaml"), "gone.yaml"),
         (("--to", "r", "--model", "replay:gone"), "gone"),
         (

@@ -48,6 +48,7 @@ def run(
     limit: int | None = None,
     items: str | Sequence[str] = (),
     stop: str = "",
+    until: str = "",
     retry_failed: bool = False,
     limits: Limits | None = None,
 ) -> Run:
@@ -58,8 +59,8 @@ def run(
     the six instructions are used; each of the ``conditions`` (how else a question is put) is asked with all of them.
     ``perturb`` names what varies over ``tests`` tests of every item (``"instruction,order,marks"``), all together or
     ``one_at_a_time``. ``limit`` keeps to the first items, ``items`` to some; ``stop`` is a stopping rule in words;
-    ``limits`` bounds calls, tokens and money. It works the same in a script and in a notebook, where an event loop is
-    running already.
+    ``until="A>B"`` draws items by lot until one of two models leads for certain; ``limits`` bounds calls, tokens and
+    money. It works the same in a script and in a notebook, where an event loop is running already.
 
     >>> run = et.run("world/benchmark", {"seer": "scripted:right=0.9,blind=0.3"}, sights="image,blind", to="asked")
     >>> run.responses().num_rows
@@ -80,6 +81,7 @@ def run(
         limits=limits or Limits(),
         retry_failed=retry_failed,
         stop=stop,
+        until=until,
     )
     session = job.prepare(bench, model_entries(models), asking)
     warn_of(job.carry_out(session, Path(to), NOTEBOOK))

@@ -54,6 +54,9 @@ class LimitOptions:
             "RULE",
         ),
     ] = ""
+    until: Annotated[
+        str, limits("--until", "Draw items by lot until one of two models leads for certain, whoever it is.", "A>B")
+    ] = ""
     concurrency: Annotated[int, limits("", "The most calls in flight to a model.", min=1)] = 64
     attempts: Annotated[int, limits("", "The most attempts at one call.", min=1)] = 8
     backoff: Annotated[float, limits("", "Seconds before a second attempt; doubles.", min=0)] = 0.5
@@ -145,6 +148,7 @@ def run(
         patience=how_far.surroundings(),
         retry_failed=retry_failed,
         stop=how_far.stop,
+        until=how_far.until,
     )
     entries = _with_key(parse_models(model or [], models), key_env)
     session = job.prepare(bench, entries, asking, file.read_all(), TERMINAL)

@@ -1,6 +1,7 @@
 """A plan is carried out: each model at its own pace, or, under a stopping rule, panels item by item."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Set
 from contextlib import suppress
 from typing import Any
@@ -10,12 +11,16 @@ from eyetest.records import Condition, Item, Response, StoppingRule
 from eyetest.running.ledger import Left
 from eyetest.running.planning import Plan
 from eyetest.running.runner import NotAskedError, Runner
-from eyetest.running.stopping import ItemPanel
+from eyetest.running.stopping import ItemPanel, LeadStop
 
 Hit = Callable[[Item, Condition, Response], bool | None]
 """Whether an answer is right; None where there is no answer to judge."""
+Stored = Callable[[str], Response | None]
+"""The answer to a request that was made before."""
 _SPARE = 16
 """Calls that stand ready beyond those in flight, so that no place stays empty."""
+_AHEAD = 50
+"""At most one in so many items is asked about before those in front of it are heard: more would be in vain."""
 
 
 async def execute(plan: Plan, runner: Runner, left: Left | None = None) -> None:
@@ -44,37 +49,75 @@ async def ask_all(
             tasks.create_task(window.leave_after(ask, call))
 
 
-async def execute_panels(
-    plan: Plan, runner: Runner, rule: StoppingRule, hit: Hit, stored: Callable[[str], Response | None]
-) -> None:
+class _Once:
+    """Asks once, however many items lead to the same request; only what several lead to is kept for the others."""
+
+    def __init__(self, plan: Plan, runner: Runner, stored: Stored) -> None:
+        if plan.shared is None:
+            plan.estimate()
+        self._runner, self._stored = runner, stored
+        self.several: Set[str] = plan.shared or frozenset()
+        self.asked: dict[str, asyncio.Future[Response]] = {}
+
+    async def respond(self, call: Call) -> Response:
+        """The answer to a call, from before or from now."""
+        if call.id not in self.several:
+            return self._stored(call.id) or await self._runner.ask(call)
+        if call.id not in self.asked:
+            answer = self.asked[call.id] = asyncio.get_running_loop().create_future()
+            try:
+                answer.set_result(self._stored(call.id) or await self._runner.ask(call))
+            except BaseException as error:
+                answer.set_exception(error)
+                answer.exception()
+                raise
+        return await self.asked[call.id]
+
+
+async def execute_until(plan: Plan, runner: Runner, until: LeadStop, hit: Hit, stored: Stored) -> None:
+    """Ask about items in the plan's order until one model leads for certain; what is in flight then is heard out.
+
+    Items are heard in that order, whoever answers first: those with quick answers may well be the easy ones.
+    """
+    once, waiting = _Once(plan, runner, stored), deque[asyncio.Task[dict[str, bool | None] | None]]()
+    ahead = max(1, min(len(plan.positions) // _AHEAD, *(runner.most_in_flight(model.name) for model in plan.models)))
+
+    async def judge(item: Item) -> dict[str, bool | None] | None:
+        calls = list(plan.applicable(item, plan.models))
+        answers = await asyncio.gather(*(once.respond(call) for call in calls), return_exceptions=True)
+        hits: dict[str, bool | None] = {}
+        for call, answer in zip(calls, answers, strict=True):
+            if isinstance(answer, NotAskedError):
+                return None
+            if isinstance(answer, BaseException):
+                raise answer
+            hits[call.asked.model] = hit(item, call.asked.condition, answer)
+        return hits
+
+    async with asyncio.TaskGroup() as tasks:
+        items = plan.items()
+        while not (until.is_over or runner.stopping):
+            while len(waiting) < ahead and (item := next(items, None)) is not None:
+                waiting.append(tasks.create_task(judge(item)))
+            if not waiting or (hits := await waiting.popleft()) is None:
+                break
+            until.heard(hits)
+    if until.is_over:
+        runner.progress.saved = max(0, runner.progress.to_ask - runner.progress.done)
+
+
+async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hit, stored: Stored) -> None:
     """Ask about each item only until the rule's verdict on it cannot change any more."""
     most = sum(runner.most_in_flight(model.name) for model in plan.models)
-    if plan.shared is None:
-        plan.estimate()
-    several: Set[str] = plan.shared or frozenset()
-    asked: dict[str, asyncio.Future[Response]] = {}
+    once = _Once(plan, runner, stored)
     unsent: set[str] = set()
     saved = 0
     window = _Window(most + _SPARE)
 
-    async def respond(call: Call) -> Response:
-        """Ask once, however many items lead to the same request; only what several lead to is kept for the others."""
-        if call.id not in several:
-            return stored(call.id) or await runner.ask(call)
-        if call.id not in asked:
-            asked[call.id] = asyncio.get_running_loop().create_future()
-            unsent.discard(call.id)
-            try:
-                asked[call.id].set_result(stored(call.id) or await runner.ask(call))
-            except BaseException as error:
-                asked[call.id].set_exception(error)
-                asked[call.id].exception()
-                raise
-        return await asked[call.id]
-
     async def judge(call: Call) -> bool | None:
         """Each item judges by its own gold."""
-        return hit(call.item, call.asked.condition, await respond(call))
+        unsent.discard(call.id)
+        return hit(call.item, call.asked.condition, await once.respond(call))
 
     async def settle(panel: ItemPanel) -> None:
         nonlocal saved
@@ -87,9 +130,9 @@ async def execute_panels(
                     raise result
                 panel.heard(call, result)
         if panel.verdict is not None:
-            needless = [call.id for call in panel.unsent() if call.id not in asked and stored(call.id) is None]
-            unsent.update(request for request in needless if request in several)
-            saved += sum(request not in several for request in needless)
+            needless = [call.id for call in panel.unsent() if call.id not in once.asked and stored(call.id) is None]
+            unsent.update(request for request in needless if request in once.several)
+            saved += sum(request not in once.several for request in needless)
             runner.progress.saved = saved + len(unsent)
 
     async with asyncio.TaskGroup() as tasks:

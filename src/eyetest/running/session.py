@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from eyetest.benchmarks import Benchmark, copy_without_pictures
 from eyetest.errors import InputError, heading, param
@@ -28,12 +29,13 @@ from eyetest.records import (
     parse_rule,
 )
 from eyetest.redaction import plain_settings
-from eyetest.running.execution import Hit, execute, execute_panels
+from eyetest.running.execution import Hit, execute, execute_panels, execute_until
 from eyetest.running.ledger import Estimate, Left
 from eyetest.running.limits import Budget, Limits
 from eyetest.running.planning import Plan, is_asked_again
 from eyetest.running.progress import Progress
 from eyetest.running.runner import Runner
+from eyetest.running.stopping import LeadStop
 from eyetest.running.turns import TurnByTurn, Write
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
 
@@ -110,6 +112,8 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     retry_failed: bool = False
     stop: str | StoppingRule = ""
     """A stopping rule, or one in words; empty asks everything."""
+    until: str = ""
+    """Two models, as ``A>B``: items come by lot, until one of them leads for certain."""
     own: dict[str, dict[str, Any]] = {}
     """By model: axes on which it is asked otherwise than the conditions say."""
 
@@ -149,7 +153,17 @@ class Session:
             why = "a turn goes on from all answers to the one before, so none of them can be spared"
             raise InputError(f"{heading('stop')}: not with {param('history', 'own')}: {why}")
         self.plan.only(asking.limit, asking.items)
+        self.until = self._drawn_by_lot() if asking.until else None
         self.about = RunBenchmark.of(benchmark.manifest, benchmark.path)
+
+    def _drawn_by_lot(self) -> LeadStop:
+        """The race that ends the run, whose lot is that of the seed."""
+        asking = self.asking
+        until = LeadStop(asking.until, list(self.entries), len(self.plan.positions))
+        if asking.stop or asking.own or asking.trials > 1 or len(asking.conditions) > 1 or self.plan.dialogues:
+            raise InputError(f"{heading('until')}: both models are asked in one way, once, and each item by itself")
+        self.plan.positions = np.random.default_rng(asking.seed).permutation(self.plan.positions).tolist()
+        return until
 
     def estimate(self, to: Path | None = None, write: Write | None = None) -> Estimate:
         """What a run into this folder would ask, without touching anything; ``write`` hears of each row."""
@@ -183,7 +197,7 @@ class Session:
             progress.to_ask, progress.stored, progress.unanswered = estimate.calls, estimate.stored, turns.unanswered
             run.record(self._step(estimate), self.entries, self.about)
             copy_without_pictures(self.benchmark, to / BENCHMARK)
-            if estimate.calls:
+            if estimate.calls or self.until is not None:
                 with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
                     wait_for(self._ask(run, progress, turns, left))
                 self._note_ways(run)
@@ -197,7 +211,13 @@ class Session:
         with stopping_on_ctrl_c(runner):
             async with runner:
                 self._note_ways(run)
-                if self.rule is None:
+                again = partial(is_asked_again, retry_failed=self.asking.retry_failed)
+                if self.until is not None:
+                    assert self._hit is not None, "a race needs somebody who tells right from wrong"
+                    await execute_until(
+                        self.plan, runner, self.until, self._hit, StoredResponses(run.path, again).get
+                    )
+                elif self.rule is None:
                     await execute(self.plan, runner, left)
                     for number, plan in enumerate(turns.plans[1:], 1):
                         if runner.stopping:
@@ -208,7 +228,6 @@ class Session:
                         await execute(plan, runner, left)
                 else:
                     assert self._hit is not None, "a stopping rule needs somebody who tells right from wrong"
-                    again = partial(is_asked_again, retry_failed=self.asking.retry_failed)
                     stored = StoredResponses(run.path, again)
                     await execute_panels(self.plan, runner, self.rule, self._hit, stored.get)
 
@@ -236,6 +255,8 @@ class Session:
             options["sampling"] = msgspec.json.encode(plain_settings(asking.sampling)).decode()
         if asking.stop:
             options["stop"] = asking.stop if isinstance(asking.stop, str) else asking.stop.told
+        if asking.until:
+            options["until"] = asking.until
         return RunStep(
             what="ask",
             seed=asking.seed,

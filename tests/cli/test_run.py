@@ -295,6 +295,16 @@ def test_a_stopping_rule_saves_calls_and_says_so(tmp_path: Path, endpoint: Endpo
     assert len(stored(tmp_path / "r")) == 240, "without the rule everything is asked"
 
 
+def test_a_race_ends_early_and_what_is_made_of_it_says_so(tmp_path: Path, nursery: Nursery) -> None:
+    make_bench(tmp_path / "b", 120)
+    models = ("--model", "new=scripted:right=0.9,seed=1", "--model", "old=scripted:right=0.3,seed=2")
+    done = nursery.run("run", "b", "--to", "r", *models, "--until", "new>old")
+    assert done.code == 0, done.stderr
+    assert "new leads old on the whole benchmark, by between " in done.stderr
+    assert len(stored(tmp_path / "r")) < 120
+    assert "r: asked only until new>old was certain; a lead itself chose" in nursery.run("compare", "r").stderr
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -307,10 +317,10 @@ def test_a_stopping_rule_saves_calls_and_says_so(tmp_path: Path, endpoint: Endpo
         (("--to", "r", "--model", "scripted:", "--sight", "blnid"), 'did you mean "blind"?'),
         (("--to", "r", "--model", "scripted:", "--stop", "often"), '"often" is no rule'),
         (("--to", "r", "--model", "scripted:", "--item", "nope"), "no item 'nope'"),
-        (("--to", "r", "--model", "a=scripted:", "--until", "a"), '--until: found "a", expected two models, as A>B'),
+        (("--to", "r", "--model", "a=scripted:", "--until", "a"), "--until: found 'a', expected two models, as A>B"),
         (
             ("--to", "r", "--model", "one=scripted:", "--model", "two=scripted:", "--until", "one>tow"),
-            'no model "tow" in this run; did you mean "two"?',
+            "no model 'tow' in this run; did you mean \"two\"?",
         ),
         (("--to", "r", "--models", "gone.yaml"), "gone.yaml"),
         (("--to", "r", "--model", "replay:gone"), "gone"),

@@ -174,8 +174,12 @@ def _incomplete(run: Run, planned: int, answered: int) -> list[str]:
 
 
 def _about(run: Run, frame: pl.LazyFrame, made: ScoreProvenance) -> list[str]:
-    """Who else had a say in the scores, and which answers have none."""
+    """Who else had a say in the scores, which answers have none, and whether a lead decided how many there are."""
     notes = []
+    steps = run.manifest.steps
+    if steps and steps[-1].saved and (race := steps[-1].options.get("until")):
+        chosen = "a lead itself chose the number of items, which intervals and tests here take as given"
+        notes.append(f"{run.path}: asked only until {race} was certain; {chosen}")
     left_out = made.answered - made.reworded - frame.select(pl.len()).collect(engine="streaming").item()
     if left_out:
         notes.append(f"{run.path}: {counted(left_out, 'answer')} to items that the benchmark does not have left out")

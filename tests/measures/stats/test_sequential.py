@@ -1,8 +1,10 @@
 """Leads that are looked at after every item: how often they are wrong, and how many items they take."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.typing import NDArray
 
@@ -86,3 +88,17 @@ def test_turned_round_it_is_the_other_who_leads() -> None:
         other.hear(-difference)
     assert one.leader == -other.leader == 1
     assert one.bounds == pytest.approx(tuple(-end for end in reversed(other.bounds)))
+
+
+def test_real_models_five_points_apart_take_a_small_part_of_the_items(shared: Path) -> None:
+    answers = pl.read_csv(shared / "data/vlm_matrices/aj_AI2D_TEST.csv").drop("model_sha").to_numpy().astype(float)
+    rng = np.random.default_rng(12)
+    shares: list[float] = []
+    while len(shares) < 24:
+        one, other = rng.choice(answers.shape[1], 2, replace=False)
+        differences = answers[:, one] - answers[:, other]
+        if abs(differences.mean()) >= 0.05:
+            taken, leader = first_verdict(differences, len(shares))
+            assert leader == np.sign(differences.mean())
+            shares.append(taken / len(differences))
+    assert np.mean(shares) <= 0.1

@@ -43,7 +43,7 @@ class Office:
     def overview(self, call: PageCall) -> Response:
         """How far it is and how far people agree; every number leads to the items it counts."""
         told = self._project.overview()
-        said = standing(self._project.decisions())
+        said, folder = standing(self._project.decisions()), shlex.quote(str(self._project.folder))
         states = Counter(one.state for one in judged_items(self._project))
         contents = around(self._project, call.known, "overview") | {
             "told": told,
@@ -58,7 +58,7 @@ class Office:
             "labels": list(_labels(said)),
             "agreement": told.agreement,
             "names": _COEFFICIENTS,
-            "export": shlex.join(["eyetest", "review", "export", str(self._project.folder), "--to", "DIR"]),
+            "export": f"eyetest review export {folder} --format label-studio --to DIR",
         }
         return html_page("overview.html.j2", contents)
 

@@ -13,7 +13,7 @@ from PIL import Image
 from eyetest.review.collection import Collection
 from tests.review.app.conftest import served
 from tests.review.app.questions import MATHVISTA, MMMU_PRO, import_mathvista, import_mmmu_pro
-from tests.support.browser import Browser, Visitor
+from tests.support.browser import Browser, BrowserWindow
 
 _SIZE = (1180, 700)
 _COLOURS = 64
@@ -27,7 +27,7 @@ _UNREADABLE = f"""(() => {{
 }})()"""
 
 
-def take(window: Visitor, steps: tuple[str, ...], address: str, file: Path) -> str:
+def take(window: BrowserWindow, steps: tuple[str, ...], address: str, file: Path) -> str:
     """Click, blur, and keep what is seen; gives how many items are shown."""
     window.goto(address)
     for step in steps:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.browser import Browser, Visitor
+from tests.support.browser import Browser, BrowserWindow
 
 _AXE = "axe_playwright_python"
 """The wheel that axe-core lies in (tests/support/requirements.txt)."""
@@ -43,7 +43,7 @@ def axe_core() -> str:
     return files(_AXE).joinpath("axe.min.js").read_text("utf-8")
 
 
-def barriers(visitor: Visitor, rules: str = "rules: {}") -> list[str]:
+def barriers(visitor: BrowserWindow, rules: str = "rules: {}") -> list[str]:
     """What is serious or critical on the page that somebody has open, and what makes it wider than their screen."""
     visitor.evaluate(axe_core() + "\n;0")
     told: list[str] = visitor.evaluate(_FIND.replace("RULES", rules))
@@ -55,7 +55,7 @@ def barriers(visitor: Visitor, rules: str = "rules: {}") -> list[str]:
 
 
 def check_accessible(
-    browser: Browser, *pages: str | Path, ready: str = "true", dark: bool = True, visitor: Visitor | None = None
+    browser: Browser, *pages: str | Path, ready: str = "true", dark: bool = True, visitor: BrowserWindow | None = None
 ) -> None:
     """Nothing keeps anybody from using some pages: in the light, on a phone, and in the dark where asked.
 

@@ -74,7 +74,7 @@ class Browser:
         self._thread.start()
         self._numbers = count(1)
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._pages: dict[str, Visitor] = {}
+        self._pages: dict[str, BrowserWindow] = {}
         self._wait(self._connect(folder / "DevToolsActivePort"))
 
     def __enter__(self) -> Self:
@@ -91,12 +91,12 @@ class Browser:
             self._process.kill()
             self._process.wait()
 
-    def visitor(self, width: int = 1280, height: int = 900, *, dark: bool = False) -> "Visitor":
+    def visitor(self, width: int = 1280, height: int = 900, *, dark: bool = False) -> "BrowserWindow":
         """A new person with an empty window, whom no other knows."""
         context = self.send("Target.createBrowserContext")["browserContextId"]
         target = self.send("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        page = self._pages[session] = Visitor(self, session, context)
+        page = self._pages[session] = BrowserWindow(self, session, context)
         for domain in ("Page", "Runtime", "Network", "Log"):
             page.send(f"{domain}.enable")
         page.send("Emulation.setFocusEmulationEnabled", enabled=True)
@@ -150,7 +150,7 @@ class Browser:
         return result
 
 
-class Visitor:
+class BrowserWindow:
     """The window of one person, who remembers what went wrong, what was asked for and how often was clicked."""
 
     def __init__(self, browser: Browser, session: str, context: str) -> None:

@@ -12,13 +12,13 @@ from tests.reports.pages import Browse
 from tests.review.app.conftest import DRAWN, served
 from tests.review.collection.test_opening import FINDING, write_audit
 from tests.support.accessibility import check_accessible
-from tests.support.browser import Browser, Visitor
+from tests.support.browser import Browser, BrowserWindow
 
 AT = "document.querySelector('.card.at')?.dataset.id"
 OPEN = "document.querySelector('.whole')?.dataset.id"
 
 
-def use_keys(ann: Visitor) -> None:
+def use_keys(ann: BrowserWindow) -> None:
     """Walk through the items with gold A, open two of them, select one, zoom, search; no mouse is touched."""
     ann.wait("document.querySelector('.card')")
     ann.press("j", "j", "k", "j")

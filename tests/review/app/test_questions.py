@@ -25,13 +25,13 @@ from tests.review.app.questions import (
     import_mathvista,
     import_mmmu_pro,
 )
-from tests.support.browser import Browser, Visitor
+from tests.support.browser import Browser, BrowserWindow
 
 pytestmark = pytest.mark.slow
 MOST_CLICKS = 3
 
 
-def shown(ann: Visitor) -> set[str]:
+def shown(ann: BrowserWindow) -> set[str]:
     """The ids of all items of a view, page by page; turning pages is no part of the question."""
     ids: set[str] = set()
     while True:

@@ -11,7 +11,7 @@ from eyetest.review.collection import Collection
 from eyetest.review.forms import Form
 from eyetest.review.project import ReviewProject, Round
 from tests.review.app.reviewing.conftest import FORM, MakeProject
-from tests.support.browser import Browser, Visitor
+from tests.support.browser import Browser, BrowserWindow
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def address(collection: Collection, project: ReviewProject) -> Iterator[str]:
     thread.join()
 
 
-def come_in(browser: Browser, address: str, project: ReviewProject, name: str) -> Visitor:
+def come_in(browser: Browser, address: str, project: ReviewProject, name: str) -> BrowserWindow:
     """Follow a personal link and press its button, with the key that is at hand."""
     visitor = browser.visitor()
     visitor.goto(f"{address}/enter/{project.invite(name)}")

@@ -8,10 +8,12 @@ from tests.review.app.conftest import served
 from tests.review.app.reviewing.conftest import FORM, MakeProject
 from tests.review.app.reviewing.test_office import decided as decided
 from tests.support.accessibility import check_accessible
-from tests.support.browser import Browser, Visitor
+from tests.support.browser import Browser, BrowserWindow
 
 
-def come_in(browser: Browser, project: ReviewProject, address: str, name: str, role: Role = "reviewer") -> Visitor:
+def come_in(
+    browser: Browser, project: ReviewProject, address: str, name: str, role: Role = "reviewer"
+) -> BrowserWindow:
     """Somebody who has followed their personal link."""
     window = browser.visitor()
     window.goto(f"{address}/enter/{project.invite(name, role)}")

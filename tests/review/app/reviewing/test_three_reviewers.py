@@ -18,7 +18,7 @@ import pytest
 from eyetest.review.app import listen
 from eyetest.review.decisions import standing
 from eyetest.review.project import ReviewProject
-from tests.support.browser import Browser, BrowserError, Visitor
+from tests.support.browser import Browser, BrowserError, BrowserWindow
 from tests.support.drawn import draw_benchmark
 
 KINDS = ("keep", "drop", "fix", "unsure")
@@ -77,7 +77,7 @@ class Said(NamedTuple):
 class Reviewer:
     """Somebody who works until nothing waits, whatever happens to the server."""
 
-    def __init__(self, name: str, window: Visitor, home: str) -> None:
+    def __init__(self, name: str, window: BrowserWindow, home: str) -> None:
         self.name, self._window, self._home = name, window, home
         self.said: dict[tuple[str, int], Said] = {}
         self.edits: dict[str, str] = {}
@@ -212,7 +212,7 @@ class Typist(Reviewer):
         raise AssertionError(f"no way to {selector} with Tab")
 
 
-def send_twice(window: Visitor) -> None:
+def send_twice(window: BrowserWindow) -> None:
     """Send the form that is open twice at once, as an impatient network does; the browser sends it a third time."""
     body = window.evaluate("new URLSearchParams(new FormData(decide)).toString()")
     home, cookies = window.evaluate("location.origin"), window.cookies()

@@ -216,8 +216,9 @@ def _of_recipe(
         refuse_unknown_tag(collection.items, wishes.per)
     plan = _recipe_plan(left, places, wishes)
     project = ReviewProject.open(folder) if is_review(folder) else ReviewProject.create(folder, plan)
-    if project.plan.rounds != plan.rounds:
-        project.replan(msgspec.structs.replace(project.plan, rounds=plan.rounds))
+    every = tuple(dict.fromkeys((*project.plan.places, *plan.places)))
+    if (project.plan.rounds, project.plan.places) != (plan.rounds, every):
+        project.replan(msgspec.structs.replace(project.plan, rounds=plan.rounds, places=every))
     table = collection.table
     waiting = {number: by_suspicion(table, ids, plan.per, plan.seed) for number, ids in left.waiting.items()}
     if new := project.await_only(waiting):

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 import pybase64
 
-from eyetest.errors import InputError, param
+from eyetest.errors import InputError, param, short
 from eyetest.jobs.opening import SILENT, Observer
 from eyetest.jobs.review import ReviewWishes, find_review, open_review
 from eyetest.pages.item_links import Query
@@ -126,7 +126,11 @@ def form_of(plan: ReviewPlan, number: int, *, adjudicates: bool) -> Form:
 
 def _items(collection: Collection, ids: Sequence[str]) -> dict[str, Item]:
     """Items under the names that they have in a review, where several benchmarks may have the same."""
-    return {id_: msgspec.structs.replace(item, id=id_) for id_, item in collection.records(ids).items()}
+    items = {id_: msgspec.structs.replace(item, id=id_) for id_, item in collection.records(ids).items()}
+    if missing := [id_ for id_ in ids if id_ not in items]:
+        told = "is in no benchmark that the review knows; name the benchmark, too, where it begins"
+        raise InputError(f"item {short(missing[0])} {told}: eyetest review export PLACE BENCH")
+    return items
 
 
 def _earlier(plan: ReviewPlan, key: TaskKey, decisions: Sequence[Decision]) -> list[Decision]:
@@ -161,7 +165,6 @@ class _Making:
                 earlier=tuple(earlier.get((item, number, adjudicates), ())),
             )
             for item, number, adjudicates in keys
-            if item in items
         ]
 
     def _pictures(self, row: ItemRow, item: Item) -> Iterator[str]:

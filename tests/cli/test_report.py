@@ -42,6 +42,7 @@ RECIPE = """
 panels: {inspectors: {size: 4, sight: blind-guess, orders: 6}}
 stages: [{screen: chance-aware, panel: inspectors, rate: 0.3}]
 """
+SERVED = "http://127.0.0.1:8765/?"
 _CSV = "data:text/csv;base64,"
 
 
@@ -109,7 +110,7 @@ def test_it_can_be_made_again(whole: Path) -> None:
 def test_the_page_stands_alone(whole: Path) -> None:
     page = (whole / "page.html").read_text()
     tags = Tags(page)
-    tags.check_inert(_CSV)
+    tags.check_inert(_CSV, SERVED)
     targets = Counter(tags.values("id"))
     assert {value[1:] for value in tags.values("href") if value.startswith("#")} <= targets.keys()
     assert set(targets.values()) == {1}
@@ -207,7 +208,7 @@ def test_the_verdicts_of_an_audit_fill_the_gallery(tmp_path: Path, eyetest: Eyet
     page = tmp_path / "page.html"
     eyetest("report", tmp_path / "r", "--verdicts", tmp_path / "v.parquet", "--to", page).fine()
     shown = Tags(page.read_text())
-    shown.check_inert(_CSV)
+    shown.check_inert(_CSV, SERVED)
     assert page.read_text().count("</style>") == 2
     assert "\x00" not in page.read_text()
     words = "".join(shown.words)

@@ -227,14 +227,15 @@ def _of_recipe(
 
 
 def _recipe_plan(left: LeftToPeople, places: Sequence[Path], wishes: ReviewWishes) -> ReviewPlan:
+    stages = [stage.title for stage in left.recipe.stages if stage.review] or [""]
     return ReviewPlan(
         name=left.name,
         benchmark=left.name,
         fingerprint=left.fingerprint,
         places=tuple(str(place.resolve()) for place in places),
         rounds=tuple(
-            Round(number=number, reviewers=one.reviewers, form=load_form(one.form))
-            for number, one in enumerate(left.recipe.rounds, 1)
+            Round(number=number, reviewers=one.reviewers, form=load_form(one.form), stage=stage)
+            for number, (one, stage) in enumerate(zip(left.recipe.rounds, stages, strict=True), 1)
         ),
         agree="most",
         together=False,

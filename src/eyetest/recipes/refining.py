@@ -27,7 +27,7 @@ from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, REPORT, REVIEW, RUN
 from eyetest.reports import RefinedItems, write_refine_page
 from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
 from eyetest.reports.refinements import NOT_REVIEWED, Members, RefinedFrom, RefinementRecord, Residual
-from eyetest.review import DECISIONS, QUEUE, Rounds, edited, standing, write_queue
+from eyetest.review import DECISIONS, QUEUE, Rounds, edited, standing, with_people, write_queue
 from eyetest.review.forms import Form, load_form
 from eyetest.review.project import decisions_in
 from eyetest.screens import SCREENS, Evidence, ScreenInput
@@ -223,8 +223,7 @@ class Refining:
         """A verdict that was left to people, if they have given theirs."""
         if verdict.verdict != "review" or not (said := self._rounds.decided(stage, verdict.item)).n:
             return verdict
-        who = "people" if said.verdict == "review" else "decided by a person"
-        reason = f"{verdict.reason}; {who}: {said.reason}"
+        reason = with_people(verdict.reason, said)
         return msgspec.structs.replace(verdict, verdict=said.verdict, reason=reason)
 
     def _after(self, stage: Stage, alive: Sequence[Item], verdicts: Sequence[Verdict]) -> list[Item]:

@@ -4,7 +4,17 @@ In: items that a stage sends to people, with its evidence. Out: a queue that any
 back from the table that people filled in. Decisions are only ever appended.
 """
 
-from eyetest.review.decisions import Agreed, Decided, Rounds, decide, edited, read_decisions, standing, votes_table
+from eyetest.review.decisions import (
+    Agreed,
+    Decided,
+    Rounds,
+    decide,
+    edited,
+    read_decisions,
+    standing,
+    votes_table,
+    with_people,
+)
 from eyetest.review.queue import DECISIONS, QUEUE, write_queue
 
 __all__ = [
@@ -18,5 +28,6 @@ __all__ = [
     "read_decisions",
     "standing",
     "votes_table",
+    "with_people",
     "write_queue",
 ]

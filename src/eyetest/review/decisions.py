@@ -1,6 +1,7 @@
 """What people decided: read back from a table, checked line by line, and counted, each round by itself."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ _OLD = {"review": "unsure"}
 """Decisions as tables of older versions spell them."""
 _OWN_WORDS = ("reason", "comment", "solved")
 _OBJECTS = ("edits", "labels")
+_OPEN, _SETTLED = "; people: ", "; decided by a person: "
+"""What stands between a screen's reason and what people said to it."""
 Agreed = Literal["all", "most"]
 """When reviewers have decided: once all of them say the same, or most."""
 
@@ -118,6 +121,16 @@ def votes_table(decisions: Iterable[Decision]) -> pl.DataFrame:
     votes = [[getattr(one, name) for name in names] for one in standing(decisions) if not one.adjudicates]
     types = {name: pl.Int64 if name == "round" else pl.String for name in names}
     return pl.DataFrame(votes, schema=types, orient="row")
+
+
+def with_people(reason: str, said: Decided) -> str:
+    """A screen's reason with what people said to it."""
+    return f"{reason}{_OPEN if said.verdict == 'review' else _SETTLED}{said.reason}"
+
+
+def without_people(reason: str) -> str:
+    """A screen's reason alone, for somebody who is not to know what others said."""
+    return re.split(f"{_OPEN}|{_SETTLED}", reason)[0]
 
 
 def decide(decisions: Sequence[Decision], reviewers: int, agree: Agreed = "most") -> Decided:

@@ -133,9 +133,11 @@ def test_a_tag_that_says_the_gold_is_left_out_without_golds(tmp_path: Path) -> N
     with BenchmarkWriter(tmp_path / "bench", Manifest(name="told")) as writer:
         for number in range(4):
             choices = (Choice("yes", number % 2 == 0), Choice("no", number % 2 == 1))
-            tags = {"answer": "AB"[number % 2], "truth": ["yes", "no"][number % 2], "task": "xy"[number // 2]}
+            gold = number % 2
+            told = {"answer": "AB"[gold], "truth": ["yes", "no"][gold], "key": f"({'AB'[gold]})", "index": gold}
+            tags = told | {"number": 1 + gold, "task": "xy"[number // 2], "half": number // 2}
             writer.add(Item(id=f"q{number}", question="Well?", choices=choices, tags=tags))
-    assert safe_tags(Collection.open([tmp_path / "bench"])) == {"task"}
+    assert safe_tags(Collection.open([tmp_path / "bench"])) == {"task", "half"}
 
 
 def test_an_earlier_turn_keeps_its_answer_to_itself_without_golds(tmp_path: Path) -> None:

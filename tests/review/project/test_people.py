@@ -27,6 +27,7 @@ def test_a_link_opens_in_one_browser(review: tuple[ReviewProject, HandClock]) ->
     token = project.invite("ann")
     first = project.enter(token, None)
     assert (first.session.person.name, first.session.person.role) == ("ann", "reviewer")
+    assert project.enter(project.invite("planted"), "brought along").device != "brought along"
     again = project.enter(token, first.device)
     assert again.cookie != first.cookie
     for device in (None, "another", first.cookie):

@@ -209,6 +209,25 @@ def test_a_claim_ends(tmp_path: Path) -> None:
     assert project.next_task(ann) is None
 
 
+def test_who_has_seen_the_gold_or_what_others_said_does_not_come_back_as_one_who_has_not(tmp_path: Path) -> None:
+    project, clock = begin(tmp_path / "solved", plan_of(1, 1, solve=True), 1)
+    ann, bob = people(project, "ann", "bob")
+    project.solve(ann, take(project, ann), "A")
+    clock.now += CLAIM + 1
+    project.solve(bob, take(project, bob), "A")
+    say(project, bob, project.task(bob, "q1", 1))
+    assert project.next_task(ann) is None
+    project, clock = begin(tmp_path / "settled", plan_of(2), 1)
+    ann, bob = people(project, "ann", "bob")
+    (cleo,) = people(project, "cleo", role="adjudicator")
+    say(project, ann, take(project, ann), "keep")
+    say(project, bob, take(project, bob), "drop")
+    assert take(project, cleo).adjudicates
+    take_back(project, bob, "q1")
+    clock.now += CLAIM + 1
+    assert project.next_task(cleo) is None
+
+
 def test_who_took_longer_may_still_decide_unless_another_has_it(tmp_path: Path) -> None:
     project, clock = begin(tmp_path, plan_of(1))
     ann, bob = people(project, "ann", "bob")

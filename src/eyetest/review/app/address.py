@@ -38,7 +38,7 @@ class Address(msgspec.Struct, frozen=True, dict=True):
         layout, page = own.get("layout") or "grid", own.get("page") or "1"
         if layout not in get_args(Layout):
             raise InputError(f"layout: no {short(layout)}; {nearest(layout, get_args(Layout))}")
-        if not page.isascii() or not page.isdigit() or not 0 < int(page[:9]) == int(page):
+        if not page.isascii() or not page.isdigit() or len(page) > 9 or not int(page):
             raise InputError(f"page: found {short(page)}, expected a number from 1")
         query_of(parts)
         return cls(tuple(dict.fromkeys(parts)), own.get("item", ""), int(page), layout)  # type: ignore[arg-type]

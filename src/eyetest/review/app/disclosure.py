@@ -28,7 +28,7 @@ class Disclosure(msgspec.Struct, frozen=True, kw_only=True):
 
     def may_sort(self, column: str) -> bool:
         """Whether an order by that column tells nothing that is hidden."""
-        return self.golds or column in _PLAIN_COLUMNS or column.removeprefix(TAG) in (self.tags or ())
+        return self.golds or column in _PLAIN_COLUMNS or column in {TAG + tag for tag in self.tags or ()}
 
     def refuse_telling(self, query: Query) -> None:
         """Refuse a query whose items would tell what may not be told."""
@@ -63,15 +63,24 @@ def without_golds(collection: Collection) -> Disclosure:
 def safe_tags(collection: Collection) -> set[str]:
     """Tags that sort items and never say what the gold is: not its letter, its text, its place, a reference."""
     safe = set(collection.tags)
+    places = {start: set(safe) for start in (0, 1)}  # tags that so far always were the gold's number, from there on
     for benchmark in collection.benchmarks.values():
         for item in benchmark:
-            golds = _gold_words(item)
-            safe -= {tag for tag in safe if str(item.tags.get(tag, "")).strip().casefold() in golds}
-    return safe
+            golds, words = _gold_words(item), {tag: _bare(item.tags.get(tag)) for tag in safe}
+            safe -= {tag for tag, word in words.items() if word in golds}
+            for start, tags in places.items():
+                numbers = {str(position + start) for position in item.gold}
+                tags -= {tag for tag in tags if words.get(tag) and words[tag] not in numbers}
+    return safe.difference(*places.values())
+
+
+def _bare(value: object) -> str:
+    """A word without the signs around it, as ``(B)`` is B."""
+    return str(value if value is not None else "").strip(" \t\n().[]:'\"").casefold()
 
 
 def _gold_words(item: Item) -> set[str]:
-    words = {reference.strip().casefold() for reference in item.references}
+    words = {_bare(reference) for reference in item.references}
     for position in item.gold:
-        words |= {letter(position).casefold(), item.choices[position].text.strip().casefold()}
+        words |= {_bare(letter(position)), _bare(item.choices[position].text)}
     return words - {""}

@@ -86,6 +86,7 @@ def server_of(app: Starlette) -> uvicorn.Server:
         access_log=False,
         lifespan="off",
         ws="none",
+        proxy_headers=False,
         http="h11",
         h11_max_incomplete_event_size=2 * LONGEST_ADDRESS,
         limit_concurrency=_CONNECTIONS,

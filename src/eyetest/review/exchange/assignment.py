@@ -53,7 +53,8 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def question(self) -> str:
         """What is asked, after what was asked before it and its hint."""
-        before = [f"{turn.question}\n→ {turn.answer}" for turn in self.item.history]
+        alone = self.form.solve and not self.adjudicates
+        before = [f"{turn.question}\n→ {'…' if alone else turn.answer}" for turn in self.item.history]
         return "\n\n".join(text for text in (*before, self.item.hint, self.item.question) if text)
 
     @property

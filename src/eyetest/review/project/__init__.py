@@ -15,9 +15,11 @@ from eyetest.review.project.overview import (
 from eyetest.review.project.people import LogRow, PersonRow
 from eyetest.review.project.plan import DecisionDetails, Entered, Person, ReviewPlan, ReviewSession, Role, Round, Task
 from eyetest.review.project.project import ReviewProject, decisions_in, is_review
+from eyetest.review.project.work import UNANSWERED
 
 __all__ = [
     "FILE",
+    "UNANSWERED",
     "AgreementRow",
     "DecisionDetails",
     "Entered",

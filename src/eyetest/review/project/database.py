@@ -48,7 +48,10 @@ CREATE TABLE log (
 CREATE TRIGGER decisions_stay BEFORE UPDATE ON decisions BEGIN SELECT RAISE(ABORT, 'decisions stay'); END;
 CREATE TRIGGER decisions_kept BEFORE DELETE ON decisions BEGIN SELECT RAISE(ABORT, 'decisions stay'); END;
 """
-"""A slot is one reviewer's place at one item in one round. Of links and cookies only hashes are kept."""
+"""A slot is one reviewer's place at one item in one round. Of links and cookies only hashes are kept.
+
+Whoever settles an item has seen what others said: in ``solved`` that is round 0.
+"""
 
 
 class FairLock:

@@ -74,12 +74,13 @@ class ProjectPeople:
     def enter(self, token: str, device: str | None, where: str = "") -> Entered:
         """Follow a link. The first browser that does so is the only one that may, and knows itself by a cookie."""
         now, cookie = self.clock(), token_urlsafe(_TOKEN_BYTES)
-        device = device or token_urlsafe(_TOKEN_BYTES)
         with self.database.write() as connection:
             row = connection.execute(
                 "SELECT id, name, role, token_until, device FROM people WHERE token = ? AND NOT revoked",
                 (hashed(token),),
             ).fetchone()
+            if device is None or row is None or row[4] is None:
+                device = token_urlsafe(_TOKEN_BYTES)  # never what a browser brings along
             if why := _why_not(row, hashed(device), now):
                 write_log(connection, now, "refused", row[1] if row else "", where, why)
             else:

@@ -21,6 +21,8 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     number: Annotated[int, msgspec.Meta(ge=1)]
     reviewers: Annotated[int, msgspec.Meta(ge=1)] = 1
     form: Form = Form()
+    stage: str = ""
+    """What a recipe calls it."""
 
 
 class ReviewPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

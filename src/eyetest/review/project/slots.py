@@ -36,9 +36,12 @@ _BEGUN = (
     "ORDER BY since LIMIT 1"
 )
 _FREE = (
-    "SELECT item, round, adjudicates, seat, state, since FROM slots AS s WHERE state = 1 AND adjudicates = ? AND NOT "
-    "EXISTS (SELECT 1 FROM decisions WHERE item = s.item AND person = ?) ORDER BY round, item, seat LIMIT 1"
+    "SELECT item, round, adjudicates, seat, state, since FROM slots AS s WHERE state = 1 AND adjudicates = ?1 "
+    "AND NOT EXISTS (SELECT 1 FROM decisions WHERE item = s.item AND person = ?2) AND (adjudicates OR NOT EXISTS "
+    "(SELECT 1 FROM solved WHERE item = s.item AND person = ?2 AND round != s.round)) "
+    "ORDER BY round, item, seat LIMIT 1"
 )
+"""Nobody gets an item of which they know from elsewhere in the review what others said, or what its gold is."""
 _OWN = (
     "SELECT item, round, adjudicates, seat, state, since FROM slots WHERE item = ? AND round = ? AND person = ? "
     "AND state IN (1, 2, 3)"
@@ -112,6 +115,8 @@ def take_next(connection: sqlite3.Connection, person: Person, now: float) -> Slo
         return None
     slot = _slot(row)
     claim(connection, slot, person, now)
+    if slot.adjudicates:
+        connection.execute("INSERT OR IGNORE INTO solved VALUES (?, 0, ?, '')", (slot.item, person.id))
     return slot
 
 

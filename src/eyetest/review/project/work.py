@@ -20,6 +20,7 @@ LONGEST_TEXT = 10_000
 """Of a reason, a comment or an answer, in characters."""
 LONGEST_EDITS = 200_000
 _LONGEST_NONCE = 200
+UNANSWERED = "answer the item first; its gold is shown afterwards"
 
 
 class ProjectWork:
@@ -102,7 +103,7 @@ class ProjectWork:
             slot = slots.slot_of(connection, person, self._row(connection, task.item), task.round)
             current = self._task(connection, person, slot)
             if current.form.solve and current.solved is None:
-                raise Forbidden("answer the item first; its gold is shown afterwards")
+                raise Forbidden(UNANSWERED)
             decision = self._checked(person, current, kind, said, slot)
             self._append(connection, person, slot, decision, nonce)
             return decision

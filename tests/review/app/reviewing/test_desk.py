@@ -1,7 +1,13 @@
 """Deciding, item by item: what a reviewer sees, what is kept, and what comes next."""
 
+from pathlib import Path
+
+from eyetest.records import Verdict
+from eyetest.review.collection import Collection
+from eyetest.review.decisions import Decided, with_people, without_people
 from eyetest.review.forms import Form
 from eyetest.review.project import Round
+from eyetest.tabular.record_files import write_records
 from tests.review.app.reviewing.conftest import FORM, IDS, Enter, MakeProject
 
 
@@ -93,6 +99,33 @@ def test_sent_twice_it_counts_once(make_project: MakeProject, enter: Enter) -> N
     assert [one.decision for one in project.decisions()] == ["unsure", "drop"]
 
 
+def test_sent_again_with_another_label_it_is_not_swallowed(make_project: MakeProject, enter: Enter) -> None:
+    project = make_project()
+    ann = enter(project, "Ann")
+    ann.next()
+    form = {name: ann.hidden(name) for name in ("item", "round", "nonce")} | {"decision": "keep"}
+    for label, status in (("yes", 200), ("yes", 200), ("no", 400)):
+        assert ann.post("/decide", form | {"label.picture": label}).status_code == status
+    assert [one.labels for one in project.decisions()] == [{"picture": "yes"}]
+
+
+def test_a_later_round_does_not_see_what_people_said_before(
+    make_project: MakeProject, enter: Enter, zoo: Path, tmp_path: Path
+) -> None:
+    verdict = Verdict(item="q0", stage="first-review", verdict="fix", reason="the gold is B")
+    write_records([verdict], Verdict, tmp_path / "verdicts.parquet", overwrite=False)
+    judged = Collection.open([zoo / "run", tmp_path / "verdicts.parquet"])
+    for stage, shown in (("", True), ("first-review", False)):
+        ann = enter(make_project(rounds=(Round(number=1, stage=stage),), together=False), "Ann", collection=judged)
+        ann.next()
+        assert ("the gold is B" in ann.page) is shown
+
+
+def test_a_reason_is_told_without_what_people_said_to_it() -> None:
+    for verdict in ("review", "drop"):
+        assert without_people(with_people("3 hits", Decided(verdict, "the gold is B", 1, 1))) == "3 hits"
+
+
 def test_what_was_decided_can_be_undone_and_decided_anew(make_project: MakeProject, enter: Enter) -> None:
     project = make_project()
     ann = enter(project, "Ann")
@@ -151,7 +184,9 @@ def test_an_item_that_is_to_be_solved_tells_nothing_before(make_project: MakePro
     assert "Red kite" in ann.page
     sent = {"item": "q0", "round": "1"}
     assert ann.post("/decide", sent | {"decision": "keep", "nonce": "n"}).status_code == 403
-    assert ann.post("/decide", sent | {"decision": "", "nonce": "n"}).status_code == 400
+    assert ann.post("/decide", sent | {"decision": "", "nonce": "n"}).status_code == 403
+    fixes = [{"decision": "fix", "nonce": "n", "label.picture": "yes", "edit.answer": letter} for letter in "AB"]
+    assert len({ann.post("/decide", sent | one).text for one in fixes}) == 1, "an answer tells whether it is the gold"
     assert 'class="gold"' not in ann.page
     assert ann.post("/solve", sent | {"how": "answered"}).status_code == 400
     assert 'class="gold"' not in ann.page

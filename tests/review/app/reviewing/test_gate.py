@@ -10,7 +10,9 @@ from starlette.testclient import TestClient
 
 from eyetest.benchmarks import Benchmark
 from eyetest.review.app import CallLimits, make_review_app
+from eyetest.review.app.disclosure import Disclosure
 from eyetest.review.app.guard import LONGEST_FORM
+from eyetest.review.app.server import server_of
 from eyetest.review.collection import Collection
 from eyetest.review.forms import Form
 from eyetest.review.project import ReviewProject, Round
@@ -55,8 +57,18 @@ def test_opening_a_link_uses_nothing_up_and_one_browser_keeps_it(
     assert thief.get("/").status_code == 401
     (told,) = [one for one in lines(project) if "another browser" in one.detail]
     assert (told.person, told.where) == ("Ann", "testclient")
+    for path in (f"//enter/{token}", f"/Enter/{token}", f"/items/enter/{token}"):
+        assert thief.client.get(f"{HOME}{path}").status_code in (401, 404)
     assert token not in "".join(map(str, project.logged(100)))
     assert stranger.enter(token).status_code == 303
+
+
+def test_the_button_of_a_link_sends_to_nothing_but_the_link(stranger: Visitor) -> None:
+    assert '<form method="post"><input' in stranger.get("/enter/%5Cqueue").text
+
+
+def test_what_a_proxy_says_is_not_believed(project: ReviewProject, collection: Collection) -> None:
+    assert not server_of(make_review_app(collection, project)).config.proxy_headers
 
 
 @pytest.mark.parametrize("token", ["", "x", "A" * 32, "..%2f..%2fpeople", "%00", "<script>", "A" * 5_000])
@@ -327,6 +339,12 @@ def test_a_reader_looks_at_items_without_golds(project: ReviewProject, enter: En
         *("position", "id", "benchmark", "item", "question", "options", "picture", "pictures", "tag.task", "tag.year")
     ]
     assert reader.get("/items/export/benchmark.zip").status_code == 400
+    assert reader.get("/items/?page=" + "9" * 5_000).status_code == 400
+
+
+def test_a_tag_with_the_name_of_a_column_opens_only_the_tag() -> None:
+    told = Disclosure(golds=False, tags=frozenset({"difficulty"}))
+    assert (told.may_sort("tag.difficulty"), told.may_sort("difficulty")) == (True, False)
 
 
 def test_too_many_calls_are_refused_for_a_while(make_project: MakeProject, enter: Enter) -> None:

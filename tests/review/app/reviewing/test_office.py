@@ -115,6 +115,7 @@ def test_what_is_shown_or_selected_joins_the_queue(make_project: MakeProject, en
     assert list(project.outcomes()) == ["q0", "q1"]
     boss.post("/queue", {"query": "id=q4&id=q1"})
     assert list(project.outcomes()) == ["q0", "q1", "q4"]
+    assert boss.post("/queue").status_code == 400
     assert boss.post("/queue", {"query": "gold=Z"}).status_code == 400
     assert boss.post("/queue", {"query": "gald=A"}).status_code == 400
     assert [one.detail for one in project.logged() if one.what == "queued"] == ["1 of 2 items", "1 of 2 items"]

@@ -60,7 +60,8 @@ def decided_page(project: ReviewProject, asked: Mapping[str, str]) -> dict[str, 
             raise InputError(f"no filter {short(key)}; {nearest(key, _KEYS)}")
     rows = [one for one in judged_items(project) if _is_meant(one, filters)]
     pages = max(1, ceil(len(rows) / PAGE_SIZE))
-    page = min(int(asked["page"]) if asked.get("page", "").isdecimal() else 1, pages) or 1
+    number = asked.get("page", "")
+    page = min(int(number) if number.isdecimal() and len(number) < 10 else 1, pages) or 1
     shown = rows[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
     return {
         "number": len(rows),

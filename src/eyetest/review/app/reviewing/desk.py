@@ -6,20 +6,22 @@ from secrets import token_urlsafe
 from typing import Any
 from urllib.parse import urlencode
 
+import msgspec
 from starlette.responses import RedirectResponse, Response
 
-from eyetest.errors import DiskFull, InputError, short
+from eyetest.errors import DiskFull, Forbidden, InputError, short
 from eyetest.harden.screenshot.mathml import mathml
 from eyetest.pages.page import plain
-from eyetest.records import Decision, letter
+from eyetest.records import Decision, DecisionKind, Verdict, letter
 from eyetest.review.app.browsing import html_page
 from eyetest.review.app.disclosure import UNSOLVED, Disclosure
 from eyetest.review.app.item_page import show_story
 from eyetest.review.app.reviewing.decision_form import Sent, read_form, show_form
 from eyetest.review.app.reviewing.gate import PageCall
 from eyetest.review.collection import Collection, ItemStory
-from eyetest.review.decisions import standing
-from eyetest.review.project import DecisionDetails, ReviewProject, ReviewSession, Task
+from eyetest.review.decisions import standing, without_people
+from eyetest.review.forms import check_labels
+from eyetest.review.project import UNANSWERED, DecisionDetails, ReviewProject, ReviewSession, Task
 from eyetest.wording import counted
 
 LOOKS: dict[str, Any] = {
@@ -119,11 +121,13 @@ class Desk:
         """Keep a decision and go on; whatever is wrong, the form comes back as it was sent."""
         person = call.known.person
         task = self._task(call, call.field("item"), call.field("round"))
+        if task.form.solve and task.solved is None:
+            raise Forbidden(UNANSWERED)  # before anything is held against the gold
         try:
             item = self._collection.record(task.item) if call.field("decision") == "fix" else None
             kind, said = read_form(call.sent, task, item)
             kept = self._project.decide(person, task, kind, nonce=call.field("nonce"), **said)
-            if not _is_same(kept, kind, said):
+            if not _is_same(kept, kind, said, task):
                 raise _SENT_BEFORE
         except (InputError, DiskFull) as error:
             status = 507 if isinstance(error, DiskFull) else 400
@@ -151,6 +155,7 @@ class Desk:
         told = self._collection.item(task.item)
         unsolved = task.form.solve and task.solved is None
         shown = show_story(told, self._collection, UNSOLVED if unsolved else _disclosure(task))
+        shown["verdicts"] = self._verdicts(task, shown["verdicts"])
         shown["findings"] = [one | {"href": ""} for one in shown["findings"]]
         contents = around(self._project, call.known) | {
             "task": task,
@@ -168,6 +173,17 @@ class Desk:
         }
         return html_page("task.html.j2", contents, status)
 
+    def _verdicts(self, task: Task, verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
+        """What stages said, without what people said in them: whoever decides does not know what others did."""
+        if task.adjudicates:
+            return verdicts
+        rounds = {one.stage for one in self._project.plan.rounds if one.stage}
+        return [
+            msgspec.structs.replace(one, reason=without_people(one.reason))
+            for one in verdicts
+            if one.stage not in rounds
+        ]
+
     def _where(self, task: Task) -> str:
         rounds = len(self._project.plan.rounds)
         words = [f"round {task.round} of {rounds}"] if rounds > 1 else []
@@ -176,10 +192,11 @@ class Desk:
         return " · ".join(words)
 
 
-def _is_same(kept: Decision, kind: str, said: DecisionDetails) -> bool:
+def _is_same(kept: Decision, kind: DecisionKind, said: DecisionDetails, task: Task) -> bool:
     """Whether what was kept is what was said now; it is not where somebody went back and changed what was sent."""
-    details = {name: getattr(kept, name) for name in ("reason", "edits", "comment")}
-    return kept.decision == kind and all(said.get(name) == value for name, value in details.items())
+    if kept.decision != kind or kept.labels != check_labels(task.form, kind, said.get("labels") or {}):
+        return False
+    return all(said.get(name) == getattr(kept, name) for name in ("reason", "edits", "comment"))
 
 
 def _disclosure(task: Task) -> Disclosure:

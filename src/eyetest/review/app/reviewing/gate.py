@@ -1,5 +1,6 @@
 """The one place where calls to the reviewing pages are let through or refused; what is refused is logged."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
@@ -21,6 +22,7 @@ from eyetest.review.project import ReviewProject, ReviewSession, Role
 
 PUBLIC: tuple[Role, ...] = ()
 """For a route that anybody may call who reaches the server."""
+_IN_A_LINK = re.compile("enter/.*", re.IGNORECASE | re.DOTALL)
 _MOST_FIELDS = 2_000
 _TEN_MINUTES = 600.0
 
@@ -146,8 +148,7 @@ class Gate:
         lines = self._lines.count(address)
         if lines > self._limits.log_lines + 1:
             return
-        path = "/enter/…" if request.url.path.startswith("/enter/") else request.url.path
-        told = f"{request.method} {path}: {why}"
+        told = f"{request.method} {_IN_A_LINK.sub('enter/…', request.url.path)}: {why}"
         if lines > self._limits.log_lines:
             told = "what else is refused in this minute is not written down"
         name = session.person.name if session else None

@@ -106,6 +106,8 @@ class Office:
 
     def queue(self, call: PageCall) -> Response:
         """Have people decide about the items that were shown or selected."""
+        if "query" not in call.sent:
+            raise InputError("which items? the form has no query")
         view = self._collection.view(parse_query(call.field("query")))
         ids = self._collection.items.get_column("id")[view.positions].to_list()
         if not ids:

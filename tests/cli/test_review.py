@@ -35,7 +35,9 @@ def decide_all(folder: Path, **kinds: str) -> None:
 
 
 def test_an_invitation(here: Path, eyetest: Eyetest) -> None:
-    link = eyetest("review", "invite", "Ann", "--on", "b").fine().strip()
+    told = eyetest("review", "invite", "Ann", "--on", "b")
+    assert (told.code, "the link of Ann, for 30 days" in told.err) == (0, True)
+    link = told.out.strip()
     assert re.fullmatch(r"http://127\.0\.0\.1:8765/enter/[\w-]{43}", link)
     with find_review(here / "b") as project:
         assert project.enter(link.rpartition("/")[2], None).session.person.name == "Ann"
@@ -49,14 +51,14 @@ def test_an_invitation(here: Path, eyetest: Eyetest) -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("invite", "ann", "--on", "nothing"), "no review of nothing was begun yet"),
+        (("invite", "ann", "--on", "nothing"), "nothing does not exist"),
         (
             ("invite", "ann", "--on", "b", "--role", "judge"),
             "--role: no role 'judge'; known: adjudicator, admin, reader",
         ),
         (("invite", " ", "--on", "b"), "name: found ' '"),
         (("revoke", "ann", "--on", "b"), "nobody here is called 'ann'; nobody was invited yet"),
-        (("status", "nothing"), "no review of nothing was begun yet; begin one with eyetest review nothing"),
+        (("status", "nothing"), "nothing does not exist"),
         (("b", "--rounds", "1"), "--rounds: the review in"),
         (("b", "--agree", "some"), "--agree: found 'some'"),
         (("nothing",), "nothing"),
@@ -73,7 +75,7 @@ def test_the_status_of_a_review_that_nobody_has_seen(here: Path, eyetest: Eyetes
     done = eyetest("review", "status", "b")
     assert "4 items, 0 settled" in done.fine()
     assert "nobody was invited yet: eyetest review invite NAME --on" in done.err
-    assert "8 decisions to make, and nobody who may: invite a reviewer" in done.err
+    assert "8 decisions to make, and nobody who may: invite somebody as reviewer" in done.err
 
 
 def test_the_status_of_a_review_that_is_stuck(here: Path, eyetest: Eyetest) -> None:

@@ -1,5 +1,6 @@
 """A review begun, gone on with and read by refine; what a recipe left to people, round after round."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from eyetest.jobs.refine import Who, carry_out, find_recipe, prepare
 from eyetest.jobs.review import OpenReview, ReviewWishes, find_review, open_review
 from eyetest.recipes import Refined
 from eyetest.records import DecisionKind, Recipe
+from eyetest.review.collection import Collection
 from tests.harden.options.items import bench as bench_of
 from tests.harden.options.items import choice_item
 from tests.recipes.benches import by_item, decide, make_bench
@@ -259,3 +261,15 @@ def test_people_are_found_by_any_name_of_the_place(bench: Path) -> None:
     job.revoke(bench.parent / "b-review", "ann")
     with find_review(bench) as project, pytest.raises(Forbidden):
         project.enter(link.rpartition("/")[2], None)
+
+
+def test_a_refinement_that_asked_nobody_still_knows_its_items(bench: Path) -> None:
+    refine(bench.parent)
+    shutil.rmtree(bench.parent / "d" / "run", ignore_errors=True)
+    opened = begin(bench.parent / "d")
+    names = ids(opened)
+    assert names
+    assert all(story.item for story in opened.collection.stories(names))
+    opened.project.close()
+    bench.rename(bench.parent / "elsewhere")
+    assert not any(story.item for story in Collection.open([bench.parent / "d"]).stories(names))

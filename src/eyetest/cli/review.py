@@ -162,6 +162,7 @@ def invite(
         raise InputError(f"{param('role')}: no role {short(role)}; {nearest(role, roles)}")
     known = next(one for one in roles if one == role)
     out.print(job.invite(on, name, known, days), highlight=False, soft_wrap=True)
+    note(f"the link of {safe(name)}, for {days:g} days; one that they had before is dead")
 
 
 def revoke(name: Annotated[str, argument("NAME", "Whose link.")], on: OnOption) -> None:

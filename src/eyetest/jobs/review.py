@@ -73,6 +73,8 @@ def find_review(place: Path) -> ReviewProject:
     for folder in (place, place / REVIEW, _beside(place)):
         if is_review(folder):
             return ReviewProject.open(folder)
+    if not place.exists():
+        raise InputError(f"{place} does not exist")
     raise InputError(f"no review of {place} was begun yet; begin one with eyetest review {place}")
 
 

@@ -330,9 +330,10 @@ class Refining:
             write_card(known, benchmark, benchmark.path)
 
     def _record(self, refined: Refined) -> RefinementRecord:
+        about = self.benchmark.manifest
         return RefinementRecord(
             eyetest=__version__,
-            benchmark=RefinedFrom(self.benchmark.manifest.name, self.benchmark.manifest.fingerprint),
+            benchmark=RefinedFrom(about.name, about.fingerprint, str(self.benchmark.path.resolve())),
             recipe=self.recipe.written_down(),
             panels={
                 name: Members(*(tuple(seat.model for seat in seats) for seats in (seated.seats, seated.held_out)))

@@ -31,6 +31,8 @@ class RefinedFrom(msgspec.Struct, frozen=True):
 
     name: str
     fingerprint: str
+    path: str = ""
+    """Where it was, for whoever looks at its items later."""
 
 
 class Members(msgspec.Struct, frozen=True):

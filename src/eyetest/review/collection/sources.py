@@ -46,6 +46,8 @@ class Judged(NamedTuple):
     findings: Sequence[Finding] = ()
     suggested: Mapping[str, VerdictKind] | None = None
     """What an audit suggests for items; for all others that they stay. None where there was no audit."""
+    path: str = ""
+    """Where the benchmark was, if that is known."""
 
     @property
     def items(self) -> list[str]:
@@ -57,6 +59,7 @@ class Judged(NamedTuple):
 class _RefinedBenchmark(msgspec.Struct, frozen=True):
     name: str = ""
     fingerprint: str = ""
+    path: str = ""
 
 
 class _RefinementHead(msgspec.Struct, frozen=True):
@@ -102,6 +105,9 @@ def open_places(places: Sequence[Path], tell: Tell = lambda line: None) -> Colle
     known += [one for run in asked_otherwise if (one := _about(run, sources.benchmarks))]
     sources.benchmarks = list({one.manifest.fingerprint: one for one in (*sources.benchmarks, *known)}.values())
     there = {one.manifest.fingerprint for one in sources.benchmarks}
+    refined = [_where_it_was(one) for one in sources.judged if one.path and one.fingerprint not in there]
+    sources.benchmarks += {one.manifest.fingerprint: one for one in refined if one}.values()
+    there |= {one.manifest.fingerprint for one in sources.benchmarks}
     sources.benchmarks += [Benchmark(path) for fingerprint, path in kept if fingerprint not in there]
     return sources
 
@@ -114,6 +120,14 @@ def _open_benchmark(place: Path, tell: Tell) -> Benchmark:
         raise InputError(f"{place} is no benchmark that eyetest recognises, no run, no refinement and no audit")
     tell(f"reading {place.name}")
     return open_benchmark(place, _AS_IT_IS)
+
+
+def _where_it_was(judged: Judged) -> Benchmark | None:
+    """The benchmark that was refined, where it still lies as it was."""
+    if not is_benchmark(Path(judged.path)):
+        return None
+    benchmark = Benchmark(Path(judged.path))
+    return benchmark if benchmark.manifest.fingerprint == judged.fingerprint else None
 
 
 def _about(run: Run, opened: Sequence[Benchmark]) -> Benchmark | None:
@@ -138,7 +152,8 @@ def _refinement(place: Path) -> Judged:
         raise InputError(f"{place / ABOUT} is damaged: {error}; run eyetest refine again") from None
     if not (place / VERDICTS).is_file():
         raise InputError(f"{place} is a refinement without its {VERDICTS}; run eyetest refine again")
-    return Judged(head.benchmark.name, head.benchmark.fingerprint, read_verdict_table(place / VERDICTS))
+    about = head.benchmark
+    return Judged(about.name, about.fingerprint, read_verdict_table(place / VERDICTS), path=about.path)
 
 
 def _audit(place: Path) -> Judged | None:

@@ -210,7 +210,7 @@ def _stuck(connection: sqlite3.Connection) -> list[str]:
                 f"does not get it again; invite another {role}"
             )
         elif left:
-            told.append(f"{counted(left, 'decision')} to make, and nobody who may: invite a {role}")
+            told.append(f"{counted(left, 'decision')} to make, and nobody who may: invite somebody as {role}")
     return told
 
 

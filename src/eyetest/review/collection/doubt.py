@@ -64,14 +64,19 @@ class GoldDoubts:
         rows = items.select("item", pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
         same = [(row, other, gold[0]) for row, gold in enumerate(golds) for other in gold[1:]]
         alike = pl.DataFrame(same, schema={"row": pl.Int64, "place": pl.Int64, "gold": pl.Int64}, orient="row")
-        said = [run.choices() for run in self._runs if run.benchmark == benchmark]
-        if not said:
+        runs = [run for run in self._runs if run.benchmark == benchmark]
+        if not runs:
             return pl.DataFrame(schema={"row": pl.Int64, "model": pl.String, "place": pl.Int64})
-        every = pl.concat(said).unique(("item", "model", *AXES), keep="first", maintain_order=True)
-        seen = every.filter(pl.col("sight") == SIGHTED)
+        key = ("item", "model", *(AXES if len(runs) > 1 else ()))  # within one run nothing is there twice
+        for sight in (SIGHTED, None):
+            every = pl.concat([run.choices(key, sight) for run in runs])
+            if len(every):
+                break
+        if len(runs) > 1:
+            every = every.unique(key, keep="first", maintain_order=True)
         place = pl.col("choice").replace_strict(_PLACES, default=None, return_dtype=pl.Int64)
         return (
-            (seen if len(seen) else every)
+            every.select("item", "model", "choice")
             .join(rows, on="item")
             .select("row", "model", place.alias("place"))
             .drop_nulls()

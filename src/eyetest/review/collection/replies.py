@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from eyetest.measures.results import AXES
 from eyetest.measures.stats.intervals import Bools
 from eyetest.records import Asked, Item, Response, columns
 from eyetest.results.cases import ItemCase, item_cases
@@ -94,12 +93,13 @@ class RunReplies:
                 said = some if counts is None else some.filter(counts[start : start + _AT_ONCE])
                 yield said.drop_nulls("text").join(plan, on="key").select("position", "text")
 
-    def choices(self) -> pl.DataFrame:
-        """Which option was chosen, by item, model and test, wherever one was read and scored."""
+    def choices(self, key: Sequence[str], sight: str | None = None) -> pl.DataFrame:
+        """Which option was chosen, wherever one was read and scored, under a sight or any; by what ``key`` names."""
         with one_line_if_damaged(self._source.run.path):
             said = self._scores.filter(pl.col("choice").is_not_null(), pl.col("score").is_not_null())
-            key = pl.col("item", "model", *AXES)
-            return said.select(key, pl.col("choice").cast(pl.String)).collect(engine="streaming")
+            if sight is not None:
+                said = said.filter(pl.col("sight") == sight)
+            return said.select(*key, pl.col("choice").cast(pl.String)).collect(engine="streaming")
 
     def size(self) -> int:
         """Bytes of all replies."""

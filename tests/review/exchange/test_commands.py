@@ -151,20 +151,21 @@ def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(place: P
         assert project.people() == []
 
 
-def test_a_refinement_whose_benchmark_nobody_named_is_refused(tmp_path: Path) -> None:
+def test_a_refinement_whose_benchmark_has_moved_is_refused_until_somebody_names_it(tmp_path: Path) -> None:
     bench = make_bench(tmp_path / "bench", ITEMS)
     (tmp_path / "recipe.yaml").write_text("stages: [{review: {reviewers: 2, form: mmstar}}]\nseed: 0\n")
     (tmp_path / "models.yaml").write_text('m: {spec: "scripted:right=0.5"}\n')
     recipe = ("--recipe", tmp_path / "recipe.yaml", "--models", tmp_path / "models.yaml")
     refined, out = tmp_path / "refined", tmp_path / "out"
     call("refine", bench.path, *recipe, "--to", refined).fine()
+    moved = bench.path.rename(tmp_path / "moved")
     assert "is in no benchmark that the review knows" in call("review", "export", refined, "--to", out).refused()
     assert not out.exists()
-    assert f"{ITEMS} to decide" in call("review", "export", refined, bench.path, "--to", out).fine()
+    assert f"{ITEMS} to decide" in call("review", "export", refined, moved, "--to", out).fine()
     drop = {"decision": "drop", "label_picture": "no", "reason": "too easy"}
     for name in ("ana", "ben"):
         call("review", "import", fill_in(out / "queue.csv", name, drop), "--on", refined).fine()
-    told = call("refine", bench.path, *recipe, "--to", refined, "--skip-review").fine()
+    told = call("refine", moved, *recipe, "--to", refined, "--skip-review").fine()
     assert "review 4 3 1 0 0" in " ".join(told.split())
 
 

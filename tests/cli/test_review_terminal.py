@@ -18,7 +18,11 @@ from eyetest.benchmarks import BenchmarkWriter
 from eyetest.cli.review_terminal import TerminalReview, join
 from eyetest.errors import DiskFull, InputError
 from eyetest.jobs.review import OpenReview, ReviewWishes, open_review
-from eyetest.records import Choice, Decision, Item, Manifest
+from eyetest.records import Choice, Decision, Item, Manifest, Verdict
+from eyetest.review.collection import Collection
+from eyetest.review.decisions import Decided, with_people
+from eyetest.review.project import ReviewPlan, ReviewProject, Round
+from eyetest.tabular.record_files import write_records
 from tests.cli.test_terminal import BASE
 from tests.conftest import png
 from tests.runs.conftest import Eyetest
@@ -206,6 +210,30 @@ def test_whoever_settles_sees_what_others_said(place: Path, capsys: pytest.Captu
     assert "ann: drop  too dark" in told
     assert "bob: keep  seems fine" in told
     assert opened.project.outcome(kept(opened)[0].item).verdict == "keep"
+
+
+def test_only_whoever_settles_knows_what_people_said_in_earlier_stages(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = Decided("drop", "the gold is B", 1, 1)
+    verdicts = [
+        Verdict(item="q0", stage="first", verdict="fix", reason="the gold is B"),
+        Verdict(item="q0", stage="screen", verdict="drop", reason=with_people("3 hits", said)),
+    ]
+    write_records(verdicts, Verdict, tmp_path / "verdicts.parquet", overwrite=False)
+    plan = ReviewPlan(name="b", rounds=(Round(number=1, reviewers=2, stage="first"),), together=False)
+    project = ReviewProject.create(tmp_path / "r", plan, ["q0"])
+    opened = OpenReview(project, Collection.open([place, tmp_path / "verdicts.parquet"]))
+    for name, kind in (("ann", "keep"), ("bob", "unsure")):
+        project.invite(name, "reviewer")
+        work(opened, kind, "", name=name)
+        shown = capsys.readouterr().out
+        assert "screen: drop, 3 hits" in shown
+        assert "the gold is B" not in shown
+    project.invite("cleo", "adjudicator")
+    work(opened, "q", name="cleo")
+    assert capsys.readouterr().out.count("the gold is B") == 2
+    project.close()
 
 
 def test_nothing_raw_reaches_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """A review begun, gone on with and read by refine; what a recipe left to people, round after round."""
 
+import csv
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,14 @@ from eyetest.jobs import review as job
 from eyetest.jobs.harden_options import harden_options
 from eyetest.jobs.refine import Who, carry_out, find_recipe, prepare
 from eyetest.jobs.review import OpenReview, ReviewWishes, find_review, open_review
+from eyetest.jobs.review_tools import export_review
 from eyetest.recipes import Refined
 from eyetest.records import DecisionKind, Recipe
+from eyetest.review import QUEUE
 from eyetest.review.collection import Collection
 from tests.harden.options.items import bench as bench_of
 from tests.harden.options.items import choice_item
-from tests.recipes.benches import by_item, decide, make_bench
+from tests.recipes.benches import by_item, decide, make_bench, verdicts
 from tests.review.project.reviews import people, say, take
 
 NO_WISHES = ReviewWishes()
@@ -108,14 +111,14 @@ def test_what_makes_no_sense_leaves_nothing(bench: Path, wish: dict[str, Any], m
     assert not (bench.parent / "b-review").exists()
 
 
-def work(opened: OpenReview, names: str, kinds: dict[str, DecisionKind] | None = None) -> None:
+def work(opened: OpenReview, names: str, kinds: dict[str, DecisionKind] | None = None, comment: str = "") -> None:
     """Each of some people decides about everything that they get."""
     labels = {"distractors": "yes", "one-right": "yes"}
     for person in people(opened.project, *names.split()):
         while (task := opened.project.next_task(person)) is not None:
             kind = (kinds or {}).get(task.item, "keep")
             asked = {field.name: labels.get(field.name, field.values[0]) for field in task.form.asked(kind)}
-            say(opened.project, person, task, kind, labels=asked)
+            say(opened.project, person, task, kind, labels=asked, comment=comment)
 
 
 def test_a_recipe_round_after_round(bench: Path) -> None:
@@ -151,6 +154,21 @@ def test_a_recipe_round_after_round(bench: Path) -> None:
     assert (refined.paused, refined.waiting) == ("", [])
     assert by_item(folder, "second") == {mended: "fix", **dict.fromkeys(rest, "keep")}
     assert Benchmark(folder / "benchmark")[mended].question == "Which one now?"
+
+
+def test_other_tools_do_not_tell_what_people_said_in_earlier_rounds(bench: Path) -> None:
+    folder = bench.parent / "d"
+    refine(bench.parent)
+    opened = begin(folder)
+    work(opened, "ann", comment="secretly I doubt it")
+    opened.project.close()
+    refine(bench.parent)
+    assert "secretly I doubt it" in verdicts(folder).filter(stage="first").get_column("reason")
+    exported = export_review([folder], bench.parent / "out")
+    assert exported.waiting
+    for row in csv.DictReader((bench.parent / "out" / QUEUE).read_text().splitlines()):
+        assert row["evidence"].startswith("blind-hits: keep.")
+        assert "doubt" not in row["evidence"]
 
 
 def test_decisions_in_a_table_and_in_a_review_count_together(bench: Path) -> None:

@@ -261,7 +261,8 @@ class TerminalReview:
         """What is known of an item, as far as its form shows it."""
         lines: list[Text] = []
         if "verdicts" in task.form.shows:
-            lines += [Text(safe(f"{one.stage}: {one.verdict}, {one.reason}")) for one in story.verdicts]
+            said = self.opened.project.plan.blinded(story.verdicts, adjudicates=task.adjudicates)
+            lines += [Text(safe(f"{one.stage}: {one.verdict}, {one.reason}")) for one in said]
         if "findings" in task.form.shows:
             lines += [Text(safe(f"{one.kind}: {one.evidence or one.title}")) for one in story.findings]
         if "replies" in task.form.shows:

@@ -160,7 +160,7 @@ class _Making:
                 form=(form := form_of(self._plan, number, adjudicates=adjudicates)),
                 adjudicates=adjudicates,
                 fingerprint=self._plan.fingerprint,
-                evidence=self._evidence(rows[item], form),
+                evidence=self._evidence(rows[item], form, adjudicates=adjudicates),
                 pictures=tuple(self._pictures(rows[item], items[item])),
                 earlier=tuple(earlier.get((item, number, adjudicates), ())),
             )
@@ -180,13 +180,13 @@ class _Making:
             elif picture := self._served.whole(image.sha256):
                 yield f"data:image/{picture.kind};base64,{pybase64.b64encode_as_string(picture.data)}"
 
-    def _evidence(self, row: ItemRow, form: Form) -> str:
+    def _evidence(self, row: ItemRow, form: Form, *, adjudicates: bool) -> str:
         """Why the item is here; nothing where it would tell the gold to somebody who is to find it."""
         lines: list[str] = []
         if form.solve:
             return ""
         if "verdicts" in form.shows:
-            said = self._collection.verdicts(row.position)
+            said = self._plan.blinded(self._collection.verdicts(row.position), adjudicates=adjudicates)
             lines += [f"{one.stage}: {one.verdict}. {one.reason} {one.evidence}".strip() for one in said]
         if "findings" in form.shows:
             lines += [f"audit: {finding}" for finding in row.findings]

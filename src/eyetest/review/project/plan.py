@@ -1,12 +1,12 @@
 """What a review is: its rounds, the people in it, and what one of them is asked next."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import msgspec
 
-from eyetest.records import Decision
-from eyetest.review.decisions import Agreed
+from eyetest.records import Decision, Verdict
+from eyetest.review.decisions import Agreed, without_people
 from eyetest.review.forms import Form
 
 Role = Literal["reviewer", "adjudicator", "admin", "reader"]
@@ -51,6 +51,17 @@ class ReviewPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def votes(self, number: int) -> int:
         """How many reviewers decide about an item: in a round, or in all of them where they count together."""
         return sum(one.reviewers for one in self.rounds if self.together or one.number == number)
+
+    def blinded(self, verdicts: Iterable[Verdict], *, adjudicates: bool) -> list[Verdict]:
+        """What stages said, without what people said in them: whoever decides does not know what others did."""
+        if adjudicates:
+            return list(verdicts)
+        asked = {one.stage for one in self.rounds if one.stage}
+        return [
+            msgspec.structs.replace(one, reason=without_people(one.reason))
+            for one in verdicts
+            if one.stage not in asked
+        ]
 
 
 class Person(msgspec.Struct, frozen=True):

@@ -112,13 +112,22 @@ def test_sent_again_with_another_label_it_is_not_swallowed(make_project: MakePro
 def test_a_later_round_does_not_see_what_people_said_before(
     make_project: MakeProject, enter: Enter, zoo: Path, tmp_path: Path
 ) -> None:
-    verdict = Verdict(item="q0", stage="first-review", verdict="fix", reason="the gold is B")
-    write_records([verdict], Verdict, tmp_path / "verdicts.parquet", overwrite=False)
+    said = Decided("drop", "the gold is B", 1, 1)
+    verdicts = [
+        Verdict(item="q0", stage="first-review", verdict="fix", reason="the gold is B"),
+        Verdict(item="q0", stage="screen", verdict="drop", reason=with_people("3 hits", said)),
+    ]
+    write_records(verdicts, Verdict, tmp_path / "verdicts.parquet", overwrite=False)
     judged = Collection.open([zoo / "run", tmp_path / "verdicts.parquet"])
-    for stage, shown in (("", True), ("first-review", False)):
-        ann = enter(make_project(rounds=(Round(number=1, stage=stage),), together=False), "Ann", collection=judged)
-        ann.next()
-        assert ("the gold is B" in ann.page) is shown
+    rounds = (Round(number=1, reviewers=2, stage="first-review"),)
+    project = make_project(("q0",), rounds=rounds, together=False)
+    for name, role, kind in (("Ann", "reviewer", "keep"), ("Bob", "reviewer", "unsure"), ("Eve", "adjudicator", "")):
+        visitor = enter(project, name, role, collection=judged)
+        visitor.next()
+        assert "3 hits" in visitor.page
+        assert ("the gold is B" in visitor.page) is (role == "adjudicator")
+        if kind:
+            visitor.decide(kind)
 
 
 def test_a_reason_is_told_without_what_people_said_to_it() -> None:

@@ -6,20 +6,19 @@ from secrets import token_urlsafe
 from typing import Any
 from urllib.parse import urlencode
 
-import msgspec
 from starlette.responses import RedirectResponse, Response
 
 from eyetest.errors import DiskFull, Forbidden, InputError, short
 from eyetest.harden.screenshot.mathml import mathml
 from eyetest.pages.page import plain
-from eyetest.records import Decision, DecisionKind, Verdict, letter
+from eyetest.records import Decision, DecisionKind, letter
 from eyetest.review.app.browsing import html_page
 from eyetest.review.app.disclosure import UNSOLVED, Disclosure
 from eyetest.review.app.item_page import show_story
 from eyetest.review.app.reviewing.decision_form import Sent, read_form, show_form
 from eyetest.review.app.reviewing.gate import PageCall
 from eyetest.review.collection import Collection, ItemStory
-from eyetest.review.decisions import standing, without_people
+from eyetest.review.decisions import standing
 from eyetest.review.forms import check_labels
 from eyetest.review.project import UNANSWERED, DecisionDetails, ReviewProject, ReviewSession, Task
 from eyetest.wording import counted
@@ -155,7 +154,7 @@ class Desk:
         told = self._collection.item(task.item)
         unsolved = task.form.solve and task.solved is None
         shown = show_story(told, self._collection, UNSOLVED if unsolved else _disclosure(task))
-        shown["verdicts"] = self._verdicts(task, shown["verdicts"])
+        shown["verdicts"] = self._project.plan.blinded(shown["verdicts"], adjudicates=task.adjudicates)
         shown["findings"] = [one | {"href": ""} for one in shown["findings"]]
         contents = around(self._project, call.known) | {
             "task": task,
@@ -172,17 +171,6 @@ class Desk:
             "kept": sent is not None,
         }
         return html_page("task.html.j2", contents, status)
-
-    def _verdicts(self, task: Task, verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
-        """What stages said, without what people said in them: whoever decides does not know what others did."""
-        if task.adjudicates:
-            return verdicts
-        rounds = {one.stage for one in self._project.plan.rounds if one.stage}
-        return [
-            msgspec.structs.replace(one, reason=without_people(one.reason))
-            for one in verdicts
-            if one.stage not in rounds
-        ]
 
     def _where(self, task: Task) -> str:
         rounds = len(self._project.plan.rounds)

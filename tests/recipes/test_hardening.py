@@ -1,5 +1,6 @@
 """Harden stages of a recipe: linked settings with one lineage, people in between, and recipes that cannot work."""
 
+import csv
 import hashlib
 import io
 from pathlib import Path
@@ -14,6 +15,7 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.errors import InputError, MissingExtraError
 from eyetest.jobs.refine import Who, carry_out, find_recipe, prepare
 from eyetest.jobs.review import ReviewWishes, open_review
+from eyetest.jobs.review_tools import export_review, import_review
 from eyetest.pages.item_links import Query
 from eyetest.recipes import Refined, check_recipe, hardening
 from eyetest.recipes.hardening import Hardener, Outcome, Scribes
@@ -144,6 +146,27 @@ def test_people_look_at_the_grown_items_and_what_they_mend_is_drawn(tmp_path: Pa
     drawn = made["screenshot"].images.read(made["screenshot"][mended].images[0])
     assert drawn == _png(hashlib.sha256(words.encode()).digest()), "drawn after it was mended"
     assert made["benchmark"][mended].question != "Which one now?", "what was asked with four options stays"
+
+
+def test_other_tools_show_and_mend_the_grown_items(tmp_path: Path) -> None:
+    make_bench(tmp_path / "b", 12)
+    refine(tmp_path)
+    export_review([tmp_path / "d"], tmp_path / "out")
+    with (tmp_path / "out/queue.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert rows
+    assert all(row["options"].splitlines()[-1] == "F. new 1" for row in rows)
+    drafts = (tmp_path / "d/drafts/six-options").resolve()
+    assert all(Path(row["pictures"]).is_relative_to(drafts) for row in rows)
+    said = {"reviewer": "ann", "decision": "fix", "edit_f": "mended", "label_one-right": "yes"}
+    said |= {f"label_{name}": "yes" for name in ("coherent", "on-topic", "plausible")}
+    with (tmp_path / "ann.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(row | said for row in rows)
+    assert import_review(tmp_path / "ann.csv", tmp_path / "d").added == len(rows)
+    assert refine(tmp_path).paused == ""
+    assert {item.choices[5].text for item in settings(tmp_path)["six-options"]} == {"mended"}
 
 
 def test_reviewers_see_and_mend_the_grown_items(tmp_path: Path) -> None:

@@ -244,7 +244,7 @@ class TerminalReview:
         if story.item is None:
             out.print(Text(f"{safe(task.item)}: no benchmark here has this item any more.", "yellow"))
             return
-        home = self.opened.collection.benchmarks[story.benchmark]
+        home = self.opened.collection.home(story.row)
         out.print(item_panel(home, story.item, golds=golds))
         for image in story.item.images:
             out.print(Text(str(home.images.path(image).resolve()), "dim"), soft_wrap=True)

@@ -78,6 +78,15 @@ def find_review(place: Path) -> ReviewProject:
     raise InputError(f"no review of {place} was begun yet; begin one with eyetest review {place}")
 
 
+def reviewed_collection(project: ReviewProject, observer: Observer = SILENT) -> Collection:
+    """The items of a review that was begun, with all that is known of them; a recipe's as it has made them so far."""
+    places = [Path(path) for path in project.plan.places]
+    asking = recipe_place(project.folder)
+    if asking is None:
+        return Collection.open(places, observer.busy)
+    return DraftedCollection(open_places(places, observer.busy), left_to_people(asking).drafts, observer.busy)
+
+
 def serve_review(
     opened: OpenReview,
     name: str,
@@ -116,8 +125,7 @@ def _go_on(folder: Path, wishes: ReviewWishes, observer: Observer) -> OpenReview
     """A review that was begun: its plan stays, items may be added."""
     _refuse_other_wishes(wishes, folder)
     project = ReviewProject.open(folder)
-    plan = project.plan
-    collection = Collection.open([Path(path) for path in plan.places], observer.busy)
+    plan, collection = project.plan, reviewed_collection(project, observer)
     if wishes.items:
         ids = _chosen(collection, wishes)
         project.add_items(by_suspicion(collection.table, ids, plan.per, plan.seed))

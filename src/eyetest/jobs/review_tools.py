@@ -10,7 +10,7 @@ import pybase64
 
 from eyetest.errors import InputError, param, short
 from eyetest.jobs.opening import SILENT, Observer
-from eyetest.jobs.review import ReviewWishes, find_review, open_review
+from eyetest.jobs.review import ReviewWishes, find_review, open_review, reviewed_collection
 from eyetest.pages.item_links import Query
 from eyetest.records import Decision, Item
 from eyetest.review.app.pictures import ServedPictures
@@ -99,9 +99,8 @@ def import_review(
     names = dict(_named(text) for text in reviewers)
     with find_review(on) as project:
         plan, ids = project.plan, list(project.outcomes())
-        collection = Collection.open([Path(one) for one in plan.places], observer.busy)
         expected = Expected(
-            items=_items(collection, ids),
+            items=_items(reviewed_collection(project, observer), ids),
             forms={one.number: form_of(plan, one.number, adjudicates=False) for one in plan.rounds},
             fingerprint=plan.fingerprint,
             reviewers=names,
@@ -170,7 +169,7 @@ class _Making:
     def _pictures(self, row: ItemRow, item: Item) -> Iterator[str]:
         """Where the tool finds the pictures of an item. Label Studio serves files of folders that it was shown."""
         for image in item.images:
-            path = self._collection.benchmarks[row.benchmark].images.path(image).resolve()
+            path = self._collection.home(row).images.path(image).resolve()
             if not self._embedded:
                 yield (
                     f"{_SERVED_FILES}{quote(path.as_posix().lstrip('/'))}"

@@ -202,6 +202,10 @@ class Collection:
         items = ((row.id, records.get(row.benchmark, {}).get(row.position)) for row in rows)
         return {id_: item for id_, item in items if item is not None}
 
+    def home(self, row: ItemRow) -> Benchmark:
+        """The benchmark in which an item's pictures lie."""
+        return self.benchmarks[row.benchmark]
+
     def stories(self, ids: Sequence[str], *, replies: bool = True) -> Iterator[ItemStory]:
         """The whole stories of many items; far cheaper than one after the other, and more so without replies."""
         for start in range(0, len(ids), _STORIES):

@@ -18,15 +18,20 @@ class DraftedCollection(Collection):
     ) -> None:
         super().__init__(sources, tell)
         self._drafts: dict[str, Item] = {}
+        self._homes: dict[str, Benchmark] = {}
         self._drawn: dict[str, tuple[ImageRef, Benchmark]] = {}
         for benchmark in drafts:
             for item in benchmark:
-                self._drafts[item.id] = item
+                self._drafts[item.id], self._homes[item.id] = item, benchmark
                 self._drawn |= {image.sha256: (image, benchmark) for image in item.images}
 
-    def record(self, id_: str) -> Item | None:
-        """The item itself, as people see it now."""
-        return self._drafts.get(id_) or super().record(id_)
+    def records(self, ids: Sequence[str]) -> dict[str, Item]:
+        """The items themselves, as people see them now."""
+        return super().records(ids) | {id_: self._drafts[id_] for id_ in ids if id_ in self._drafts}
+
+    def home(self, row: ItemRow) -> Benchmark:
+        """The benchmark in which an item's pictures lie: that of its draft."""
+        return self._homes.get(row.id) or super().home(row)
 
     def rows(self, view: CollectionView, start: int = 0, count: int = 60) -> list[ItemRow]:
         """Some of the items of a view, in its order."""

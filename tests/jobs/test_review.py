@@ -171,6 +171,21 @@ def test_other_tools_do_not_tell_what_people_said_in_earlier_rounds(bench: Path)
         assert "doubt" not in row["evidence"]
 
 
+def test_a_recipe_with_fewer_rounds_now_still_hands_out_what_was_decided(bench: Path) -> None:
+    folder = bench.parent / "d"
+    refine(bench.parent)
+    opened = begin(folder)
+    work(opened, "ann")
+    opened.project.close()
+    refine(bench.parent)
+    opened = begin(folder)
+    work(opened, "bob")
+    made = len(opened.project.decisions())
+    opened.project.close()
+    refine(bench.parent, {**TWICE, "stages": TWICE["stages"][:2]})
+    assert export_review([folder], bench.parent / "out").decisions == made
+
+
 def test_decisions_in_a_table_and_in_a_review_count_together(bench: Path) -> None:
     once = {**TWICE, "stages": [TWICE["stages"][0], {"review": {"reviewers": 2}}]}
     first, *rest = [verdict.item for verdict in refine(bench.parent, once).waiting]

@@ -103,7 +103,7 @@ class TerminalReview:
         """Show an item and ask until it is decided; 0 where another is to be asked instead."""
         began = time.monotonic()
         story = self.opened.collection.item(task.item)
-        if task.form.solve and task.solved is None:
+        if task.unsolved:
             self._show(task, story, golds=False)
             task = self.opened.project.solve(self.person, task, self._solution())
         self._show(task, story, golds=True)

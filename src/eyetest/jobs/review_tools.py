@@ -1,6 +1,6 @@
 """A review in other tools: what waits and what was decided, out as their files and in again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -15,7 +15,6 @@ from eyetest.pages.item_links import Query
 from eyetest.records import Decision, Item
 from eyetest.review.app.pictures import ServedPictures
 from eyetest.review.collection import Collection, ItemRow
-from eyetest.review.decisions import standing
 from eyetest.review.exchange import (
     Assignment,
     Expected,
@@ -28,7 +27,7 @@ from eyetest.review.exchange import (
     write_files,
 )
 from eyetest.review.forms import Form
-from eyetest.review.project import ReviewPlan
+from eyetest.review.project import ReviewPlan, earlier
 
 _SERVED_FILES = "/data/local-files/?d="
 _NO_WISHES = ReviewWishes()
@@ -68,14 +67,21 @@ def export_review(
     if round is not None and not 1 <= round <= len(plan.rounds):
         raise InputError(f"{param('round')}: found {round}, expected 1 to {len(plan.rounds)}")
     said: dict[TaskKey, list[Decision]] = {}
+    by_item: dict[str, list[Decision]] = {}
     for one in decisions:
         said.setdefault((one.item, one.round, one.adjudicates), []).append(one)
+        by_item.setdefault(one.item, []).append(one)
     making = _Making(collection, plan, tool, with_pictures or tool == "argilla")
     open_ = [key for key in waiting if round in (None, key[1])]
+    disputed = {
+        (item, number, True): earlier(plan, by_item.get(item, ()), number)
+        for item, number, settles in open_
+        if settles
+    }
     decided = [key for key in said if round in (None, key[1])]
     outgoing = Outgoing(
         name=plan.name,
-        waiting=making.assignments(open_, {key: _earlier(plan, key, decisions) for key in open_ if key[2]}),
+        waiting=making.assignments(open_, disputed),
         decided=making.assignments(decided, said),
         reviewers={one.number: one.reviewers for one in plan.rounds},
     )
@@ -101,7 +107,7 @@ def import_review(
         plan, ids = project.plan, list(project.outcomes())
         expected = Expected(
             items=_items(reviewed_collection(project, observer), ids),
-            forms={one.number: form_of(plan, one.number, adjudicates=False) for one in plan.rounds},
+            forms={one.number: plan.form(one.number, adjudicates=False) for one in plan.rounds},
             fingerprint=plan.fingerprint,
             reviewers=names,
         )
@@ -117,12 +123,6 @@ def _named(text: str) -> tuple[str, str]:
     return (identity.strip(), name.strip()) if equals else ("", identity.strip())
 
 
-def form_of(plan: ReviewPlan, number: int, *, adjudicates: bool) -> Form:
-    """The form of a round; nobody who settles something has to solve it first."""
-    form = plan.rounds[number - 1].form
-    return msgspec.structs.replace(form, solve=(form.solve or plan.solve) and not adjudicates)
-
-
 def _items(collection: Collection, ids: Sequence[str]) -> dict[str, Item]:
     """Items under the names that they have in a review, where several benchmarks may have the same."""
     items = {id_: msgspec.structs.replace(item, id=id_) for id_, item in collection.records(ids).items()}
@@ -132,13 +132,6 @@ def _items(collection: Collection, ids: Sequence[str]) -> dict[str, Item]:
     return items
 
 
-def _earlier(plan: ReviewPlan, key: TaskKey, decisions: Sequence[Decision]) -> list[Decision]:
-    """What others decided, for whoever settles it."""
-    item, number, _ = key
-    mine = [one for one in decisions if one.item == item and (plan.together or one.round == number)]
-    return [one for one in standing(mine) if not one.adjudicates]
-
-
 class _Making:
     """Makes assignments of what a collection knows of items."""
 
@@ -146,7 +139,7 @@ class _Making:
         self._collection, self._plan, self._tool, self._embedded = collection, plan, tool, embedded
         self._served = ServedPictures(collection.picture)
 
-    def assignments(self, keys: Sequence[TaskKey], earlier: dict[TaskKey, list[Decision]]) -> list[Assignment]:
+    def assignments(self, keys: Sequence[TaskKey], before: Mapping[TaskKey, Sequence[Decision]]) -> list[Assignment]:
         """What somebody decides about, with all that the form shows of it."""
         ids = list(dict.fromkeys(item for item, _, _ in keys))
         items = _items(self._collection, ids)
@@ -156,12 +149,12 @@ class _Making:
             Assignment(
                 item=items[item],
                 round=number,
-                form=(form := form_of(self._plan, number, adjudicates=adjudicates)),
+                form=(form := self._plan.form(number, adjudicates=adjudicates)),
                 adjudicates=adjudicates,
                 fingerprint=self._plan.fingerprint,
                 evidence=self._evidence(rows[item], form, adjudicates=adjudicates),
                 pictures=tuple(self._pictures(rows[item], items[item])),
-                earlier=tuple(earlier.get((item, number, adjudicates), ())),
+                earlier=tuple(before.get((item, number, adjudicates), ())),
             )
             for item, number, adjudicates in keys
         ]

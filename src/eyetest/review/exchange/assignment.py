@@ -41,6 +41,11 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         return self.item.id, self.round, self.adjudicates
 
     @property
+    def alone(self) -> bool:
+        """Whether whoever decides has to answer the item first, and is not to know its gold."""
+        return self.form.solve and not self.adjudicates
+
+    @property
     def told(self) -> str:
         """What others decided, one a line."""
         lines = []
@@ -53,8 +58,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def question(self) -> str:
         """What is asked, after what was asked before it and its hint."""
-        alone = self.form.solve and not self.adjudicates
-        before = [f"{turn.question}\n→ {'…' if alone else turn.answer}" for turn in self.item.history]
+        before = [f"{turn.question}\n→ {'…' if self.alone else turn.answer}" for turn in self.item.history]
         return "\n\n".join(text for text in (*before, self.item.hint, self.item.question) if text)
 
     @property
@@ -65,7 +69,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def gold(self) -> str:
         """What the benchmark holds to be right; nothing where the reviewer is to find out."""
-        if self.form.solve and not self.adjudicates:
+        if self.alone:
             return ""
         return ", ".join(letter(index) for index in self.item.gold) or " | ".join(self.item.references)
 

@@ -100,7 +100,7 @@ def _data(assignment: Assignment, options: int) -> dict[str, Any]:
     form, item = assignment.form, assignment.item
     editable = {question.name: "" for question in questions(form, options) if question.name.startswith("edit_")}
     standing = {name: text for name, text in present(item).items() if name in editable}
-    if form.solve and not assignment.adjudicates:
+    if assignment.alone:
         standing.pop("edit_answer", None)
     return {
         "pictures": list(assignment.pictures) or [NO_PICTURE],

@@ -15,6 +15,7 @@ from eyetest.review.project.overview import (
 from eyetest.review.project.people import LogRow, PersonRow
 from eyetest.review.project.plan import DecisionDetails, Entered, Person, ReviewPlan, ReviewSession, Role, Round, Task
 from eyetest.review.project.project import ReviewProject, decisions_in, is_review
+from eyetest.review.project.slots import earlier
 from eyetest.review.project.work import UNANSWERED
 
 __all__ = [
@@ -37,5 +38,6 @@ __all__ = [
     "RoundProgress",
     "Task",
     "decisions_in",
+    "earlier",
     "is_review",
 ]

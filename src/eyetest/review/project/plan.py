@@ -52,6 +52,14 @@ class ReviewPlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         """How many reviewers decide about an item: in a round, or in all of them where they count together."""
         return sum(one.reviewers for one in self.rounds if self.together or one.number == number)
 
+    def form(self, number: int, *, adjudicates: bool) -> Form:
+        """What is asked in a round, or in the last where the plan has fewer now.
+
+        Nobody who settles something has to solve it first.
+        """
+        form = self.rounds[min(number, len(self.rounds)) - 1].form
+        return msgspec.structs.replace(form, solve=(form.solve or self.solve) and not adjudicates)
+
     def blinded(self, verdicts: Iterable[Verdict], *, adjudicates: bool) -> list[Verdict]:
         """What stages said, without what people said in them: whoever decides does not know what others did."""
         if adjudicates:
@@ -99,6 +107,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """What others decided, where it is to be settled; nothing otherwise."""
     mine: Decision | None = None
     solved: str | None = None
+
+    @property
+    def unsolved(self) -> bool:
+        """Whether it has to be answered before its gold is shown."""
+        return self.form.solve and self.solved is None
 
 
 class DecisionDetails(TypedDict, total=False):

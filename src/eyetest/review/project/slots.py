@@ -168,6 +168,12 @@ def outcome_in(plan: ReviewPlan, said: Sequence[Decision], number: int) -> Decid
     return decide(mine, plan.votes(number), plan.agree)
 
 
+def earlier(plan: ReviewPlan, said: Iterable[Decision], number: int) -> tuple[Decision, ...]:
+    """What others decided about an item, for whoever settles it after a round."""
+    words = (one for one in standing(said) if not one.adjudicates)
+    return tuple(one for one in words if plan.together or one.round == number)
+
+
 def _have_settled(connection: sqlite3.Connection, item: int, number: int, *, disputed: bool) -> None:
     """A slot for whoever settles it, while there is something to settle. One that was decided in stays."""
     if disputed:

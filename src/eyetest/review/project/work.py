@@ -9,7 +9,7 @@ import msgspec
 
 from eyetest.errors import Forbidden, InputError, nearest, short
 from eyetest.records import Decision, DecisionKind, Item
-from eyetest.review.decisions import Decided, edited, standing
+from eyetest.review.decisions import Decided, edited
 from eyetest.review.forms import check_edits, check_labels
 from eyetest.review.project import slots
 from eyetest.review.project.database import ReviewDatabase
@@ -102,7 +102,7 @@ class ProjectWork:
             self._refuse_idle(connection, person)
             slot = slots.slot_of(connection, person, self._row(connection, task.item), task.round)
             current = self._task(connection, person, slot)
-            if current.form.solve and current.solved is None:
+            if current.unsolved:
                 raise Forbidden(UNANSWERED)
             decision = self._checked(person, current, kind, said, slot)
             self._append(connection, person, slot, decision, nonce)
@@ -149,8 +149,7 @@ class ProjectWork:
 
     def _task(self, connection: sqlite3.Connection, person: Person, slot: Slot) -> Task:
         (item,) = connection.execute("SELECT item FROM items WHERE id = ?", (slot.item,)).fetchone()
-        form = self.plan.rounds[min(slot.round, len(self.plan.rounds)) - 1].form
-        solve = (form.solve or self.plan.solve) and not slot.adjudicates
+        said = slots.decisions_on(connection, slot.item) if slot.adjudicates else ()
         solved = connection.execute(
             "SELECT answer FROM solved WHERE item = ? AND round = ? AND person = ?",
             (slot.item, slot.round, person.id),
@@ -158,18 +157,12 @@ class ProjectWork:
         return Task(
             item=item,
             round=slot.round,
-            form=msgspec.structs.replace(form, solve=solve),
+            form=self.plan.form(slot.round, adjudicates=slot.adjudicates),
             adjudicates=slot.adjudicates,
-            earlier=self._earlier(connection, slot),
+            earlier=slots.earlier(self.plan, said, slot.round),
             mine=slots.last_word(connection, person, slot),
             solved=solved[0] if solved else None,
         )
-
-    def _earlier(self, connection: sqlite3.Connection, slot: Slot) -> tuple[Decision, ...]:
-        if not slot.adjudicates:
-            return ()
-        said = standing(slots.decisions_on(connection, slot.item))
-        return tuple(one for one in said if not one.adjudicates and (self.plan.together or one.round == slot.round))
 
     def _checked(self, person: Person, task: Task, kind: DecisionKind, said: DecisionDetails, slot: Slot) -> Decision:
         """A decision as it is kept, or a line about what is wrong with it."""

@@ -120,7 +120,7 @@ class Desk:
         """Keep a decision and go on; whatever is wrong, the form comes back as it was sent."""
         person = call.known.person
         task = self._task(call, call.field("item"), call.field("round"))
-        if task.form.solve and task.solved is None:
+        if task.unsolved:
             raise Forbidden(UNANSWERED)  # before anything is held against the gold
         try:
             item = self._collection.record(task.item) if call.field("decision") == "fix" else None
@@ -152,8 +152,7 @@ class Desk:
         self, call: PageCall, task: Task, *, problem: str = "", sent: Sent | None = None, status: int = 200
     ) -> Response:
         told = self._collection.item(task.item)
-        unsolved = task.form.solve and task.solved is None
-        shown = show_story(told, self._collection, UNSOLVED if unsolved else _disclosure(task))
+        shown = show_story(told, self._collection, UNSOLVED if task.unsolved else _disclosure(task))
         shown["verdicts"] = self._project.plan.blinded(shown["verdicts"], adjudicates=task.adjudicates)
         shown["findings"] = [one | {"href": ""} for one in shown["findings"]]
         contents = around(self._project, call.known) | {
@@ -162,7 +161,7 @@ class Desk:
             "mathml": mathml,
             "where": self._where(task),
             "problem": problem,
-            "form": None if unsolved else show_form(task, told.item, sent),
+            "form": None if task.unsolved else show_form(task, told.item, sent),
             "letters": [letter(at) for at in range(len(told.item.choices))] if told.item else [],
             "earlier": [shown_decision(one) for one in task.earlier],
             "solved": _solved(task, told),
@@ -176,7 +175,7 @@ class Desk:
         rounds = len(self._project.plan.rounds)
         words = [f"round {task.round} of {rounds}"] if rounds > 1 else []
         words += ["others disagree about it"] if task.adjudicates else []
-        words += ["answer it first"] if task.form.solve and task.solved is None else []
+        words += ["answer it first"] if task.unsolved else []
         return " · ".join(words)
 
 

@@ -38,6 +38,8 @@ class Decided:
     edits: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, Any] = field(default_factory=dict)
     """What those who decided so answered to the form, where most of them answered alike."""
+    disputed: bool = False
+    """Whether it is open because reviewers disagree."""
 
 
 def read_decisions(path: Path, known: Collection[str] | None = None) -> dict[str, list[Decision]]:
@@ -148,7 +150,7 @@ def decide(decisions: Sequence[Decision], reviewers: int, agree: Agreed = "most"
     chosen = [one for one in last.values() if one.decision == word]
     if (rest and rest[0][1] == count) or (agree == "all" and (rest or _differ(chosen))):
         told = " to ".join(str(number) for _, number in votes.most_common()) if rest else "in their edits"
-        return Decided("review", f"reviewers disagree, {told}", len(last), count)
+        return Decided("review", f"reviewers disagree, {told}", len(last), count, disputed=True)
     return _came_to(chosen, len(last), count, f"{count} of {len(last)} reviewers")
 
 

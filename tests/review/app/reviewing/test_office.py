@@ -53,6 +53,17 @@ def test_every_number_of_the_overview_leads_to_as_many_items(decided: ReviewProj
         assert shown(boss.get("/" + unescape(href)).text) == int(number), href
 
 
+def test_what_reviewers_write_does_not_make_a_dispute(make_project: MakeProject, enter: Enter) -> None:
+    project = make_project(("q0",), rounds=(Round(number=1, reviewers=2),))
+    for name in ("Ann", "Ben"):
+        visitor = enter(project, name)
+        visitor.next()
+        visitor.decide("unsure", comment="reviewers disagree, I am told")
+    boss = enter(project, "Boss", "admin")
+    assert shown(boss.get("/decisions?state=disputed").text) == 0
+    assert shown(boss.get("/decisions?state=begun").text) == 1
+
+
 def test_the_overview_tells_agreement_reasons_and_time(decided: ReviewProject, enter: Enter) -> None:
     boss = enter(decided, "Boss", "admin")
     page = Tags(boss.get("/overview").text)

@@ -44,7 +44,7 @@ def _state(outcome: Decided, said: Sequence[Decision]) -> str:
         return "adjudicated"
     if outcome.verdict != "review":
         return "agreed"
-    if outcome.reason.startswith("reviewers disagree"):
+    if outcome.disputed:
         return "disputed"
     return "begun" if said else "untouched"
 

@@ -95,6 +95,6 @@ def import_review(
 
     >>> et.import_review("export.json", on="bench-review", reviewer={"3": "Ann"})  # doctest: +SKIP
     """
-    names = [f"{user}={name}" for user, name in reviewer.items()] if isinstance(reviewer, Mapping) else [reviewer]
-    named = [name for name in names if name]
-    return tools.import_review(Path(file), Path(on), format=format, reviewers=named, observer=NOTEBOOK).added
+    named = reviewer if isinstance(reviewer, Mapping) else {"": reviewer}
+    names = {str(user): name for user, name in named.items() if name}
+    return tools.import_review(Path(file), Path(on), format=format, reviewers=names, observer=NOTEBOOK).added

@@ -7,6 +7,7 @@ from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import OverwriteOption, argument, option
 from eyetest.cli.review import AskedOptions, OnOption
 from eyetest.cli.terminal import note, out
+from eyetest.errors import InputError, param
 from eyetest.jobs import review_tools as job
 from eyetest.review.exchange import ToolFormat
 from eyetest.wording import counted
@@ -57,5 +58,14 @@ def import_(
     ] = None,
 ) -> None:
     """Take decisions in that were made in another tool: all that are new, or none where one is wrong."""
-    imported = job.import_review(file, on, format=format_, reviewers=reviewer or (), observer=TERMINAL)
+    names = dict(_named(text) for text in reviewer or ())
+    imported = job.import_review(file, on, format=format_, reviewers=names, observer=TERMINAL)
     note(f"{counted(imported.read, 'decision')} in {file.name}, {imported.added:,} of them new")
+
+
+def _named(text: str) -> tuple[str, str]:
+    """Who it is by the tool's id; by nothing, who it is where the tool does not say."""
+    identity, equals, name = text.partition("=")
+    if not (name if equals else identity).strip():
+        raise InputError(f"{param('reviewer')}: found {text!r}, expected NAME or ID=NAME")
+    return (identity.strip(), name.strip()) if equals else ("", identity.strip())

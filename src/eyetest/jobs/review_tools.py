@@ -31,6 +31,7 @@ from eyetest.review.project import ReviewPlan, earlier
 
 _SERVED_FILES = "/data/local-files/?d="
 _NO_WISHES = ReviewWishes()
+_AS_THE_TOOL_SAYS: Mapping[str, str] = {}
 
 
 class ExportedReview(NamedTuple):
@@ -94,33 +95,24 @@ def import_review(
     on: Path,
     *,
     format: str | None = None,  # noqa: A002
-    reviewers: Sequence[str] = (),
+    reviewers: Mapping[str, str] = _AS_THE_TOOL_SAYS,
     observer: Observer = SILENT,
 ) -> ImportedReview:
     """Take the decisions of another tool's file into a review: all that are new, or none where one is wrong.
 
-    ``reviewers`` are names, or ``ID=NAME``: what somebody is called here whom the tool knows by that id.
+    ``reviewers``: what somebody is called here, by what the tool calls them; under ``""`` whoever it does not name.
     """
     tool = None if format is None else check_format(format)
-    names = dict(_named(text) for text in reviewers)
     with find_review(on) as project:
         plan, ids = project.plan, list(project.outcomes())
         expected = Expected(
             items=_items(reviewed_collection(project, observer), ids),
             forms={one.number: plan.form(one.number, adjudicates=False) for one in plan.rounds},
             fingerprint=plan.fingerprint,
-            reviewers=names,
+            reviewers=reviewers,
         )
         decisions = read_files(file, expected, tool)
         return ImportedReview(len(decisions), project.add_decisions(decisions, file.name))
-
-
-def _named(text: str) -> tuple[str, str]:
-    """Who it is by the tool's id; by nothing, who it is where the tool does not say."""
-    identity, equals, name = text.partition("=")
-    if not (name if equals else identity).strip():
-        raise InputError(f"{param('reviewer')}: found {text!r}, expected NAME or ID=NAME")
-    return (identity.strip(), name.strip()) if equals else ("", identity.strip())
 
 
 def _items(collection: Collection, ids: Sequence[str]) -> dict[str, Item]:

@@ -116,6 +116,13 @@ def test_a_tools_users_get_their_names(place: Path, tmp_path: Path, tool: str) -
         assert {one.seconds for one in project.decisions()} == ({7.5} if tool == "label-studio" else {None})
 
 
+def test_users_whose_names_hold_a_sign_of_ours_get_their_names_too(place: Path, tmp_path: Path) -> None:
+    (queue, _) = et.export_review(place, to=tmp_path / "out")
+    said = fill_in(queue, "a=b", {"decision": "keep", "label_error": "reasoning"})
+    assert et.import_review(said, on=place, reviewer={"a=b": "Ann"}) == 1
+    assert et.review_decisions(place).get_column("reviewer").to_list() == ["Ann"]
+
+
 def test_pictures_that_stay_where_they_are_are_named(place: Path, tmp_path: Path) -> None:
     call("review", "export", place, "--to", tmp_path / "out", "--format", "label-studio").fine()
     tasks = json.loads((tmp_path / "out" / "round-1.json").read_bytes())

@@ -131,7 +131,9 @@ def test_pictures_that_stay_where_they_are_are_named(place: Path, tmp_path: Path
     assert picture == first_picture(place, tasks[0]["data"]["question"])
     call("review", "export", place, "--to", tmp_path / "csv").fine()
     with (tmp_path / "csv" / "queue.csv").open(newline="", encoding="utf-8") as file:
-        assert all(Path(row["pictures"]).is_file() for row in csv.DictReader(file))
+        pictures = [Path(row["pictures"]) for row in csv.DictReader(file)]
+    assert len(pictures) == ITEMS
+    assert all(path.is_file() for path in pictures)
 
 
 def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(place: Path, tmp_path: Path) -> None:

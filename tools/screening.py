@@ -1,49 +1,55 @@
 """Do screens keep their promises on worlds that nobody looked at? Six kinds of worlds, drawn, asked about, graded.
 
-    python -m tools.screening FOLDER --seeds 501 502 [--items 600] [--worlds default tastes …] [--moles]
+    python -m tools.screening FOLDER --seeds 501 502 [--items 600] [--worlds default tastes …]
 
-Each world is drawn and asked about blind by the zoo, five times each, as the demo does; what was planted as a leak is
-remembered by those it leaked to. Then its recipes `chance-aware` and `leaks` are carried out, by themselves and after
-one another. A line a world and recipe: flagged items (of them for people), how many of those have a flaw that was
-looked for or any flaw at all, and how much was found of what could be found. `--moles` asks language models alone.
+Each world is drawn and asked about by the zoo as the demo does: blind five times each, with the picture once; what
+was planted as a leak is remembered by those it leaked to. Then recipes are carried out: `chance-aware` and `leaks` by
+themselves, and `everything`. A line a recipe, and for `everything` one a kind of flaw: flagged items (of them for
+people), how many of those have a flaw that was looked for, another one or none, and how much was found of what could
+be found. Last, Kendall's τ with skill on the flawless world of the same seed, if that is among the worlds. What was
+asked in FOLDER before is not asked again.
 """
 
 import argparse
 import contextlib
 import io
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
-import yaml
 
 import eyetest as et
+from eyetest.benchmarks import Benchmark
 from eyetest.models import read_models
 from eyetest.models.embedded import models_file
-from eyetest.world import Truth, load_rates, new_world, read_truth
+from eyetest.records import Verdict
+from eyetest.world import FLAWS, Truth, load_rates, new_world, rankings, read_truth
+from eyetest.world.grading import FLAGGED, grade, read_verdicts
 from eyetest.world.recipes import world_recipes
 
 WORLDS: dict[str, tuple[str, dict[str, float]]] = {
+    "flawless": ("none", {}),
     "default": ("default", {}),
     "no leaks": ("unleaked", {}),
     "rare": ("rare", {}),
     "two options": ("two-options", {}),
     "tastes": ("default", {"taste": 1.5, "belief": 0.1}),
-    "flawless": ("none", {}),
 }
 """Which flaws a world has, and which habits those who are asked about it."""
-KNOWN = {"answer-in-question", "answerable-from-facts", "leaked-to-llms"}
+KNOWN = frozenset({"answer-in-question", "answerable-from-facts", "leaked-to-llms"})
 """What language models can know; that a gold is longest is seen by few of them, and is no error."""
-LEAKED = {"leaked-to-lvlms"}
+RECIPES = {"chance-aware": KNOWN, "leaks": frozenset({"leaked-to-lvlms"}), "everything": frozenset(FLAWS)}
 
 
 class Outcome(NamedTuple):
-    """One recipe on one world."""
+    """One recipe on one world, or what it found of one kind of flaw."""
 
     world: str
     seed: int
     recipe: str
+    flaw: str
     flagged: int
     for_people: int
     right: int
@@ -52,39 +58,74 @@ class Outcome(NamedTuple):
     """Flagged items with another flaw."""
     there: int
     """How many items have a flaw that was looked for."""
+    found: int
 
 
-def measure(folder: Path, world: str, seed: int, items: int, *, moles: bool) -> Iterator[Outcome]:
-    """Draw a world, ask about it, and grade both recipes."""
+def measure(folder: Path, world: str, seed: int, items: int) -> Iterator[Outcome]:
+    """Draw a world, ask about it, and grade the recipes."""
     flaws, habits = WORLDS[world]
-    to = folder / f"{world.replace(' ', '-')}-{seed}"
-    bench = new_world(to / "world", load_rates(flaws), items=items, seed=seed)
+    to = place(folder, world, seed)
+    drawn = to / "world/benchmark"
+    bench = Benchmark(drawn) if drawn.exists() else new_world(to / "world", load_rates(flaws), items=items, seed=seed)
     zoo = models_file(habits.get("taste", 0.0), habits.get("belief", 0.0), str(to / "world/leaks.jsonl"))
     (to / "models.yaml").write_text(zoo, encoding="utf-8")
-    asked = {name: entry for name, entry in read_models(to / "models.yaml").items() if not (moles and entry.base)}
-    run = et.run(bench, asked, sights="blind-guess", trials=5, temperature=1.0, to=to / "run")
+    everybody = read_models(to / "models.yaml")
+    et.run(bench, everybody, sights="blind-guess", trials=5, temperature=1.0, to=to / "run")
+    sees = {name: entry for name, entry in everybody.items() if entry.base}
+    run = et.run(bench, sees, sights="image", to=to / "run")
     truths = {truth.item: truth for truth in read_truth(to / "world")}
-    chance, leaks = (yaml.safe_load(world_recipes()[name]) for name in ("chance-aware", "leaks"))
-    both = {"panels": chance["panels"] | leaks["panels"], "stages": [*chance["stages"], *leaks["stages"]]}
-    recipes = {"chance-aware": (chance, KNOWN), "leaks": (leaks, LEAKED), "both": (both, KNOWN | LEAKED)}
-    for name, (recipe, sought) in recipes.items():
-        if moles and name != "chance-aware":
-            continue
+    for name, sought in RECIPES.items():
+        shutil.rmtree(to / name, ignore_errors=True)
         file = to / f"{name}.yaml"
-        file.write_text(yaml.safe_dump(recipe), encoding="utf-8")
+        file.write_text(world_recipes()[name], encoding="utf-8")
         et.refine(bench, str(file), to / "models.yaml", answers=[run], to=to / name)
-        verdicts = pl.read_parquet(to / name / "verdicts.parquet").filter(pl.col("verdict") != "keep")
+        verdicts = read_verdicts(to / name)
         yield graded((world, seed, name), verdicts, truths, sought)
+        if name == "everything":
+            yield from by_flaw((world, seed, name), list(truths.values()), verdicts)
 
 
-def graded(what: tuple[str, int, str], verdicts: pl.DataFrame, truths: dict[str, Truth], sought: set[str]) -> Outcome:
-    """Count what was flagged, and what of it is to blame."""
-    flagged = [truths[item] for item in verdicts["item"]]
-    right = sum(bool(sought & {*truth.flaws}) for truth in flagged)
-    other = sum(bool(truth.flaws) for truth in flagged) - right
-    there = sum(bool(sought & {*truth.flaws}) for truth in truths.values())
-    for_people = verdicts.filter(pl.col("verdict") == "review").height
-    return Outcome(*what, len(flagged), for_people, right, other, there)
+def place(folder: Path, world: str, seed: int) -> Path:
+    """Where a world and all about it lies."""
+    return folder / f"{world.replace(' ', '-')}-{seed}"
+
+
+def graded(
+    what: tuple[str, int, str], verdicts: list[Verdict], truths: dict[str, Truth], sought: frozenset[str]
+) -> Outcome:
+    """Count what was flagged, and what of it is to blame; of two equal items either is a copy."""
+    flaws = {truth.item: {*truth.flaws} for truth in truths.values()}
+    for truth in truths.values():
+        if truth.twin:
+            flaws[truth.twin] |= {*truth.flaws}
+    raised = {row.item: row.verdict for row in verdicts if row.verdict in FLAGGED}
+    right = {item for item in raised if sought & flaws[item]}
+    other = sum(bool(flaws[item]) for item in raised.keys() - right)
+    there = [truth for truth in truths.values() if sought & {*truth.flaws}]
+    found = sum(bool({truth.item, truth.twin} & raised.keys()) for truth in there)
+    people = sum(verdict == "review" for verdict in raised.values())
+    return Outcome(*what, "", len(raised), people, len(right), other, len(there), found)
+
+
+def by_flaw(what: tuple[str, int, str], truths: list[Truth], verdicts: list[Verdict]) -> Iterator[Outcome]:
+    """What was found of each kind of flaw by any stage; flagged and right are of the stages that look for it."""
+    for one in grade(truths, verdicts).flaws:
+        yield Outcome(*what, one.flaw, one.flagged, 0, one.right, 0, one.planted, one.found)
+
+
+def ranked(folder: Path, seed: int, worlds: list[str]) -> Iterator[str]:
+    """How well each world ranks the vision models before and after the whole refinement: τ with their true skill."""
+    tables = {}
+    for world in worlds:
+        scores = et.score(place(folder, world, seed) / "run").lazy()
+        seen = scores.filter(pl.col("sight") == "image").select("item", pl.col("model").cast(pl.String), "score")
+        tables[world] = seen.collect()
+    for world in worlds[1:]:
+        rows = read_verdicts(place(folder, world, seed) / "everything")
+        gone = {row.item for row in rows if row.verdict in FLAGGED}
+        kept = [item for item in tables[world]["item"].unique() if item not in gone]
+        one = rankings(tables[world], tables["flawless"], kept)
+        yield f"{world},{seed},τ,spoilt {one.spoilt.value:.2f},refined {one.refined.value:.2f},of {len(kept)} items"
 
 
 def main() -> None:
@@ -94,15 +135,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
     parser.add_argument("--items", type=int, default=600)
     parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=list(WORLDS))
-    parser.add_argument("--moles", action="store_true")
     given = parser.parse_args()
-    print("world,seed,recipe,flagged,for people,right,other flaw,there", flush=True)
+    print(*Outcome._fields, sep=",", flush=True)
     for seed in given.seeds:
         for world in given.worlds:
             with contextlib.redirect_stderr(io.StringIO()):
-                outcomes = list(measure(given.folder, world, seed, given.items, moles=given.moles))
+                outcomes = list(measure(given.folder, world, seed, given.items))
             for one in outcomes:
                 print(*one, sep=",", flush=True)
+        if given.worlds[0] == "flawless":
+            print(*ranked(given.folder, seed, given.worlds), sep="\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -30,12 +30,12 @@ def test_three_minutes_of_a_newcomer(place: Path, eyetest: Eyetest) -> None:
     assert found + missed == planted
     assert found > planted / 5
     assert "demo/recipes\n" in told
-    assert not any(truth.flaws for truth in read_truth(place / "demo/fresh"))
+    assert not any(truth.flaws for truth in read_truth(place / "demo/flawless"))
 
     page = " ".join("".join(Tags((place / "demo/report.html").read_text()).words).split())
     assert f"{planted} of {ITEMS} items were spoilt on purpose" in page
     assert f"found {found} of the spoilt ones, missed {missed}" in page
-    models = {name for run in ("run", "fresh-run") for name in Run(place / "demo" / run).manifest.models}
+    models = {name for run in ("run", "flawless-run") for name in Run(place / "demo" / run).manifest.models}
     assert len(models) == 14
 
     by_hand = ("--answers", "demo/run", "--models", "demo/models.yaml", "--to", "mine")

@@ -56,7 +56,10 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> WorldStory:
         Verdict(item=t.item, stage="leaks", verdict="drop" if t.item in gone else "keep", reason=HOSTILE[2])
         for t in truths
     ]
-    tried = [Tried("leaks", HOSTILE[3], HOSTILE[4], verdicts, 2.4, HOSTILE[5])]
+    good = [
+        Verdict(item=f"f{n}", stage="leaks", verdict="drop" if n < 3 else "keep", reason="") for n in range(ITEMS)
+    ]
+    tried = [Tried("leaks", HOSTILE[3], HOSTILE[4], verdicts, 2.4, HOSTILE[5], good)]
     kept = [truth.item for truth in truths if truth.item not in gone]
     spoilt, skill = (results_of([run], Scorer(), models=models) for run in (asked, seen))
     return WorldStory(bench, truths, tried, kept, [asked], spoilt, skill, calls=7)
@@ -86,6 +89,8 @@ def test_numbers_are_those_of_the_verdicts(story: WorldStory, page: Path) -> Non
     words = " ".join("".join(Tags(page.read_text()).words).split())
     assert headline(story) in words
     assert f"{len(cells['leaked-to-lvlms'].found)} of {cells['leaked-to-lvlms'].planted}" in words
+    assert f"Another world of {ITEMS} items was drawn" in words
+    assert "All together they take out 3.3 %" in words
 
 
 def test_vision_models_stand_beside_what_is_true_of_them(story: WorldStory) -> None:

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-import polars as pl
+import msgspec
 
+from eyetest.records import Verdict
 from eyetest.world import Truth
-from tools.screening import KNOWN, WORLDS, graded, measure
+from tools.screening import KNOWN, RECIPES, WORLDS, graded, measure
 
 
 def truth(item: str, *flaws: str) -> Truth:
@@ -14,14 +15,24 @@ def truth(item: str, *flaws: str) -> Truth:
 
 def test_what_is_counted() -> None:
     rows = [truth("a", "leaked-to-llms"), truth("b"), truth("c", "wrong-gold"), truth("d", "answer-in-question")]
-    verdicts = pl.DataFrame({"item": ["a", "b", "c"], "verdict": ["drop", "review", "drop"]})
-    seen = graded(("default", 1, "chance-aware"), verdicts, {one.item: one for one in rows}, KNOWN)
-    assert (seen.flagged, seen.for_people, seen.right, seen.other, seen.there) == (3, 1, 1, 1, 2)
+    copy = msgspec.structs.replace(truth("e", "exact-duplicate"), twin="b")
+    verdicts = [
+        Verdict(item="a", stage="s", verdict="drop", reason=""),
+        Verdict(item="b", stage="s", verdict="review", reason=""),
+        Verdict(item="c", stage="s", verdict="drop", reason=""),
+        Verdict(item="d", stage="s", verdict="keep", reason=""),
+    ]
+    known = {one.item: one for one in [*rows, copy]}
+    seen = graded(("default", 1, "chance-aware"), verdicts, known, KNOWN)
+    assert (seen.flagged, seen.for_people, seen.right, seen.other, seen.there, seen.found) == (3, 1, 1, 2, 2, 1)
+    seen = graded(("default", 1, "everything"), verdicts, known, RECIPES["everything"])
+    assert (seen.right, seen.other, seen.there, seen.found) == (3, 0, 4, 3)
 
 
 def test_a_small_world_is_drawn_asked_about_and_graded(tmp_path: Path) -> None:
-    (seen,) = measure(tmp_path, "tastes", 3, 60, moles=True)
-    assert (seen.world, seen.recipe, seen.there) == ("tastes", "chance-aware", 10)
-    assert seen.right <= seen.flagged <= 15
+    first, _, whole, *parts = measure(tmp_path, "tastes", 3, 60)
+    assert (first.world, first.recipe, first.there) == ("tastes", "chance-aware", 10)
+    assert first.right <= first.flagged <= 15
+    assert whole.found == sum(part.found for part in parts)
     assert "belief" in (tmp_path / "tastes-3/models.yaml").read_text()
     assert set(WORLDS) == {"default", "no leaks", "rare", "two options", "tastes", "flawless"}

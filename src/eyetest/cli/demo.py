@@ -11,7 +11,7 @@ from rich.text import Text
 from eyetest.cli import options
 from eyetest.cli.live import watching
 from eyetest.cli.terminal import fail, out, program, safe
-from eyetest.demo.folder import ITEMS, DemoFolder
+from eyetest.demo.folder import FEWEST, ITEMS, DemoFolder
 from eyetest.demo.story import WorldStory
 from eyetest.recipes.sources import StoppedEarly
 from eyetest.running.session import INTERRUPTED
@@ -21,7 +21,7 @@ from eyetest.wording import counted, typed
 def demo(
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where to put it.")] = Path("demo"),
     overwrite: options.OverwriteOption = False,
-    items: Annotated[int, typer.Option("--items", min=36, hidden=True)] = ITEMS,
+    items: Annotated[int, typer.Option("--items", min=FEWEST, hidden=True)] = ITEMS,
 ) -> None:
     """Draw a benchmark, spoil it on purpose, ask 14 small models, and see which flaws are found.
 
@@ -64,6 +64,7 @@ def _conclude(story: WorldStory, folder: DemoFolder, seconds: float) -> None:
         ("missed", f"{whole.planted - whole.found:,}"),
         ("false alarms", f"{whole.flagged - whole.right:,}"),
         ("items left", f"{len(story.kept):,}"),
+        ("flawless world", f"{story.whole.lost.value or 0:.1%} of {story.flawless_items} would be taken out"),
     ]
     if leaks.value is not None:
         told.append(("leakage", f"ranks vision models as what truly leaked to them: ρ = {leaks.value:.2f}"))

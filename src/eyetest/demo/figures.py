@@ -40,6 +40,18 @@ def planted(story: WorldStory, mark: Callable[[list[str]], str] = lambda ids: ""
     return layered(bars, said).properties(width=_WIDTH, height=step(len(known)))
 
 
+def lost(story: WorldStory) -> ChartType:
+    """The share of a flawless world that each recipe would take out, with its interval."""
+    shares = [tried.lost for tried in story.tried]
+    table = [
+        {"recipe": tried.title} | dict(zip(bounded("lost"), share, strict=False))
+        for tried, share in zip(story.tried, shares, strict=True)
+    ]
+    x = across("share of good items taken out", ticks=6)
+    dots = intervals(alt.Chart(values(table)), "lost", x, y=rows([tried.title for tried in story.tried], "recipe"))
+    return dots.properties(width=_WIDTH, height=step(len(table)))
+
+
 def leakage(story: WorldStory) -> ChartType:
     """Measured leakage with its interval, and the share that truly leaked, for each vision model."""
     table = story.birds.sort("told", "unclipped", descending=True)

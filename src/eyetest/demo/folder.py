@@ -15,6 +15,7 @@ from eyetest.benchmarks import Benchmark
 from eyetest.demo.page import write_world_page
 from eyetest.demo.story import BLIND, SIGHTED, SUBSETS, Tried, WorldStory
 from eyetest.demo.world_items import planted_kind
+from eyetest.measures import Results
 from eyetest.measures.stats.luck import at_least
 from eyetest.models import read_models
 from eyetest.models.embedded import cards, models_file
@@ -23,7 +24,7 @@ from eyetest.probes.audit import Audit
 from eyetest.recipes import Refining, load_recipe
 from eyetest.recipes.panels import Seated, seated_on_answers
 from eyetest.recipes.sources import Recorded, StoppedEarly
-from eyetest.records import Condition, Finding, ModelEntry, Recipe
+from eyetest.records import Condition, Finding, ModelEntry, Recipe, Verdict
 from eyetest.records.recipe import REPORT
 from eyetest.results.gather import results_of
 from eyetest.review.app import write_bundle
@@ -41,13 +42,16 @@ from eyetest.world.recipes import world_recipes
 
 ITEMS, _SEED = 1200, 7
 """Of the default world: what leaked to the zoo leaked from there."""
-_FRESH_ITEMS, _FRESH_SEED = 300, 1007
+_FLAWLESS_SHARE, FEWEST, _FLAWLESS_SEED = 4, 36, 1007
+"""A flawless world has a fourth of the items of the spoilt one; none has fewer than these."""
 _TRIALS, _WARM = 5, 1.0
-_WORLD, _FRESH, _RUN, _FRESH_RUN, _TRIED = "world", "fresh", "run", "fresh-run", "tried"
+_WORLD, _RUN, _TRIED = "world", "run", "tried"
+_FLAWLESS, _FLAWLESS_RUN, _FLAWLESS_TRIED = "flawless", "flawless-run", "flawless-tried"
 _MODELS, _RECIPES, _PAGE = "models.yaml", "recipes", "report.html"
 _ITEMS, _PLANTED = "items", "planted.json"
-_OURS = (_WORLD, _FRESH, _RUN, _FRESH_RUN, _TRIED, _MODELS, _RECIPES, _PAGE, _ITEMS, _PLANTED)
-_EARLIER = ("audit.html", "drawn", "exports", "mended", "read-back", "spoilt")
+_ASKED = (_WORLD, _RUN, _TRIED, _FLAWLESS, _FLAWLESS_RUN, _FLAWLESS_TRIED)
+_OURS = (*_ASKED, _MODELS, _RECIPES, _PAGE, _ITEMS, _PLANTED)
+_EARLIER = ("audit.html", "drawn", "exports", "fresh", "fresh-run", "mended", "read-back", "spoilt")
 """What the demo of earlier versions wrote; it may stay."""
 _COPIES = ("duplicate-items", "duplicate-images")
 _COUNTING = ("blind-hits", "blind-majority")
@@ -79,6 +83,11 @@ class DemoFolder:
 
     to: Path
     items: int = ITEMS
+
+    @property
+    def flawless_items(self) -> int:
+        """Items that nobody spoilt: they tell true skill, and what screens do where nothing is wrong."""
+        return max(self.items // _FLAWLESS_SHARE, FEWEST)
 
     @property
     def page(self) -> Path:
@@ -114,23 +123,24 @@ class DemoFolder:
         self.to.mkdir(parents=True, exist_ok=True)
 
     def draw(self) -> None:
-        """The spoilt world, a fresh one, and what a user may want to read or change."""
+        """The spoilt world, a flawless one, and what a user may want to read or change."""
         new_world(self.to / _WORLD, load_rates("default"), items=self.items, seed=_SEED)
-        new_world(self.to / _FRESH, load_rates("none"), items=min(self.items, _FRESH_ITEMS), seed=_FRESH_SEED)
+        new_world(self.to / _FLAWLESS, load_rates("none"), items=self.flawless_items, seed=_FLAWLESS_SEED)
         (self.to / _MODELS).write_text(models_file(), encoding="utf-8")
         self.recipes.mkdir()
         for name, text in world_recipes().items():
             (self.recipes / f"{name}.yaml").write_text(text, encoding="utf-8")
 
     def ask(self, watch: Watch | None = None) -> int:
-        """Ask everybody blind, and whoever has eyes with the picture and about fresh items; how many answers came."""
+        """Ask everybody blind, and whoever has eyes with the picture, about both worlds; how many answers came."""
         blind = Asking(conditions=(Condition(sight=BLIND),), trials=_TRIALS, sampling={"temperature": _WARM})
         seen = Asking(conditions=(Condition(sight=SIGHTED),))
         answers = 0
         for world, models, asking, run in (
             (_WORLD, self.models, blind, _RUN),
             (_WORLD, self.vision_models, seen, _RUN),
-            (_FRESH, self.vision_models, seen, _FRESH_RUN),
+            (_FLAWLESS, self.models, blind, _FLAWLESS_RUN),
+            (_FLAWLESS, self.vision_models, seen, _FLAWLESS_RUN),
         ):
             session = Session(Benchmark(self.to / world / "benchmark"), models, asking, hit=is_hit)
             progress = session.run(self.to / run, progress=Progress(looks_refused), watch=watch)
@@ -140,24 +150,44 @@ class DemoFolder:
         return answers
 
     def screen(self, answers: int) -> WorldStory:
-        """Every recipe on the recorded answers."""
-        bench, run = Benchmark(self.to / _WORLD / "benchmark"), Run(self.to / _RUN)
-        results, fresh = (results_of([one], Scorer(), models=self.models) for one in (run, Run(self.to / _FRESH_RUN)))
+        """Every recipe on the recorded answers, of the spoilt world and of the flawless one."""
+        runs = [Run(self.to / _RUN), Run(self.to / _FLAWLESS_RUN)]
+        results, flawless = (results_of([run], Scorer(), models=self.models) for run in runs)
         tried, kept = [], []
         for name, (title, about) in _TITLES.items():
             recipe = load_recipe(str(self.recipes / f"{name}.yaml"))
             panels = seated_on_answers(recipe, results, {}, ())
-            refining = Refining(bench, recipe, panels, Recorded(results), self.to / _TRIED / name)
+            refining = Refining(self._drawn(_WORLD), recipe, panels, Recorded(results), self.to / _TRIED / name)
             bundle = str(self.to / _ITEMS) if name == _WHOLE else None
-            refining.items_at = items_at(bundle, refining.to / REPORT, [bench.path, run.path, refining.to])
+            shown = [refining.benchmark.path, runs[0].path, refining.to]
+            refining.items_at = items_at(bundle, refining.to / REPORT, shown)
             refined = refining.run()
-            luck = expected_by_luck(recipe, panels, self.truths)
-            tried.append(Tried(name, title, about, refined.verdicts, luck, world_recipes()[name]))
             kept = [item.id for item in refined.kept]
-        copies = [row for row in tried[-1].verdicts if row.stage in _COPIES]
+            tried.append(
+                Tried(
+                    name,
+                    title,
+                    about,
+                    refined.verdicts,
+                    expected_by_luck(recipe, panels, self.truths),
+                    world_recipes()[name],
+                    self._on_flawless(name, recipe, flawless),
+                )
+            )
+        whole = tried[-1]
         about = "no model: equal items, and pictures that come back re-encoded"
-        first = Tried("duplicates", "duplicates", about, copies)
-        return WorldStory(bench, self.truths, [first, *tried], kept, [run], results, fresh, answers)
+        copies = [[row for row in rows if row.stage in _COPIES] for rows in (whole.verdicts, whole.on_flawless)]
+        first = Tried("duplicates", "duplicates", about, copies[0], on_flawless=copies[1])
+        world = self._drawn(_WORLD)
+        return WorldStory(world, self.truths, [first, *tried], kept, runs[:1], results, flawless, answers)
+
+    def _on_flawless(self, name: str, recipe: Recipe, results: Results) -> Sequence[Verdict]:
+        """What a recipe says of items that have no flaw."""
+        panels, to = seated_on_answers(recipe, results, {}, ()), self.to / _FLAWLESS_TRIED / name
+        return Refining(self._drawn(_FLAWLESS), recipe, panels, Recorded(results), to).run().verdicts
+
+    def _drawn(self, world: str) -> Benchmark:
+        return Benchmark(self.to / world / "benchmark")
 
     @property
     def places(self) -> list[Path]:
@@ -172,7 +202,7 @@ class DemoFolder:
             "folder": typed(self.to),
             "subsets": f"{SUBSETS}",
             "world": f"{self.items:,} items, seed {_SEED}",
-            "fresh world": f"{_FRESH_ITEMS:,} items, seed {_FRESH_SEED}",
+            "flawless world": f"{self.flawless_items:,} items, seed {_FLAWLESS_SEED}",
             "answers": f"{story.calls:,}",
             "seed of measures": f"{story.seed}",
             "seconds until here": f"{seconds:.0f}",

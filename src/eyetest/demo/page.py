@@ -23,6 +23,7 @@ from eyetest.world.grading import looks_for
 
 _FIGURES: Mapping[str, tuple[str, Callable[[WorldStory], ChartType]]] = {
     "planted": ("Planted flaws, found and missed", figures.planted),
+    "lost": ("Good items that each recipe takes out", figures.lost),
     "leakage": ("Measured leakage and what truly leaked", figures.leakage),
     "eyes": ("Blind, sighted, and true skill", figures.eyes),
     "gains": ("Gain against true skill, before and after", figures.gains),

@@ -15,6 +15,7 @@ from eyetest.pages.plots import bounded
 from eyetest.records import Verdict
 from eyetest.records.tables import Sight
 from eyetest.runs import Run
+from eyetest.wording import counted
 from eyetest.world import FLAWS, Grade, Rankings, Truth, calibrations, grade, rankings
 from eyetest.world.grading import FLAGGED, looks_for
 
@@ -35,6 +36,14 @@ class Tried:
     by_luck: float | None = None
     """Items that guessing alone would have it blame, on average; None where it keeps luck in check."""
     recipe: str = ""
+    on_flawless: Sequence[Verdict] = ()
+    """What it says of a world without flaws: whatever it blames there is good."""
+
+    @property
+    def lost(self) -> IntervalEstimate:
+        """The share of flawless items that it would throw away or send to people."""
+        blamed = {row.item for row in self.on_flawless if row.verdict in FLAGGED}
+        return wilson(len(blamed), len({row.item for row in self.on_flawless}))
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ class WorldStory:
     kept: Sequence[str]
     runs: Sequence[Run]
     results: Results
-    fresh: Results
+    flawless: Results
     """The same models on a world without flaws: their true skill."""
     calls: int
     seed: int = 0
@@ -90,6 +99,11 @@ class WorldStory:
         """Every kind of flaw that was planted."""
         planted = {flaw for truth in self.truths for flaw in truth.flaws}
         return [flaw for flaw in FLAWS if flaw in planted]
+
+    @cached_property
+    def flawless_items(self) -> str:
+        """How large the world without flaws is, as text."""
+        return counted(len({row.item for row in self.whole.on_flawless}), "item")
 
     @cached_property
     def flagged(self) -> dict[str, Verdict]:
@@ -127,7 +141,7 @@ class WorldStory:
 
     @cached_property
     def birds(self) -> pl.DataFrame:
-        """Each vision model on the whole benchmark: gain and leakage, skill on fresh items, and what leaked to it."""
+        """Each vision model on the whole benchmark: gain, leakage, skill on flawless items, what leaked to it."""
         return self._measured(self.results)
 
     @cached_property
@@ -140,7 +154,7 @@ class WorldStory:
     def _measured(self, results: Results) -> pl.DataFrame:
         own = Settings(seed=self.seed, own={"sighted": SIGHTED, "blind": BLIND})
         gains = MEASURES["gain"].measure(results, own).table.filter(_sees())
-        skill = MEASURES["accuracy"].measure(self.fresh, Settings(seed=self.seed)).table
+        skill = MEASURES["accuracy"].measure(self.flawless, Settings(seed=self.seed)).table
         names = dict(zip(bounded("accuracy"), bounded("skill"), strict=True))
         told = pl.col("model").replace_strict({name: card.leaked for name, card in cards().items()}, default=None)
         return gains.join(skill.select("model", *names).rename(names), on="model").with_columns(told.alias("told"))
@@ -162,11 +176,11 @@ class WorldStory:
     def rankings(self) -> Rankings:
         """Who is best: by the spoilt benchmark, by the refined one, by chance; each beside true skill."""
         seen = (pl.col("sight") == SIGHTED) & _sees()
-        spoilt, fresh = (
+        spoilt, flawless = (
             known.scores.filter(seen).select("item", pl.col("model").cast(pl.String), "score").collect()
-            for known in (self.results, self.fresh)
+            for known in (self.results, self.flawless)
         )
-        return rankings(spoilt, fresh, self.kept, subsets=SUBSETS, seed=self.seed)
+        return rankings(spoilt, flawless, self.kept, subsets=SUBSETS, seed=self.seed)
 
     @cached_property
     def doubts(self) -> Mapping[str, IntervalEstimate]:

@@ -409,15 +409,33 @@ def test_a_benchmark_of_an_earlier_run_does_not_outlive_its_verdicts(here: Path,
     assert not (here / "d/benchmark").exists()
 
 
-def test_select_by_information(here: Path, eyetest: Eyetest) -> None:
-    models = {f"m{n}": f"scripted:right={0.2 + 0.12 * n},seed={n}" for n in range(6)}
+def _spread_panel(here: Path, size: int) -> None:
+    models = {f"m{n}": f"scripted:right={0.1 + 0.08 * n},seed={n}" for n in range(size)}
     write_yaml(here / "models.yaml", models)
-    eyetest("refine", "b", "--recipe", "information", "--models", "models.yaml", "--to", "d").fine()
+
+
+def test_select_by_information(here: Path, eyetest: Eyetest) -> None:
+    _spread_panel(here, 10)
+    done = eyetest("refine", "b", "--recipe", "information", "--models", "models.yaml", "--to", "d")
+    done.fine()
     assert len(kept(here / "d")) == 20
     reasons = dict(verdicts(here / "d").select("item", "reason").iter_rows())
     worth = {name: float(reason.rpartition(" ")[2]) for name, reason in reasons.items()}
     taken = {item.id for item in kept(here / "d")}
     assert min(worth[name] for name in taken) >= max(worth[name] for name in worth if name not in taken)
+    for told in ("of these rightly", "τ with those items", "to the panel itself it seems"):
+        assert told in done.err
+        assert told in (here / "d/refine.json").read_text()
+        assert told in (here / "d/report.html").read_text()
+
+
+def test_information_of_eight_models_is_refused_before_anybody_is_asked(here: Path, eyetest: Eyetest) -> None:
+    _spread_panel(here, 9)
+    words = ("refine", "b", "--recipe", "information", "--models", "models.yaml", "--to", "d")
+    said = eyetest(*words, "--hold-out", "m8").refused()
+    assert "at least 9 models, not 8 (fewer cannot hold three out" in said
+    assert "select by lot" in said
+    assert not (here / "d").exists()
 
 
 def test_chance_aware_with_its_held_out_inspector(here: Path, eyetest: Eyetest) -> None:

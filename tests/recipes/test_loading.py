@@ -108,7 +108,7 @@ def test_a_misspelt_key_anywhere(tmp_path: Path, old: str, new: str, message: st
         ("grade: difficulty", "screen: difficulty", "write grade: difficulty"),
         ("screen: zero-pass", "grade: zero-pass", "write screen: zero-pass"),
         ("count: 5}", "count: 5, total: 7}", "say one of count (of each quota), total"),
-        ("count: 5}", "fraction: 0.5, by: information}", "information"),
+        ("count: 5}", "fraction: 0.5, by: information}", "information takes a panel of at least 9 models, not 0"),
     ],
 )
 def test_what_cannot_work(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -10,6 +10,7 @@ import polars as pl
 from eyetest.benchmarks import Benchmark
 from eyetest.curate.options import fewer_options
 from eyetest.curate.selection import Candidate, candidate, model_oriented, user_oriented, write_part
+from eyetest.curate.separation import FEWEST_MODELS, WHY_SO_MANY
 from eyetest.curate.subset import Estimator, cautions, pps, read_curves, write_curves
 from eyetest.curate.validation import SplitPlan, validate
 from eyetest.errors import InputError, heading, param, short
@@ -25,8 +26,6 @@ from eyetest.records import Item, ModelEntry
 from eyetest.records.recipe import BENCHMARK
 from eyetest.wording import counted, listed
 
-_FEWEST_MODELS = 9
-"""Three to hold out, and a panel of twice as many."""
 _SPLITS = 12
 _WITHIN = 1.96
 _VALIDATED = ("draw", "score", "tau", "tau_gain", "tau_gain_low", "tau_gain_high", "mae", "tau_optimism")
@@ -126,9 +125,9 @@ def estimate(part: Path, runs: Sequence[AnyRun], sight: str = "image") -> Measur
 def draw_small(results: Results, items: Sequence[str], part: Selection) -> Small:
     """Fit a panel's answers and draw a share of the items they are about."""
     table, names, models = answered(results, items, part.sight)
-    if len(models) < _FEWEST_MODELS:
+    if len(models) < FEWEST_MODELS:
         there = f"{counted(len(models), 'model')} with sight {part.sight}"
-        raise InputError(f"{heading('answers')}: {there}; at least {_FEWEST_MODELS}")
+        raise InputError(f"{heading('answers')}: {there}; a part takes at least {FEWEST_MODELS} ({WHY_SO_MANY})")
     fitted = fit(table)
     size = max(1, round(part.share * len(names)))
     drawn = pps(fitted, size, part.seed)

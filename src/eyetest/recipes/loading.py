@@ -8,7 +8,7 @@ from typing import Any
 from eyetest.errors import InputError, nearest
 from eyetest.probes import PROBES
 from eyetest.recipes.hardening import check_hardening, refuse_late_panels
-from eyetest.recipes.selecting import FEWEST_MODELS
+from eyetest.recipes.selecting import refuse_small_panel
 from eyetest.records import Condition, Panel, Recipe, Stage
 from eyetest.records.recipe import OWN_AXES
 from eyetest.review.forms import load_form
@@ -100,8 +100,7 @@ def _check_select(stage: Stage, panel: Panel | None) -> None:
     assert stage.select is not None
     informed = stage.select.by == "information"
     refuse_unused(stage, "select", ("panel", "right") if informed else ())
-    if informed and (panel is None or panel.size < FEWEST_MODELS):
-        raise InputError(f"the stage {stage.title}: information takes a panel of at least {FEWEST_MODELS} models")
+    refuse_small_panel(stage, panel.size if panel else 0)
 
 
 def _check_screen(stage: Stage, panel: Panel | None) -> None:

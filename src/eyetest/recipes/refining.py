@@ -106,7 +106,7 @@ class Refining:
                 for row in standing(rows):
                     edited(self._items[name], row.edits)  # what makes no sense is told before anybody is asked
         refuse_missing(self.recipe, self.benchmark)
-        refuse_hopeless(self.recipe, list(self._items.values()))
+        refuse_hopeless(self.recipe, list(self._items.values()), self.panels)
         refined = Refined(notes=notes)
         alive = list(self._items.values())
         heard: list[_StageHeard] = []

@@ -6,19 +6,26 @@ import msgspec
 import numpy as np
 
 from eyetest.curate.selection import candidate, check_tags, select
+from eyetest.curate.separation import FEWEST_MODELS, WHY_SO_MANY, Separation, separation
 from eyetest.errors import InputError
-from eyetest.measures.stats.item_analysis import expected_information, fit
+from eyetest.measures.stats.intervals import Floats
+from eyetest.measures.stats.item_analysis import choose_by_information, expected_information, fit
+from eyetest.recipes.panels import Seated
 from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind
 from eyetest.review.forms import load_form
 from eyetest.screens import Evidence
 from eyetest.wording import counted
 
-FEWEST_MODELS = 5
-"""Fewer models say too little about which items tell models apart."""
+
+def refuse_small_panel(stage: Stage, models: int) -> None:
+    """Refuse to select by the information of too few models."""
+    if stage.select is not None and stage.select.by == "information" and models < FEWEST_MODELS:
+        few = f"information takes a panel of at least {FEWEST_MODELS} models, not {models} ({WHY_SO_MANY})"
+        raise InputError(f"the stage {stage.title}: {few}; seat more models or select by lot")
 
 
-def refuse_hopeless(recipe: Recipe, items: Sequence[Item]) -> None:
-    """Refuse a selection that not even the whole benchmark could meet, before anybody is asked."""
+def refuse_hopeless(recipe: Recipe, items: Sequence[Item], panels: Mapping[str, Seated]) -> None:
+    """Refuse a selection that not even the whole benchmark or its panel could meet, before anybody is asked."""
     pool = [candidate(item) for item in items]
     given: set[str] = set()
     for stage in recipe.stages:
@@ -29,6 +36,7 @@ def refuse_hopeless(recipe: Recipe, items: Sequence[Item]) -> None:
             given |= asked_for - {tag for item in items for tag in item.tags}
         if stage.select is None:
             continue
+        refuse_small_panel(stage, len(panels[stage.panel].seats) if stage.panel else 0)
         try:
             check_tags(pool, [tag for tag in stage.select.tags if tag not in given])
             if stage.select.per not in given:
@@ -40,8 +48,15 @@ def refuse_hopeless(recipe: Recipe, items: Sequence[Item]) -> None:
 def selected(stage: Stage, items: Sequence[Item], evidence: Evidence, seed: int, notes: list[str]) -> list[Verdict]:
     """A verdict for each item: taken or not."""
     assert stage.select is not None
-    worth = information(stage, items, evidence) if stage.select.by == "information" else None
+    worth, table = None, None
+    if stage.select.by == "information":
+        table = _answers(stage, items, evidence)
+        worth = dict(zip((item.id for item in items), map(float, expected_information(fit(table))), strict=True))
     chosen = select([candidate(item) for item in items], stage.select, seed, worth)
+    if table is not None and len(chosen.ids) < len(items):
+        share = len(chosen.ids) / len(items)
+        tried = separation(table, share, lambda fitted, size, _: choose_by_information(fitted, size), seed)
+        notes += told_separation(stage.title, tried)
     for tag, count in chosen.untagged.items():
         notes.append(f"{stage.title}: {counted(count, 'item')} without the tag {tag}")
     for unmet in chosen.unmet:
@@ -55,10 +70,8 @@ def selected(stage: Stage, items: Sequence[Item], evidence: Evidence, seed: int,
     return verdicts
 
 
-def information(stage: Stage, items: Sequence[Item], evidence: Evidence) -> Mapping[str, float]:
-    """How well each item tells the panel's models apart (2PL), by item."""
-    if len(evidence.seats) < FEWEST_MODELS:
-        raise InputError(f"the stage {stage.title}: information takes a panel of at least {FEWEST_MODELS} models")
+def _answers(stage: Stage, items: Sequence[Item], evidence: Evidence) -> Floats:
+    """Which of the panel's models answer which items: items × models, nan where nobody knows."""
     table = np.full((len(items), len(evidence.seats)), np.nan)
     for row, item in enumerate(items):
         for column, said in enumerate(evidence.of(item.id)):
@@ -66,4 +79,28 @@ def information(stage: Stage, items: Sequence[Item], evidence: Evidence) -> Mapp
             judged = [right for right in known if right is not None]
             if judged:
                 table[row, column] = float(np.mean(judged) > 0.5)
-    return dict(zip((item.id for item in items), map(float, expected_information(fit(table))), strict=True))
+    return table
+
+
+def told_separation(stage: str, tried: Mapping[str, Separation]) -> list[str]:
+    """What a selection by information is worth to models that had no say, beside what it seems to its panel."""
+    if not tried:
+        return [
+            f"{stage}: too few items to try on models and items held out how well the chosen ones tell models apart"
+        ]
+    chosen, random = tried["chosen"], tried["random"]
+    return [
+        f"{stage}: of pairs of models held out, items chosen so tell {_percent(chosen.apart)} apart (random ones: "
+        f"{_percent(random.apart)}), {_percent(chosen.rightly)} of these rightly ({_percent(random.rightly)}): as items "
+        f"held out order them; τ with those items {_figure(chosen.tau)} ({_figure(random.tau)})",
+        f"{stage}: to the panel itself it seems {_percent(chosen.apart_own)} and τ {_figure(chosen.tau_own)}; "
+        "do not quote these alone",
+    ]
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}"
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

@@ -1,0 +1,63 @@
+"""A part is judged by models and items that had no say, and what its own panel sees stands beside it."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from eyetest.curate.separation import FEWEST_MODELS, separation
+from eyetest.measures.stats.item_analysis import ItemFit, choose_by_information
+
+Floats = NDArray[np.float64]
+
+
+def _answers(able: Floats, slopes: Floats, seed: int) -> Floats:
+    rng = np.random.default_rng(seed)
+    chance = expit(np.outer(slopes, able) + rng.normal(0, 1, (len(slopes), 1)))
+    return np.asarray(rng.random(chance.shape) < chance, float)
+
+
+def _by_information(fitted: ItemFit, size: int, _: np.random.Generator) -> NDArray[np.intp]:
+    return choose_by_information(fitted, size)
+
+
+def test_telling_items_tell_more_pairs_apart_and_rightly() -> None:
+    slopes = np.where(np.arange(400) % 2, 2.0, 0.1)
+    tried = separation(_answers(np.linspace(-2, 2, 18), slopes, 0), 0.3, _by_information)
+    chosen, random = tried["chosen"], tried["random"]
+    assert (chosen.apart or 0) > (random.apart or 0) + 0.1
+    assert (chosen.rightly or 0) > 0.95
+    assert (chosen.tau or 0) > (random.tau or 0)
+
+
+def test_where_models_are_alike_the_panel_is_flattered_and_half_of_the_pairs_are_wrong() -> None:
+    """Nobody is better: what tells the panel apart is luck, which items and models held out do not share."""
+    tried = separation(_answers(np.zeros(18), np.ones(300), 1), 0.3, _by_information)["chosen"]
+    assert (tried.tau_own or 0) > 0.4
+    assert (tried.apart_own or 0) > 0.15
+    assert abs(tried.tau or 0) < 0.2
+    assert (tried.apart or 0) < 0.12
+    assert (tried.rightly or 0) < 0.8
+
+
+def test_the_order_of_the_items_held_out_decides_what_is_right() -> None:
+    """On every second item the better model fails: whoever leads on a part leads on others by luck alone."""
+    answers = _answers(np.linspace(-2, 2, 12), np.full(200, 1.5), 2)
+    tried = separation(np.vstack([answers, 1 - answers]), 0.5, _by_information)["random"]
+    assert (tried.rightly or 0) < 0.6
+
+
+def test_too_few_models_or_items_are_not_tried() -> None:
+    answers = _answers(np.linspace(-2, 2, FEWEST_MODELS), np.ones(40), 3)
+    assert separation(answers[:, 1:], 0.5, _by_information) == {}
+    assert separation(answers[:19], 0.5, _by_information) == {}
+    again = [separation(answers, 0.5, _by_information, seed) for seed in (5, 5, 6)]
+    assert again[0] == again[1] != again[2]
+
+
+def test_missing_answers_are_no_hindrance() -> None:
+    answers = _answers(np.linspace(-2, 2, 12), np.full(100, 1.5), 4)
+    answers[np.random.default_rng(4).random(answers.shape) < 0.2] = np.nan
+    tried = separation(answers, 0.5, _by_information)["chosen"]
+    assert None not in tried
+    assert tried.tau == pytest.approx(0.7, abs=0.3)

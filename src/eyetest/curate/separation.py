@@ -1,8 +1,8 @@
 """Whether a chosen part tells models apart, and rightly: tried on models and on items that had no say in the choice.
 
-A part that was chosen because it tells its panel apart looks good on that panel's own answers. So models and items are
-split again and again: the answers of two thirds of the models choose from one half of the items, the other third is
-compared on what was chosen, and the other half of the items says who is really ahead.
+A part that was chosen because it tells its panel apart looks good on that panel's own answers. So models and items
+are split again and again: the answers of two thirds of the models choose from one half of the items, the other third
+is compared on what was chosen, and the other half of the items says who is really ahead.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from eyetest.measures.stats.item_analysis import ItemFit, fit
 from eyetest.measures.stats.paired import every_pair
 
 FEWEST_MODELS = 9
-"""Three to hold out and twice as many to choose by: with fewer, nothing could tell whether a choice holds for others."""
+"""Three to hold out and twice as many to choose by: with fewer, nothing tells whether a choice holds for others."""
 WHY_SO_MANY = "fewer cannot hold three out to try the choice on others"
 _FEWEST_ITEMS = 20
 _SPLITS = 20
@@ -33,7 +33,7 @@ class Separation(NamedTuple):
     """What parts of one kind came to, over all splits. None where nothing could be told."""
 
     apart: float | None
-    """The share of pairs of held-out models that a paired test at .05, for each pair alone, tells apart on the part."""
+    """The share of pairs of held-out models that a paired test at .05, each for itself, tells apart."""
     rightly: float | None
     """Of those, the share in which the model that is ahead on the part is also ahead on the items held out."""
     tau: float | None

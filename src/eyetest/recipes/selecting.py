@@ -91,8 +91,8 @@ def told_separation(stage: str, tried: Mapping[str, Separation]) -> list[str]:
     chosen, random = tried["chosen"], tried["random"]
     return [
         f"{stage}: of pairs of models held out, items chosen so tell {_percent(chosen.apart)} apart (random ones: "
-        f"{_percent(random.apart)}), {_percent(chosen.rightly)} of these rightly ({_percent(random.rightly)}): as items "
-        f"held out order them; τ with those items {_figure(chosen.tau)} ({_figure(random.tau)})",
+        f"{_percent(random.apart)}), {_percent(chosen.rightly)} of these rightly ({_percent(random.rightly)}): as "
+        f"items held out order them; τ with those items {_figure(chosen.tau)} ({_figure(random.tau)})",
         f"{stage}: to the panel itself it seems {_percent(chosen.apart_own)} and τ {_figure(chosen.tau_own)}; "
         "do not quote these alone",
     ]

@@ -302,7 +302,7 @@ def test_a_race_ends_early_and_what_is_made_of_it_says_so(tmp_path: Path, nurser
     assert done.code == 0, done.stderr
     assert "new leads old on the whole benchmark, by between " in done.stderr
     assert len(stored(tmp_path / "r")) < 120
-    assert "r: asked only until new>old was certain; a lead itself chose" in nursery.run("compare", "r").stderr
+    assert "r: asked only until new>old was certain; answers themselves chose" in nursery.run("compare", "r").stderr
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("measure", "--list"),
     ("compare", "run é", "--flips", "2"),
     ("compare", "run é", "--json"),
+    ("compare", "--ask", "бенч é", *MODELS, "--models", "m.yaml", "--to", "race é"),
     ("report", "run é", "--to", "r.html"),
     ("open", "run é", "--bundle", "bundle é"),
     ("refine", "бенч é", "--recipe", "r.yaml", "--models", "m.yaml", "--to", "ref"),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eyetest.api.editions import harden_renew, harden_twins
     from eyetest.api.harden import harden_options, harden_page, harden_screenshot
     from eyetest.api.open_ import open, open_run  # noqa: A004
+    from eyetest.api.race import RaceResult, race
     from eyetest.api.refine import RefinedFolder as Refined
     from eyetest.api.refine import refine
     from eyetest.api.reform import reform
@@ -45,6 +46,7 @@ __all__ = [
     "Manifest",
     "Measured",
     "ModelEntry",
+    "RaceResult",
     "ReadOptions",
     "Reading",
     "Refined",
@@ -71,6 +73,7 @@ __all__ = [
     "measure",
     "open",
     "open_run",
+    "race",
     "read_choice",
     "refine",
     "reform",
@@ -96,6 +99,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest.api.results": ("Compared", "compare", "results", "score"),
     "eyetest.api.editions": ("harden_renew", "harden_twins"),
     "eyetest.api.open_": ("open", "open_run"),
+    "eyetest.api.race": ("RaceResult", "race"),
     "eyetest.api.refine": ("RefinedFolder", "refine"),
     "eyetest.api.reform": ("reform",),
     "eyetest.api.report": ("bundle_items", "card", "chart", "charts", "report"),

@@ -85,6 +85,8 @@ def run(
     )
     session = job.prepare(bench, model_entries(models), asking)
     warn_of(job.carry_out(session, Path(to), NOTEBOOK))
+    if session.race is not None:
+        NOTEBOOK.note(session.race.told)
     return Run(Path(to))
 
 

@@ -28,6 +28,7 @@ _COMMANDS = {
     "read": "score:read",
     "measure": "measure:measure",
     "compare": "compare:compare",
+    "compare --ask": "race:compare_by_asking",
     "report": "report:report",
     "open": "open:open_",
     "reform": "reform:reform",
@@ -57,7 +58,10 @@ _COMMANDS = {
     "harden renew": "editions:renew",
     "harden twins": "editions:twins",
 }
-"""Each command, the module of this folder that holds it, and its function there."""
+"""Each command, the module of this folder that holds it, and its function there.
+
+One with an option in its name is what the command means wherever that option is said: it takes other words then.
+"""
 _GROUPS = {
     "harden": "Make a benchmark harder, or new: more options, questions inside pictures, editions.",
     "review": "Let people decide about items in a browser: links for them, how far they are, what they agree on.",
@@ -131,6 +135,9 @@ class _Commands(TyperGroup):
         return list(dict.fromkeys(name.split()[0] for name in _COMMANDS))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        for word in args[1:]:
+            if (name := f"{args[0]} {word.partition('=')[0]}") in _COMMANDS and word.startswith("--"):
+                return args[0], _load(name), args[1:]
         if args[0] in _GROUPS and args[0] in _COMMANDS and " ".join(args[:2]) not in _COMMANDS:
             return args[0], _load(args[0]), args[1:]
         return super().resolve_command(ctx, args)
@@ -158,7 +165,7 @@ def _load(name: str) -> Any:
     module, _, function = _COMMANDS[name].partition(":")
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP)
     loaded = importlib.import_module(f"eyetest.cli.{module}")
-    alone.command(name.rpartition(" ")[2], cls=_Command)(flat(getattr(loaded, function)))
+    alone.command(name.partition(" --")[0].rpartition(" ")[2], cls=_Command)(flat(getattr(loaded, function)))
     return typer.main.get_command(alone)
 
 

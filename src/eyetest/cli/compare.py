@@ -59,6 +59,8 @@ def compare(
     """Compare models on the items that both answered: who leads, by how much, and whether that is more than chance.
 
     Without --models all are ranked, and neighbours in the ranking compared. Who cannot be told apart shares a rank.
+
+    To ask two models only until one leads for certain: compare A B --ask BENCH --to RUN (it has a --help of its own).
     """
     shape = measuring.one_shape(as_csv, as_json, as_latex)
     if flips_to is not None:

@@ -42,10 +42,7 @@ def carry_out(session: Session, to: Path, observer: Observer = SILENT) -> Progre
             again = f"ask {cold[0]} the same again; see {param('temperature')}"
             observer.note(f"{trials} trials at temperature 0 {again}")
 
-    progress = session.run(to, progress=Progress(looks_refused), watch=observer.watch, planned=planned)
-    if session.until is not None:
-        observer.note(session.until.told)
-    return progress
+    return session.run(to, progress=Progress(looks_refused), watch=observer.watch, planned=planned)
 
 
 def refuse_unpriced(limits: Limits, entries: Mapping[str, ModelEntry]) -> None:

@@ -177,9 +177,12 @@ def _about(run: Run, frame: pl.LazyFrame, made: ScoreProvenance) -> list[str]:
     """Who else had a say in the scores, which answers have none, and whether a lead decided how many there are."""
     notes = []
     steps = run.manifest.steps
-    if steps and steps[-1].saved and (race := steps[-1].options.get("until")):
-        chosen = "a lead itself chose the number of items, which intervals and tests here take as given"
-        notes.append(f"{run.path}: asked only until {race} was certain; {chosen}")
+    if steps and steps[-1].saved and (goal := steps[-1].options.get("until")):
+        chosen = "answers themselves chose the number of items, which intervals and tests here take as given"
+        notes.append(f"{run.path}: asked only until {goal} was certain; {chosen}")
+    if steps and steps[-1].options.get("drawn") and made.answered < steps[-1].planned:
+        uneven = "items that tell models apart were likelier to be drawn"
+        notes.append(f"{run.path}: {uneven}, so means over them are not those of the benchmark")
     left_out = made.answered - made.reworded - frame.select(pl.len()).collect(engine="streaming").item()
     if left_out:
         notes.append(f"{run.path}: {counted(left_out, 'answer')} to items that the benchmark does not have left out")

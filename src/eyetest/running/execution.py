@@ -10,8 +10,9 @@ from eyetest.models import Call
 from eyetest.records import Condition, Item, Response, StoppingRule
 from eyetest.running.ledger import Left
 from eyetest.running.planning import Plan
+from eyetest.running.race import Goal
 from eyetest.running.runner import NotAskedError, Runner
-from eyetest.running.stopping import ItemPanel, LeadStop
+from eyetest.running.stopping import ItemPanel
 
 Hit = Callable[[Item, Condition, Response], bool | None]
 """Whether an answer is right; None where there is no answer to judge."""
@@ -74,8 +75,8 @@ class _Once:
         return await self.asked[call.id]
 
 
-async def execute_until(plan: Plan, runner: Runner, until: LeadStop, hit: Hit, stored: Stored) -> None:
-    """Ask about items in the plan's order until one model leads for certain; what is in flight then is heard out.
+async def execute_until(plan: Plan, runner: Runner, until: Goal, hit: Hit, stored: Stored) -> None:
+    """Ask about items in the goal's order until it is reached; what is in flight then is waited for.
 
     Items are heard in that order, whoever answers first: those with quick answers may well be the easy ones.
     """
@@ -95,7 +96,7 @@ async def execute_until(plan: Plan, runner: Runner, until: LeadStop, hit: Hit, s
         return hits
 
     async with asyncio.TaskGroup() as tasks:
-        items = plan.items()
+        items = until.items(plan)
         while not (until.is_over or runner.stopping):
             while len(waiting) < ahead and (item := next(items, None)) is not None:
                 waiting.append(tasks.create_task(judge(item)))

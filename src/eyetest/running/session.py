@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from eyetest.benchmarks import Benchmark, copy_without_pictures
 from eyetest.errors import InputError, heading, param
@@ -34,8 +33,8 @@ from eyetest.running.ledger import Estimate, Left
 from eyetest.running.limits import Budget, Limits
 from eyetest.running.planning import Plan, is_asked_again
 from eyetest.running.progress import Progress
+from eyetest.running.race import Goal, Race
 from eyetest.running.runner import Runner
-from eyetest.running.stopping import LeadStop
 from eyetest.running.turns import TurnByTurn, Write
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
 
@@ -114,6 +113,8 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     """A stopping rule, or one in words; empty asks everything."""
     until: str = ""
     """Two models, as ``A>B``: items come by lot, until one of them leads for certain."""
+    worth: dict[str, float] = {}
+    """By item: how much likelier than others it comes next in that lot; empty where all are alike."""
     own: dict[str, dict[str, Any]] = {}
     """By model: axes on which it is asked otherwise than the conditions say."""
 
@@ -129,8 +130,12 @@ class Session:
         *,
         hit: Hit | None = None,
         budget: Budget | None = None,
+        goal: Goal | None = None,
     ) -> None:
-        """``budget``: one that other sessions of the same command spend from as well; else the asking's limits."""
+        """``budget``: one that other sessions of the same command spend from as well; else the asking's limits.
+
+        ``goal``: what the run is after, where that is not a race.
+        """
         self.benchmark, self.entries, self.asking, self._hit = benchmark, models, asking, hit
         self._budget = budget
         surroundings = msgspec.structs.replace(asking.patience, pictures=Pictures(benchmark.images))
@@ -153,17 +158,18 @@ class Session:
             why = "a turn goes on from all answers to the one before, so none of them can be spared"
             raise InputError(f"{heading('stop')}: not with {param('history', 'own')}: {why}")
         self.plan.only(asking.limit, asking.items)
-        self.until = self._drawn_by_lot() if asking.until else None
+        self.race = Race(asking.until, list(self.entries)) if asking.until else None
+        self.until: Goal | None = self.race or goal
+        if self.until is not None:
+            self._refuse_several_ways()
+        if self.race is not None:
+            self.race.draw(self.plan, asking.seed, asking.worth)
         self.about = RunBenchmark.of(benchmark.manifest, benchmark.path)
 
-    def _drawn_by_lot(self) -> LeadStop:
-        """The race that ends the run, whose lot is that of the seed."""
+    def _refuse_several_ways(self) -> None:
         asking = self.asking
-        until = LeadStop(asking.until, list(self.entries), len(self.plan.positions))
         if asking.stop or asking.own or asking.trials > 1 or len(asking.conditions) > 1 or self.plan.dialogues:
-            raise InputError(f"{heading('until')}: both models are asked in one way, once, and each item by itself")
-        self.plan.positions = np.random.default_rng(asking.seed).permutation(self.plan.positions).tolist()
-        return until
+            raise InputError(f"{heading('until')}: every model is asked in one way, once, and each item by itself")
 
     def estimate(self, to: Path | None = None, write: Write | None = None) -> Estimate:
         """What a run into this folder would ask, without touching anything; ``write`` hears of each row."""
@@ -213,7 +219,7 @@ class Session:
                 self._note_ways(run)
                 again = partial(is_asked_again, retry_failed=self.asking.retry_failed)
                 if self.until is not None:
-                    assert self._hit is not None, "a race needs somebody who tells right from wrong"
+                    assert self._hit is not None, "a goal needs somebody who tells right from wrong"
                     await execute_until(
                         self.plan, runner, self.until, self._hit, StoredResponses(run.path, again).get
                     )
@@ -255,8 +261,9 @@ class Session:
             options["sampling"] = msgspec.json.encode(plain_settings(asking.sampling)).decode()
         if asking.stop:
             options["stop"] = asking.stop if isinstance(asking.stop, str) else asking.stop.told
-        if asking.until:
-            options["until"] = asking.until
+        if self.until is not None:
+            options["until"] = self.until.words
+            options |= {"drawn": "by worth"} if asking.worth or self.race is None else {}
         return RunStep(
             what="ask",
             seed=asking.seed,

@@ -1,16 +1,13 @@
-"""Which calls are still worth making: about an item under a stopping rule, or at all once a model leads for certain.
+"""Which calls about an item are still worth making, under a stopping rule.
 
 Calls go out in waves as small as can decide anything: a wave never holds a call that asking one at a time, in the
 same order, would have saved. What is asked next depends only on what the earlier calls said, never on when.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from eyetest.errors import InputError, heading, nearest, short
-from eyetest.measures.stats.sequential import SequentialLead
 from eyetest.models import Call
 from eyetest.records import StoppingRule, Tally
-from eyetest.wording import counted
 
 
 class Waves:
@@ -76,57 +73,3 @@ class ItemPanel:
         """What a call of the wave brought: a hit, a miss, or nothing (None). Calls are told in order."""
         index = next(i for i, calls in enumerate(self._calls) if calls and calls[0].asked.model == call.asked.model)
         self._waves.heard[index].append(hit)
-
-
-class LeadStop:
-    """Items are put to two models in an order drawn by lot, until one leads on the whole benchmark for certain."""
-
-    def __init__(self, words: str, models: Sequence[str], items: int) -> None:
-        """``words``: the two models, as ``A>B``."""
-        names = [name.strip() for name in words.split(">")]
-        if len(names) != 2 or names[0] == names[1]:
-            raise InputError(f"{heading('until')}: found {short(words)}, expected two models, as A>B")
-        for name in names:
-            if name not in models:
-                raise InputError(f"{heading('until')}: no model {short(name)} in this run; {nearest(name, models)}")
-        if len(models) > 2:
-            raise InputError(f"{heading('until')}: two models race, and {len(models)} are asked")
-        self.words, self._names = words, (names[0], names[1])
-        self._lead, self._unknown = SequentialLead(items), 0
-
-    def heard(self, hits: Mapping[str, bool | None]) -> None:
-        """What came of the next item. Where one of both has no score, they are level on it."""
-        one, other = (hits.get(name) for name in self._names)
-        is_known = one is not None and other is not None
-        self._unknown += not is_known
-        self._lead.hear(float(bool(one)) - float(bool(other)) if is_known else 0.0)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the next item could not change anything."""
-        return bool(self._lead.leader) or self._lead.heard == self._lead.items
-
-    @property
-    def told(self) -> str:
-        """Who leads, by how much, and how many items that took."""
-        lead, (first, second) = self._lead, self._names
-        low, high = lead.bounds
-        if lead.leader < 0:
-            first, second, low, high = second, first, -high, -low
-        of_all = f"{lead.heard:,} of {counted(lead.items, 'item')}"
-        between = f"between {_points(low)} and {_points(high)} points"
-        told = f"after {of_all} nobody leads for certain: {first} is {between} ahead of {second}"
-        if lead.leader:
-            told = f"{first} leads {second} on the whole benchmark, by {between}, which {of_all} made certain at 95 %"
-        if lead.heard == lead.items:
-            on_all = f"on all {counted(lead.items, 'item')}"
-            told = f"{first} and {second} are level {on_all}"
-            if lead.leader:
-                told = f"{first} leads {second} by {_points(low)} points {on_all}"
-        return told + (
-            f"; on {self._unknown:,} that one of both has no score on, they count as level" if self._unknown else ""
-        )
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:.1f}".replace("-", "−")

@@ -142,6 +142,13 @@ def test_what_makes_no_sense_is_asked_again(place: Path, capsys: pytest.CaptureF
     assert "an answer is one of A, B, C, D, not 'X'" in told.err
 
 
+def test_a_drop_says_why_as_in_a_browser(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opened = begin(place, items="1")
+    work(opened, "d", "", "d", "blurred", "")
+    assert "say why it is to be dropped" in capsys.readouterr().err
+    assert [(one.decision, one.reason) for one in kept(opened)] == [("drop", "blurred")]
+
+
 def test_only_what_the_form_lets_change(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("f.yaml").write_text("edits: [answer]")
     opened = begin(place, form="f.yaml")

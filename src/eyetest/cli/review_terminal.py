@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from secrets import token_hex
-from typing import Any, get_args
+from typing import Any
 
 from rich.text import Text
 
@@ -18,18 +18,19 @@ from eyetest.cli.show import item_panel
 from eyetest.cli.terminal import fail, note, out, safe
 from eyetest.errors import DiskFull, Forbidden, InputError, nearest, param, short
 from eyetest.jobs.review import OpenReview
-from eyetest.records import Decision, DecisionKind, Item, letter
+from eyetest.records import Decision, Item, letter
 from eyetest.results.cases import ItemCase
 from eyetest.review import standing
+from eyetest.review.checks import check_grounds
 from eyetest.review.collection import ItemStory
-from eyetest.review.forms import FormField
+from eyetest.review.forms import KINDS, Answerable, FormField
 from eyetest.review.project import DecisionDetails, Person, Task
 from eyetest.wording import counted, listed
 
 Reader = Callable[[str, str], str]
 """Asks for a line; what stands there already, to be changed, is the second word. Ends with EOFError."""
 BACK = "<"
-_WORDS: dict[str, DecisionKind] = {word[0]: word for word in get_args(DecisionKind) if word != "undo"}
+_WORDS: dict[str, Answerable] = {word[0]: word for word in KINDS}
 _HELP = "k keep, d drop, f fix, u unsure; z takes your last decision back; q leaves"
 _REPLIES = 12
 _LONGEST_REPLY = 200
@@ -128,7 +129,7 @@ class TerminalReview:
             with suppress(_Back):
                 return self._line("Your answer (empty: I cannot tell)")
 
-    def _keep(self, task: Task, kind: DecisionKind, nonce: str, said: DecisionDetails) -> None:
+    def _keep(self, task: Task, kind: Answerable, nonce: str, said: DecisionDetails) -> None:
         while True:
             try:
                 self.opened.project.decide(self.person, task, kind, nonce=nonce, **said)
@@ -146,7 +147,7 @@ class TerminalReview:
             raise _Back
         return printable.encode("utf-8", "replace").decode().strip()
 
-    def _decision(self) -> DecisionKind | None:
+    def _decision(self) -> Answerable | None:
         """What becomes of the item; None where the last decision was taken back."""
         while True:
             word = self._line("keep, drop, fix, unsure").lower()
@@ -175,10 +176,11 @@ class TerminalReview:
 
     # What is asked beside the decision.
 
-    def _said(self, task: Task, kind: DecisionKind, item: Item | None) -> DecisionDetails:
+    def _said(self, task: Task, kind: Answerable, item: Item | None) -> DecisionDetails:
         said: DecisionDetails = {}
         if kind == "drop":
             said["reason"] = self._reason(task.form.reasons)
+            check_grounds(kind, reason=said["reason"], changes=False)
         if kind == "fix" and item is not None:
             said["edits"] = self._edits(task, item)
         labels = {one.name: answer for one in task.form.asked(kind) if (answer := self._answer(one)) is not None}

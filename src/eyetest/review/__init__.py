@@ -4,12 +4,12 @@ In: items that a stage sends to people, with its evidence. Out: a queue that any
 back from the table that people filled in. Decisions are only ever appended.
 """
 
+from eyetest.review.checks import edited
 from eyetest.review.decisions import (
     Agreed,
     Decided,
     Rounds,
     decide,
-    edited,
     read_decisions,
     standing,
     votes_table,

@@ -12,7 +12,7 @@ import msgspec
 import polars as pl
 
 from eyetest.errors import InputError, short
-from eyetest.records import Decision, DecisionKind, Item, Recipe, Stage, VerdictKind, columns, letter, tag_word
+from eyetest.records import Decision, DecisionKind, Recipe, Stage, VerdictKind, columns
 from eyetest.tabular.sheets import restored, restored_row
 
 _NEEDED = ("item", "decision")
@@ -209,44 +209,3 @@ class Rounds:
         rows = self._decisions.get(item, ())
         mine = [row for row in rows if min(max(row.round, 1), self._last) == number]
         return decide(mine, stage.review.reviewers if stage.review else 1)
-
-
-def edited(item: Item, edits: Mapping[str, Any]) -> Item:
-    """An item with what a reviewer changed: question, answer, tags, the text of an option by its letter."""
-    changes: dict[str, Any] = {}
-    choices = list(item.choices)
-    letters = [letter(index) for index in range(len(choices))]
-    for key, value in edits.items():
-        if key == "question" and str(value).strip():
-            changes["question"] = str(value)
-        elif key == "answer" and choices:
-            golds = _golds(value, letters, item)
-            choices = [msgspec.structs.replace(one, correct=index in golds) for index, one in enumerate(choices)]
-        elif key == "answer" and value not in ("", []):
-            changes["references"] = tuple(map(str, value)) if isinstance(value, list) else (str(value),)
-        elif key == "tags" and isinstance(value, Mapping):
-            changes["tags"] = _retagged(item, value)
-        elif key.upper() in letters:
-            index = letters.index(key.upper())
-            choices[index] = msgspec.structs.replace(choices[index], text=str(value))
-        else:
-            told = f"an edit may change question, answer, tags or an option, and not to nothing; found {short(key)}"
-            raise InputError(f"item {short(item.id)}: {told}")
-    return msgspec.structs.replace(item, choices=tuple(choices), **changes)
-
-
-def _retagged(item: Item, tags: Mapping[str, Any]) -> dict[str, Any]:
-    """The tags of an item with some changed; one that is changed to nothing goes."""
-    for name, value in tags.items():
-        if isinstance(value, Mapping | list) or not str(name).strip():
-            raise InputError(f"item {short(item.id)}: a tag is a word or a number, not {short(value)}")
-    changed = {**item.tags, **tags}
-    return {name: value for name, value in changed.items() if value is not None and tag_word(value) != ""}
-
-
-def _golds(value: Any, letters: Sequence[str], item: Item) -> set[int]:
-    words = value if isinstance(value, list) else str(value).split(",")
-    named = [str(word).strip().upper() for word in words]
-    if unknown := [name for name in named or [""] if name not in letters]:
-        raise InputError(f"item {short(item.id)}: an answer is one of {', '.join(letters)}, not {short(unknown[0])}")
-    return {letters.index(name) for name in named}

@@ -19,7 +19,8 @@ from eyetest.benchmarks.folder import CHANGES
 from eyetest.errors import InputError, param, short
 from eyetest.prompts.building import SCREENSHOT_STEP
 from eyetest.records import REVISE, Decision, Item, Lineage, Manifest, Revision, letter, tag_word
-from eyetest.review.decisions import Decided, edited, standing
+from eyetest.review.checks import edited
+from eyetest.review.decisions import Decided, standing
 from eyetest.review.forms import Form
 from eyetest.tabular.sheets import SheetWriter
 from eyetest.wording import counted, listed

@@ -123,6 +123,24 @@ def test_users_whose_names_hold_a_sign_of_ours_get_their_names_too(place: Path, 
     assert et.review_decisions(place).get_column("reviewer").to_list() == ["Ann"]
 
 
+def test_spaces_around_a_name_make_nobody_else(place: Path, tmp_path: Path) -> None:
+    call("review", "export", place, "--to", tmp_path / "out", "--format", "label-studio").fine()
+    path = tmp_path / "out" / "round-1.json"
+    tasks = json.loads(path.read_bytes())
+    said = [region("decision", "choices", "keep"), region("label_error", "choices", "knowledge")]
+    for task, name in zip(tasks, ("Ann", "Ann ", "7", "A\nn"), strict=True):
+        task["annotations"] = [
+            {"result": said, "completed_by": {"email": name}, "updated_at": "2026-03-01T10:00:00Z"}
+        ]
+    path.write_bytes(msgspec.json.encode(tasks))
+    told = call("review", "import", path, "--on", place).refused()
+    assert "task 4, annotation 1: reviewer: found 'A\\nn', expected at most 60 characters" in told
+    path.write_bytes(msgspec.json.encode(tasks[:3]))
+    assert et.import_review(path, on=place, reviewer={"7": " Ann"}) == 3
+    with review(place) as project:
+        assert [(row.name, row.decided) for row in project.people()] == [("Ann", 3)]
+
+
 def test_pictures_that_stay_where_they_are_are_named(place: Path, tmp_path: Path) -> None:
     call("review", "export", place, "--to", tmp_path / "out", "--format", "label-studio").fine()
     tasks = json.loads((tmp_path / "out" / "round-1.json").read_bytes())

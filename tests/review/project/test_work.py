@@ -283,7 +283,7 @@ def test_labels_and_edits_are_checked_before_they_are_kept(tmp_path: Path) -> No
         ("keep", {}, "core: Which\\?"),
         ("keep", {"labels": {"core": "maths"}}, 'did you mean "math"'),
         ("drop", {"labels": {"core": "math"}}, "core"),
-        ("drop", {"edits": {"answer": "B"}}, "edits go with fix"),
+        ("drop", {"edits": {"answer": "B"}}, "edits: only a fix changes an item, and this is drop"),
         ("fix", {"edits": {"tags": {"x": "y"}}, "labels": {"core": "math"}}, "may be changed"),
         ("fix", {"edits": {"answer": "Z"}, "labels": {"core": "math"}}, "an answer is one of A, B"),
         ("drop", {"reason": "x" * 10_001}, "reason: 10,001 characters"),

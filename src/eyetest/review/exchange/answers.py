@@ -12,10 +12,9 @@ import msgspec
 from eyetest.errors import InputError, nearest, short
 from eyetest.records import Decision, DecisionKind, Item, letter
 from eyetest.review.exchange.assignment import Assignment
-from eyetest.review.forms import Form
+from eyetest.review.forms import KINDS, Form
 
 Answers = Mapping[str, str | list[str]]
-_KINDS = get_args(DecisionKind)
 _EDIT, _LABEL = "edit_", "label_"
 _TITLES = {
     "question": "The question, as it should be",
@@ -38,7 +37,9 @@ class ToolQuestion(NamedTuple):
 def questions(form: Form, options: int) -> list[ToolQuestion]:
     """What is asked about an item of so many options, in order."""
     rows = [ToolQuestion("solved", "What is the answer? Say it before you decide", "text")] if form.solve else []
-    rows.append(ToolQuestion("decision", "What is to happen with this item?", "choice", _KINDS, required=True))
+    rows.append(
+        ToolQuestion("decision", "What is to happen with this item?", "choice", get_args(DecisionKind), required=True)
+    )
     if form.reasons:
         rows.append(ToolQuestion("reason", "Why drop it?", "choice", form.reasons, ("drop",)))
     rows.append(ToolQuestion("reason_text", "Another reason", "text", when=("drop", "fix", "unsure")))
@@ -46,7 +47,7 @@ def questions(form: Form, options: int) -> list[ToolQuestion]:
         for key, words in _edits(name, options):
             rows.append(ToolQuestion(_EDIT + key, words, "text", (), ("fix",), long=name != "options"))
     for field in form.fields:
-        when = tuple(kind for kind in field.when or _KINDS[:-1] if not field.required or kind != "unsure")
+        when = tuple(kind for kind in field.when or KINDS if not field.required or kind != "unsure")
         told = when if field.when or field.required else ()
         rows.append(ToolQuestion(_LABEL + field.name, field.ask, field.kind, field.values, told, field.required))
     return [*rows, ToolQuestion("comment", "Anything else?", "text", long=True)]

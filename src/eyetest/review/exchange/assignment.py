@@ -7,16 +7,12 @@ import msgspec
 
 from eyetest.errors import InputError, param, short
 from eyetest.records import Decision, Item, letter
-from eyetest.review.decisions import edited
-from eyetest.review.forms import Form, check_edits, check_labels
-from eyetest.review.project.work import LONGEST_EDITS, short_enough
+from eyetest.review.checks import check_decision
+from eyetest.review.forms import Form
+from eyetest.review.project.people import checked_name
 
 TaskKey = tuple[str, int, bool]
 """An item, its round, and whether what others decided is to be settled."""
-
-
-_LONGEST_OPEN = 1e9
-_LONGEST_NAME = 60
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,35 +125,22 @@ def read_carried(carried: Carried | None, expected: Expected, where: str) -> Ass
     if expected.fingerprint and carried.fingerprint != expected.fingerprint:
         raise InputError(f"{where}: it is about another state of the benchmark: {short(carried.fingerprint)}")
     assignment = expected.assignment((carried.item, carried.round, carried.adjudicates), where)
+    earlier = []
     for number, one in enumerate(carried.decided, 1):
         told = f"{where}, decision {number} that travelled with it"
         if one.item != carried.item:
             raise InputError(f"{told}: item: found {short(one.item)}, expected {short(carried.item)}")
-        checked(one, expected.assignment((one.item, one.round, one.adjudicates), told), told)
-    return msgspec.structs.replace(assignment, fingerprint=carried.fingerprint, earlier=carried.decided)
+        earlier.append(checked(one, expected.assignment((one.item, one.round, one.adjudicates), told), told))
+    return msgspec.structs.replace(assignment, fingerprint=carried.fingerprint, earlier=tuple(earlier))
 
 
 def checked(decision: Decision, assignment: Assignment, where: str) -> Decision:
-    """A decision that this item and this form allow; otherwise refused."""
-    if not decision.reviewer.strip() or len(decision.reviewer) > _LONGEST_NAME:
-        raise InputError(f"{where}: reviewer: found {short(decision.reviewer)}, expected a name")
-    if decision.seconds is not None and not 0 <= decision.seconds < _LONGEST_OPEN:
-        raise InputError(f"{where}: seconds: found {decision.seconds}, expected a number from 0 on")
-    if decision.edits and decision.decision != "fix":
-        raise InputError(f"{where}: edits: only a fix changes an item, and this is {decision.decision}")
+    """A decision of somebody whom this review can know, that this item and this form allow; otherwise refused."""
     try:
-        for name in ("reason", "comment", "solved"):
-            short_enough(name, getattr(decision, name))
-        short_enough("edits", str(decision.edits), LONGEST_EDITS)
-        if decision.decision == "undo":
-            return decision
-        if decision.decision == "fix":
-            check_edits(assignment.form, decision.edits)
-            edited(assignment.item, decision.edits)
-        labels = check_labels(assignment.form, decision.decision, decision.labels)
+        named = msgspec.structs.replace(decision, reviewer=checked_name(decision.reviewer, "reviewer"))
+        return check_decision(named, assignment.form, assignment.item)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
-    return msgspec.structs.replace(decision, labels=labels)
 
 
 def universal(time: str, where: str) -> str:

@@ -13,10 +13,11 @@ from eyetest.store.handwritten import convert, parse_yaml, read_text
 PLAIN = "plain"
 Answerable = Literal["keep", "drop", "fix", "unsure"]
 """The decisions that come with labels: all but ``undo``, which says nothing of its own."""
+KINDS: tuple[Answerable, ...] = get_args(Answerable)
 Editable = Literal["question", "options", "answer", "tags"]
 Shown = Literal["replies", "verdicts", "findings"]
-LONGEST_TEXT = 4_000
-"""The longest answer in a reviewer's own words, in characters."""
+LONGEST_ANSWER = 4_000
+"""The longest answer to a field in a reviewer's own words, in characters."""
 _ENDINGS = (".yaml", ".yml")
 _OTHER_EDITS: tuple[Editable, ...] = ("question", "answer", "tags")
 _Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9-]*$", max_length=60)]
@@ -49,7 +50,7 @@ class FormField(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def asked(self, decision: str) -> bool:
         """Whether it is asked with a decision."""
-        return decision in (self.when or get_args(Answerable))
+        return decision in (self.when or KINDS)
 
     def check(self, answer: Any) -> Any:
         """An answer as it is kept: several in the order of the values, None for an empty one."""
@@ -61,8 +62,8 @@ class FormField(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             return [value for value in self.values if value in chosen] or None
         if not isinstance(answer, str):
             raise self._complaint(answer)
-        if self.kind == "text" and len(answer) > LONGEST_TEXT:
-            raise InputError(f"{self.name}: {len(answer):,} characters; at most {LONGEST_TEXT:,} are kept")
+        if self.kind == "text" and len(answer) > LONGEST_ANSWER:
+            raise InputError(f"{self.name}: {len(answer):,} characters; at most {LONGEST_ANSWER:,} are kept")
         text = answer.strip()
         return self._value(text) if text and self.kind == "choice" else text or None
 

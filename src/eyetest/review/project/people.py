@@ -56,7 +56,9 @@ class ProjectPeople:
 
     def invite(self, name: str, role: Role = "reviewer", days: float = 30) -> str:
         """A link's token for somebody. Invited again, they get a new one: what they had before is dead."""
-        person, token = _checked(name, role), token_urlsafe(_TOKEN_BYTES)
+        person, token = checked_name(name), token_urlsafe(_TOKEN_BYTES)
+        if role not in get_args(Role):
+            raise InputError(f"{param('role')}: no role {short(role)}; {nearest(role, get_args(Role))}")
         if not 0 < days <= 3_650:
             raise InputError(f"{param('days')}: found {days}, expected more than 0 and at most 3,650")
         now = self.clock()
@@ -175,14 +177,12 @@ def write_log(
     connection.execute("INSERT INTO log (time, what, person, address, detail) VALUES (?, ?, ?, ?, ?)", (now, *words))
 
 
-def _checked(name: str, role: str) -> str:
+def checked_name(name: str, field: str = "name") -> str:
     """A name without spaces around it, that one line of a page can hold."""
     word = name.strip()
     if not word or len(word) > LONGEST_NAME or not word.isprintable():
         told = f"expected at most {LONGEST_NAME} characters that can be printed"
-        raise InputError(f"name: found {short(name)}, {told}")
-    if role not in get_args(Role):
-        raise InputError(f"{param('role')}: no role {short(role)}; {nearest(role, get_args(Role))}")
+        raise InputError(f"{field}: found {short(name)}, {told}")
     return word
 
 

@@ -3,22 +3,19 @@
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Unpack, get_args
+from typing import Unpack
 
 import msgspec
 
-from eyetest.errors import Forbidden, InputError, nearest, short
+from eyetest.errors import Forbidden, InputError, short
 from eyetest.records import Decision, DecisionKind, Item
-from eyetest.review.decisions import Decided, edited
-from eyetest.review.forms import check_edits, check_labels
+from eyetest.review.checks import check_decision, check_kind, short_enough
+from eyetest.review.decisions import Decided
 from eyetest.review.project import slots
 from eyetest.review.project.database import ReviewDatabase
 from eyetest.review.project.plan import DECIDES, DecisionDetails, Person, ReviewPlan, Task
 from eyetest.review.project.slots import Slot
 
-LONGEST_TEXT = 10_000
-"""Of a reason, a comment or an answer, in characters."""
-LONGEST_EDITS = 200_000
 _LONGEST_NONCE = 200
 UNANSWERED = "answer the item first; its gold is shown afterwards"
 
@@ -94,8 +91,7 @@ class ProjectWork:
         self, person: Person, task: Task, kind: DecisionKind, *, nonce: str, **said: Unpack[DecisionDetails]
     ) -> Decision:
         """Keep somebody's decision. Sent twice with the same nonce it is one decision."""
-        if kind not in get_args(DecisionKind) or kind == "undo":
-            raise InputError(f"decision: found {short(kind)}; {nearest(str(kind), get_args(DecisionKind)[:-1])}")
+        check_kind(kind)
         with self.database.write() as connection:
             if (before := self._before(connection, person, nonce)) is not None:
                 return before
@@ -104,7 +100,7 @@ class ProjectWork:
             current = self._task(connection, person, slot)
             if current.unsolved:
                 raise Forbidden(UNANSWERED)
-            decision = self._checked(person, current, kind, said, slot)
+            decision = self._said(person, current, kind, said, slot)
             self._append(connection, person, slot, decision, nonce)
             return decision
 
@@ -164,34 +160,27 @@ class ProjectWork:
             solved=solved[0] if solved else None,
         )
 
-    def _checked(self, person: Person, task: Task, kind: DecisionKind, said: DecisionDetails, slot: Slot) -> Decision:
-        """A decision as it is kept, or a line about what is wrong with it."""
-        edits, labels = dict(said.get("edits") or {}), said.get("labels") or {}
-        if edits and kind != "fix":
-            raise InputError(f"edits go with fix, not with {kind}")
-        short_enough("edits", str(edits), LONGEST_EDITS)
-        check_edits(task.form, edits)
-        if edits and self.item_of is not None and (item := self.item_of(task.item)) is not None:
-            edited(item, edits)
+    def _said(self, person: Person, task: Task, kind: DecisionKind, said: DecisionDetails, slot: Slot) -> Decision:
+        """What somebody says, as it is kept."""
         seconds = said.get("seconds")
         if seconds is None and slot.since is not None and slot.state != slots.DECIDED:
             seconds = self.clock() - slot.since
-        values: dict[str, Any] = {
-            "item": task.item,
-            "round": task.round,
-            "reviewer": person.name,
-            "time": self._now(),
-        }
-        return Decision(
-            **values,
+        decision = Decision(
+            item=task.item,
+            round=task.round,
+            reviewer=person.name,
+            time=self._now(),
             decision=kind,
-            reason=short_enough("reason", said.get("reason", "")),
-            edits=edits,
-            comment=short_enough("comment", said.get("comment", "")),
-            labels=check_labels(task.form, kind, labels),
+            reason=said.get("reason", ""),
+            edits=dict(said.get("edits") or {}),
+            comment=said.get("comment", ""),
+            labels=dict(said.get("labels") or {}),
             solved=task.solved or "",
             seconds=None if seconds is None else round(max(seconds, 0.0), 1),
             adjudicates=task.adjudicates,
+        )
+        return check_decision(
+            decision, task.form, self.item_of(task.item) if decision.edits and self.item_of else None
         )
 
     def _append(
@@ -233,10 +222,3 @@ class ProjectWork:
 
 def _unfinished(connection: sqlite3.Connection) -> set[tuple[int, ...]]:
     return set(connection.execute("SELECT item, round, adjudicates, seat FROM slots WHERE state IN (0, 1, 2)"))
-
-
-def short_enough(name: str, text: str, most: int = LONGEST_TEXT) -> str:
-    """A text that is not too long to be kept."""
-    if len(text) > most:
-        raise InputError(f"{name}: {len(text):,} characters; at most {most:,} are kept")
-    return text

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
-from typing import Any, get_args
+from typing import Any
 
-from eyetest.errors import InputError, nearest, short
+from eyetest.errors import InputError
 from eyetest.pages.page import printable
 from eyetest.records import Decision, DecisionKind, Item, letter
-from eyetest.review.forms import Form, FormField
+from eyetest.review.checks import check_grounds, check_kind
+from eyetest.review.forms import KINDS, Form, FormField
 from eyetest.review.project import DecisionDetails, Task
 
-KINDS: tuple[DecisionKind, ...] = tuple(kind for kind in get_args(DecisionKind) if kind != "undo")
 Sent = Mapping[str, Sequence[str]]
 """The fields of a form as a browser sends them."""
 _LABEL, _EDIT, _TAG = "label.", "edit.", "edit.tag."
@@ -71,16 +71,11 @@ def read_form(sent: Sent, task: Task, item: Item | None) -> tuple[DecisionKind, 
     word = _first(sent, "decision")
     if not word:
         raise InputError("choose a decision: keep, drop, fix or unsure")
-    kind = next((one for one in KINDS if one == word), None)
-    if kind is None:
-        raise InputError(f"decision: found {short(word)}; {nearest(word, KINDS)}")
+    kind = check_kind(word)
     reason = (_first(sent, "reason").strip() or _first(sent, _REASON).strip()) if kind == "drop" else ""
-    if kind == "drop" and not reason:
-        raise InputError("say why it is to be dropped")
     edits = _edits(sent, task.form, item) if kind == "fix" and item is not None else {}
     comment = _first(sent, "comment").strip()
-    if kind == "fix" and not edits and not comment:
-        raise InputError("a fix changes something: edit the item, or say in the comment what has to be done")
+    check_grounds(kind, reason=reason, changes=bool(edits or comment))
     labels = {one.name: _answer(one, sent.get(_LABEL + one.name, ())) for one in task.form.asked(kind)}
     return kind, DecisionDetails(
         reason=reason, edits=edits, labels=labels, comment=comment, seconds=_seconds(_first(sent, "seconds"))

@@ -226,7 +226,7 @@ def _show_progress(project: ReviewProject, told: ReviewOverview) -> None:
     ]
     show_table(["round"], ["decisions", "made", "begun", "open", "later"], rows)
     if told.decisions:
-        out.print(", ".join(f"{word} {count:,}" for word, count in told.decisions.items()))
+        out.print("items by decision: " + ", ".join(f"{word} {count:,}" for word, count in told.decisions.items()))
     for reason, count in told.reasons.items():
         out.print(Text.assemble(f"{count:,} × ", safe(reason)), soft_wrap=True)
 

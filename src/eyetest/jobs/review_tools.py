@@ -104,7 +104,7 @@ def import_review(
     """
     tool = None if format is None else check_format(format)
     with find_review(on) as project:
-        plan, ids = project.plan, list(project.outcomes())
+        plan, ids = project.plan, project.ids()
         expected = Expected(
             items=_items(reviewed_collection(project, observer), ids),
             forms={one.number: plan.form(one.number, adjudicates=False) for one in plan.rounds},

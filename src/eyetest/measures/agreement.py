@@ -8,7 +8,7 @@ import polars as pl
 from eyetest.errors import InputError
 from eyetest.measures.aligned import pivoted
 from eyetest.measures.results import TESTS, Measure, Measured, NotMeasurable, Own, Results, Settings, split, table_of
-from eyetest.measures.stats.agreement import Resampling, cohen_pairs, fleiss, gwet, krippendorff, observed
+from eyetest.measures.stats.agreement import Resampling, all_raters, cohen_pairs
 from eyetest.measures.stats.intervals import IntervalEstimate
 
 _VALUES: dict[str, type[pl.DataType]] = {
@@ -75,12 +75,7 @@ def _coefficients(
         about = {"coefficient": coefficient, "a": a, "b": b}
         return about | value.named("agreement") | {"n": value.n, "raters": len(pair) or len(names)}
 
-    rows = [
-        row("observed", observed(ratings, resampling)),
-        row("fleiss", fleiss(ratings, resampling)),
-        row("krippendorff", krippendorff(ratings, resampling=resampling)),
-        row("gwet", gwet(ratings, resampling=resampling)),
-    ]
+    rows = [row(name, value) for name, value in all_raters(ratings, resampling).items()]
     if settings.own.get("pairs", True):
         for (first, second), kappa in cohen_pairs(ratings, resampling).items():
             rows.append(row("cohen", kappa, names[first], names[second]))

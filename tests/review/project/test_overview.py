@@ -61,12 +61,23 @@ def test_who_settles_is_no_vote_and_what_is_withdrawn_does_not_count(tmp_path: P
     after = project.overview()
     assert after.agreement == before.agreement
     assert (after.progress.disputed, after.progress.settled) == (1, 7)
-    assert after.reasons == {"blurred": 6, "no picture": 1}
-    assert after.decisions == {"keep": 10, "drop": 7}
+    assert after.reasons == {"blurred": 4, "no picture": 1}
+    assert after.decisions == {"keep": 6, "drop": 4}
     take_back(project, project.person("bob"), "q8")
     told = project.overview()
     assert coefficient(told.agreement, "observed").agreement == pytest.approx(6 / 7)
-    assert told.decisions == {"keep": 9, "drop": 7}
+    assert told.decisions == {"keep": 5, "drop": 4}
+
+
+def test_what_others_decide_and_add_meanwhile_is_seen(tmp_path: Path) -> None:
+    project = reviewed(tmp_path)
+    assert project.overview().states == {"agreed": 6, "disputed": 2}
+    with ReviewProject.open(tmp_path) as other:
+        other.add_items(["q9"])
+        take_back(other, other.person("bob"), "q1")
+        assert project.overview().states == {"agreed": 5, "disputed": 2, "begun": 1, "untouched": 1}
+    project.replan(plan_of(1))
+    assert project.overview().states == {"agreed": 6, "disputed": 2, "untouched": 1}
 
 
 def test_time_and_people(tmp_path: Path) -> None:

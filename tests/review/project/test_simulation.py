@@ -137,8 +137,11 @@ def naive_verdict(said: list[Decision], needed: int, agree: Agreed) -> str:
 def test_whatever_people_do(tmp_path: Path, rounds: tuple[int, ...], agree: Agreed, seed: int) -> None:
     project, clock = begin(tmp_path, plan_of(*rounds, agree=agree), 12)
     crowd = Crowd(project, clock, seed)
-    for _ in range(STEPS):
+    for number in range(STEPS):
         crowd.step()
+        if number % 50 == 0:
+            with ReviewProject.open(tmp_path) as other:
+                assert crowd.project.judged() == other.judged(), "what is kept at hand is what stands in the file"
     crowd.late()
     project = crowd.project
     kept = project.decisions()

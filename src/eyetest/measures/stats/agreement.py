@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import isnan
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,20 +44,46 @@ class Resampling:
 USUAL = Resampling()
 
 
+class _Coefficient(NamedTuple):
+    """What is summed over units, a row each, and what the sums come to."""
+
+    features: Floats
+    value: Formula
+
+
+def all_raters(ratings: Ratings, resampling: Resampling = USUAL) -> dict[str, IntervalEstimate]:
+    """Every coefficient of any number of raters by its name, all from the same draws."""
+    counts, values = _counts(ratings)
+    some = {
+        "observed": _observed(counts),
+        "fleiss": _fleiss(counts),
+        "krippendorff": _krippendorff(counts, values, "nominal"),
+        "gwet": _gwet(counts, len(values)),
+    }
+    return dict(zip(some, _estimate(list(some.values()), counts, resampling), strict=True))
+
+
 def observed(ratings: Ratings, resampling: Resampling = USUAL) -> IntervalEstimate:
     """The plain share of pairs of ratings that agree, averaged over units rated at least twice."""
     counts, _ = _counts(ratings)
-    return _estimate(_shares(counts), lambda sums: 1 - _disagreement(sums), counts, resampling)
+    return _estimate([_observed(counts)], counts, resampling)[0]
+
+
+def _observed(counts: Floats) -> _Coefficient:
+    return _Coefficient(_shares(counts), lambda sums: 1 - _disagreement(sums))
 
 
 def fleiss(ratings: Ratings, resampling: Resampling = USUAL) -> IntervalEstimate:
     """Fleiss' κ: any number of raters, chance from the labels' shares in all. Units may miss some ratings (Gwet)."""
+    counts, _ = _counts(ratings)
+    return _estimate([_fleiss(counts)], counts, resampling)[0]
 
+
+def _fleiss(counts: Floats) -> _Coefficient:
     def kappa(sums: Floats) -> Any:
         return 1 - _disagreement(sums) / (1 - (_label_shares(sums) ** 2).sum(axis=-1))
 
-    counts, _ = _counts(ratings)
-    return _estimate(_shares(counts), kappa, counts, resampling)
+    return _Coefficient(_shares(counts), kappa)
 
 
 def gwet(ratings: Ratings, categories: int | None = None, resampling: Resampling = USUAL) -> IntervalEstimate:
@@ -66,13 +92,15 @@ def gwet(ratings: Ratings, categories: int | None = None, resampling: Resampling
     ``categories`` is how many labels there were to choose from; by default as many as were given.
     """
     counts, values = _counts(ratings)
-    others = (categories or len(values)) - 1
+    return _estimate([_gwet(counts, categories or len(values))], counts, resampling)[0]
 
+
+def _gwet(counts: Floats, categories: int) -> _Coefficient:
     def ac1(sums: Floats) -> Any:
         shares = _label_shares(sums)
-        return 1 - _disagreement(sums) / (1 - (shares * (1 - shares)).sum(axis=-1) / others)
+        return 1 - _disagreement(sums) / (1 - (shares * (1 - shares)).sum(axis=-1) / (categories - 1))
 
-    return _estimate(_shares(counts), ac1, counts, resampling)
+    return _Coefficient(_shares(counts), ac1)
 
 
 def krippendorff(ratings: Ratings, scale: Scale = "nominal", resampling: Resampling = USUAL) -> IntervalEstimate:
@@ -82,6 +110,10 @@ def krippendorff(ratings: Ratings, scale: Scale = "nominal", resampling: Resampl
     which they sort; interval ones are numbers.
     """
     counts, values = _counts(ratings)
+    return _estimate([_krippendorff(counts, values, scale)], counts, resampling)[0]
+
+
+def _krippendorff(counts: Floats, values: Sequence[Any], scale: Scale) -> _Coefficient:
     labels = len(values)
     numbers = np.array(values, float) if scale == "interval" else np.zeros(labels)
 
@@ -95,7 +127,7 @@ def krippendorff(ratings: Ratings, scale: Scale = "nominal", resampling: Resampl
 
     within = counts[:, :, None] * (counts[:, None, :] - np.eye(labels))
     among = np.maximum(counts.sum(axis=1) - 1, 1)
-    return _estimate((within / among[:, None, None]).reshape(len(counts), labels**2), alpha, counts, resampling)
+    return _Coefficient((within / among[:, None, None]).reshape(len(counts), labels**2), alpha)
 
 
 def cohen(ratings: Ratings, resampling: Resampling = USUAL) -> IntervalEstimate:
@@ -129,11 +161,12 @@ def cohen_pairs(ratings: Ratings, resampling: Resampling = USUAL) -> dict[tuple[
 
 def _coded(ratings: Ratings) -> tuple[NDArray[np.int64], list[Any]]:
     """Labels as numbers, −1 where there is none, and the labels in order."""
-    values = sorted({value for row in ratings for value in row if not _missing(value)})
+    flat = [value for row in ratings for value in row]
+    values = sorted(value for value in set(flat) if not _missing(value))
     number = {value: i for i, value in enumerate(values)}
     raters = len(ratings[0]) if len(ratings) else 0
-    codes = [[number.get(value, -1) for value in row] for row in ratings]
-    return np.array(codes, np.int64).reshape(len(codes), raters), values
+    codes = np.fromiter((number.get(value, -1) for value in flat), np.int64, len(flat))
+    return codes.reshape(len(ratings), raters), values
 
 
 def _missing(value: Any) -> bool:
@@ -164,18 +197,26 @@ def _label_shares(sums: Floats) -> Any:
     return sums[..., 3:] / sums[..., 2:3]
 
 
-def _estimate(features: Floats, value: Formula, counts: Floats, resampling: Resampling) -> IntervalEstimate:
-    rated = np.array([(counts.sum(axis=1) > 1).sum()])
-    return _estimates(features[:, None, :], value, rated, resampling)[0]
+def _estimate(some: Sequence[_Coefficient], counts: Floats, resampling: Resampling) -> list[IntervalEstimate]:
+    """What some coefficients come to, all drawn again alike."""
+    ends = np.cumsum([one.features.shape[1] for one in some])
+
+    def values(sums: Floats) -> Any:
+        parts = np.split(sums, ends[:-1], axis=-1)
+        return np.concatenate([one.value(part) for one, part in zip(some, parts, strict=True)], axis=-1)
+
+    features = np.concatenate([one.features for one in some], axis=1)
+    rated = np.full(len(some), (counts.sum(axis=1) > 1).sum())
+    return _estimates(features[:, None, :], values, rated, resampling)
 
 
 def _estimates(
     features: Floats, value: Formula, n: NDArray[np.int64], resampling: Resampling
 ) -> list[IntervalEstimate]:
-    """What a coefficient comes to and how it varies, from sums over units × coefficients × features."""
+    """What coefficients come to and how they vary, from sums over units × coefficients × features."""
     units, many, width = features.shape
     if not features.size:
-        return [NOTHING] * many
+        return [NOTHING] * len(n)
     clusters = np.arange(units) if resampling.clusters is None else resampling.clusters
     sums = cluster_sums(features.reshape(units, -1), clusters)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -4,13 +4,17 @@ In: a plan and items in order. Out: tasks for people and, appended one by one, t
 have the same review open.
 """
 
+from eyetest.review.project.agreement import AgreementRow
 from eyetest.review.project.database import FILE
+from eyetest.review.project.judged import STATES, ItemState, JudgedItem
 from eyetest.review.project.overview import (
-    AgreementRow,
     PersonProgress,
     ReviewOverview,
     ReviewProgress,
     RoundProgress,
+    answers_of,
+    reason_of,
+    round_of,
 )
 from eyetest.review.project.people import LogRow, PersonRow
 from eyetest.review.project.plan import DecisionDetails, Entered, Person, ReviewPlan, ReviewSession, Role, Round, Task
@@ -20,10 +24,13 @@ from eyetest.review.project.work import UNANSWERED
 
 __all__ = [
     "FILE",
+    "STATES",
     "UNANSWERED",
     "AgreementRow",
     "DecisionDetails",
     "Entered",
+    "ItemState",
+    "JudgedItem",
     "LogRow",
     "Person",
     "PersonProgress",
@@ -37,7 +44,10 @@ __all__ = [
     "Round",
     "RoundProgress",
     "Task",
+    "answers_of",
     "decisions_in",
     "earlier",
     "is_review",
+    "reason_of",
+    "round_of",
 ]

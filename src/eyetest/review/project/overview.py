@@ -2,34 +2,29 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from threading import Lock
 from typing import Any
 
 import msgspec
-import polars as pl
 
-from eyetest.measures.agreement import decisions_agreement
-from eyetest.measures.results import Settings
 from eyetest.records import Decision
-from eyetest.review.decisions import standing, votes_table
+from eyetest.review.decisions import Decided
+from eyetest.review.project.agreement import AgreementRow, agreement_rows
 from eyetest.review.project.database import ReviewDatabase
+from eyetest.review.project.judged import STATES, Judged, JudgedItem, JudgedItems
 from eyetest.review.project.people import PersonRow
 from eyetest.review.project.plan import DECIDES, SETTLES, Person, ReviewPlan
 from eyetest.wording import counted, listed
-
-DECISION = "decision"
-"""What agreement is about where it is not a field of a form."""
-_RESAMPLES = 500
-_MOST_PAIRED = 6
-"""Of more reviewers not every pair is told."""
 
 
 class RoundProgress(msgspec.Struct, frozen=True, kw_only=True):
     """How far a round is, in decisions; round 0 is what has to be settled."""
 
     round: int
+    items: int
+    """Of which somebody has decided something in it."""
     decided: int
     begun: int
     open: int
@@ -63,29 +58,18 @@ class ReviewProgress(msgspec.Struct, frozen=True, kw_only=True):
     """What waits for somebody who was not invited yet."""
 
 
-class AgreementRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One coefficient, over all reviewers of a round or between two; round 0 is all rounds together."""
-
-    about: str
-    round: int
-    coefficient: str
-    a: str | None
-    b: str | None
-    agreement: float | None
-    agreement_low: float | None
-    agreement_high: float | None
-    n: int
-    raters: int
-
-
 class ReviewOverview(msgspec.Struct, frozen=True, kw_only=True):
-    """All that can be told of a review at a look."""
+    """All that can be told of a review at a look. Where it counts last words, it counts the items they are about."""
 
     progress: ReviewProgress
+    states: Mapping[str, int]
+    """Items by how far they are."""
     decisions: Mapping[str, int]
-    """Last words by decision."""
+    """Items by what somebody decided."""
     reasons: Mapping[str, int]
-    """Why items were dropped."""
+    """Items by why somebody would drop them."""
+    labels: Mapping[str, Mapping[str, int]]
+    """By field of the form: items by what somebody answered."""
     seconds: float | None
     """The median that an item was open."""
     agreement: tuple[AgreementRow, ...]
@@ -96,9 +80,21 @@ class ProjectOverview:
 
     database: ReviewDatabase
     plan: ReviewPlan
-    decisions: Callable[..., list[Decision]]
-    _kept: tuple[int, Sequence[AgreementRow]] | None = None
-    _agreement_lock = Lock()
+    _judged_items: JudgedItems
+    _agreement: tuple[int, Sequence[AgreementRow]] | None = None
+    _agreement_lock: Lock
+
+    def judged(self) -> list[JudgedItem]:
+        """What people came to and said last, item by item in the order of the queue."""
+        return list(self._look().items)
+
+    def outcomes(self) -> dict[str, Decided]:
+        """What people came to, by item, in the order of the queue."""
+        return {one.item: one.outcome for one in self._look().items}
+
+    def _look(self) -> Judged:
+        with self.database.read() as connection:
+            return self._judged_items.look(connection, self.plan)
 
     def people(self, only: Person | None = None) -> list[PersonRow]:
         """Everybody who was invited, or one of them."""
@@ -114,11 +110,12 @@ class ProjectOverview:
 
     def progress(self) -> ReviewProgress:
         """How far the rounds are and how much each person has done."""
-        return self._progress(standing(self.decisions()))
+        return self._progress(self._look().said)
 
     def _progress(self, said: Sequence[Decision]) -> ReviewProgress:
+        reached = Counter(number for number, _ in {(round_of(one), one.item) for one in said})
         with self.database.read() as connection:
-            rounds = _rounds(connection)
+            rounds = _rounds(connection, reached)
             stuck = _stuck(connection)
             items, settled = connection.execute(
                 "SELECT count(*), sum(settled) FROM items WHERE id IN (SELECT item FROM slots WHERE state != 4)"
@@ -142,22 +139,49 @@ class ProjectOverview:
 
     def overview(self) -> ReviewOverview:
         """Progress, disagreement, agreement with intervals, reasons, and time an item."""
-        every = self.decisions()
-        said = standing(every)
+        judged = self._look()
+        said, states = judged.said, Counter(one.state for one in judged.items)
+        labels: dict[str, set[tuple[str, str]]] = {}
+        for one in said:
+            for name, answer in one.labels.items():
+                labels.setdefault(name, set()).update((word, one.item) for word in answers_of(answer))
         return ReviewOverview(
             progress=self._progress(said),
-            decisions=dict(Counter(one.decision for one in said).most_common()),
-            reasons=dict(Counter(one.reason or "no reason" for one in said if one.decision == "drop").most_common()),
+            states={state: states[state] for state in STATES if states[state]},
+            decisions=_items({(one.decision, one.item) for one in said}),
+            reasons=_items({(reason_of(one), one.item) for one in said if one.decision == "drop"}),
+            labels={name: _items(pairs) for name, pairs in labels.items()},
             seconds=_median(said),
-            agreement=tuple(self._agreement(every)),
+            agreement=tuple(self._agreement_of(judged)),
         )
 
-    def _agreement(self, decisions: Sequence[Decision]) -> Sequence[AgreementRow]:
+    def _agreement_of(self, judged: Judged) -> Sequence[AgreementRow]:
         """How far people agree; worked out once for as many decisions as there are."""
         with self._agreement_lock:
-            if self._kept is None or self._kept[0] != len(decisions):
-                self._kept = (len(decisions), _agreement_rows(decisions, self.plan))
-            return self._kept[1]
+            if self._agreement is None or self._agreement[0] != judged.decisions:
+                self._agreement = (judged.decisions, agreement_rows(judged.said, self.plan))
+            return self._agreement[1]
+
+
+def round_of(decision: Decision) -> int:
+    """The round in which somebody said something; 0 is settling."""
+    return 0 if decision.adjudicates else decision.round
+
+
+def reason_of(decision: Decision) -> str:
+    """Why somebody would drop an item."""
+    return decision.reason or "no reason"
+
+
+def answers_of(answer: Any) -> list[str]:
+    """What somebody answered to a field of the form, one by one."""
+    return answer if isinstance(answer, list) else [str(answer)]
+
+
+def _items(pairs: Iterable[tuple[str, str]]) -> dict[str, int]:
+    """How many items each word was said of, the most frequent first."""
+    counts = Counter(word for word, _ in pairs)
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _work_of(connection: sqlite3.Connection, person: int, role: str, revoked: bool) -> tuple[int, int]:
@@ -178,13 +202,15 @@ def _work_of(connection: sqlite3.Connection, person: int, role: str, revoked: bo
     return decided, waiting - theirs + begun
 
 
-def _rounds(connection: sqlite3.Connection) -> list[RoundProgress]:
+def _rounds(connection: sqlite3.Connection, reached: Mapping[int, int]) -> list[RoundProgress]:
     counts: dict[int, Counter[int]] = {}
     query = "SELECT CASE WHEN adjudicates THEN 0 ELSE round END, state, count(*) FROM slots GROUP BY 1, 2"
     for number, state, count in connection.execute(query):
         counts.setdefault(number, Counter())[state] += count
     return [
-        RoundProgress(round=number, waiting=by[0], open=by[1], begun=by[2], decided=by[3])
+        RoundProgress(
+            round=number, items=reached.get(number, 0), waiting=by[0], open=by[1], begun=by[2], decided=by[3]
+        )
         for number, by in sorted(counts.items(), key=lambda pair: (pair[0] == 0, pair[0]))
     ]
 
@@ -212,39 +238,6 @@ def _stuck(connection: sqlite3.Connection) -> list[str]:
         elif left:
             told.append(f"{counted(left, 'decision')} to make, and nobody who may: invite somebody as {role}")
     return told
-
-
-def _agreement_rows(decisions: Sequence[Decision], plan: ReviewPlan) -> list[AgreementRow]:
-    """Of decisions and of each field of the form: by round, and of all rounds where they count together."""
-    said = [one for one in standing(decisions) if not one.adjudicates]
-    fields = dict.fromkeys(name for one in said for name in one.labels)
-    tables = {DECISION: votes_table(said)} | {name: _label_table(said, name) for name in fields}
-    rows = []
-    for about, table in tables.items():
-        votes = table
-        if plan.together and table.get_column("round").n_unique() > 1:
-            votes = pl.concat([table, table.with_columns(round=pl.lit(0, pl.Int64))])
-        pairs = votes.get_column("reviewer").n_unique() <= _MOST_PAIRED
-        settings = Settings(resamples=_RESAMPLES, own={"pairs": pairs})
-        rows += [{"about": about} | row for row in decisions_agreement(_rated_twice(votes), settings).to_dicts()]
-    return msgspec.convert(rows, list[AgreementRow])
-
-
-def _rated_twice(votes: pl.DataFrame) -> pl.DataFrame:
-    """Rounds in which some item has two reviewers: elsewhere there is nothing to agree about."""
-    several = votes.group_by("round", "item").len().filter(pl.col("len") > 1)
-    return votes.filter(pl.col("round").is_in(several.get_column("round").unique().implode()))
-
-
-def _label_table(said: Iterable[Decision], name: str) -> pl.DataFrame:
-    """Answers to one field of the form, as votes."""
-    rows: list[list[Any]] = [
-        [one.item, one.round, one.reviewer, " + ".join(value) if isinstance(value, list) else str(value)]
-        for one in said
-        if (value := one.labels.get(name)) is not None
-    ]
-    schema = {"item": pl.String, "round": pl.Int64, "reviewer": pl.String, "decision": pl.String}
-    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _median(said: Iterable[Decision]) -> float | None:

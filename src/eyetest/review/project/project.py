@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from contextlib import closing
 from pathlib import Path
+from threading import Lock
 
 import msgspec
 
@@ -12,6 +13,7 @@ from eyetest.records import Decision
 from eyetest.review.decisions import read_decisions
 from eyetest.review.project.database import FILE, SCHEMA, VERSION, ReviewDatabase, check_version
 from eyetest.review.project.imports import ProjectImports
+from eyetest.review.project.judged import JudgedItems
 from eyetest.review.project.overview import ProjectOverview
 from eyetest.review.project.people import ProjectPeople
 from eyetest.review.project.plan import ReviewPlan
@@ -28,6 +30,7 @@ class ReviewProject(ProjectPeople, ProjectWork, ProjectImports, ProjectOverview)
     def __init__(self, folder: Path, plan: ReviewPlan, database: ReviewDatabase) -> None:
         self.folder, self.plan, self.database = folder, plan, database
         self.clock: Callable[[], float] = time.time
+        self._judged_items, self._agreement_lock = JudgedItems(), Lock()
 
     @classmethod
     def create(cls, folder: Path, plan: ReviewPlan, items: Iterable[str] = ()) -> "ReviewProject":

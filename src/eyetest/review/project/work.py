@@ -132,16 +132,10 @@ class ProjectWork:
             (number,) = connection.execute("SELECT max(round) FROM slots WHERE item = ?", (row,)).fetchone()
             return slots.outcome_in(self.plan, slots.decisions_on(connection, row), number or 1)
 
-    def outcomes(self) -> dict[str, Decided]:
-        """What people came to, by item, in the order of the queue."""
-        said: dict[str, list[Decision]] = {}
-        for one in self.decisions():
-            said.setdefault(one.item, []).append(one)
+    def ids(self) -> list[str]:
+        """All items, in the order of the queue."""
         with self.database.read() as connection:
-            rows = connection.execute(
-                "SELECT i.item, (SELECT max(round) FROM slots WHERE item = i.id) FROM items i ORDER BY i.id"
-            ).fetchall()
-        return {item: slots.outcome_in(self.plan, said.get(item, ()), number or 1) for item, number in rows}
+            return [item for (item,) in connection.execute("SELECT item FROM items ORDER BY id")]
 
     def _task(self, connection: sqlite3.Connection, person: Person, slot: Slot) -> Task:
         (item,) = connection.execute("SELECT item FROM items WHERE id = ?", (slot.item,)).fetchone()

@@ -1,55 +1,21 @@
 """Decisions item by item, for whoever runs a review: what each number of the overview counts."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 from eyetest.errors import InputError, nearest, short
 from eyetest.records import Decision
 from eyetest.review.app.address import Address
 from eyetest.review.app.reviewing.desk import shown_decision
-from eyetest.review.decisions import Decided, standing
-from eyetest.review.project import ReviewProject
+from eyetest.review.project import STATES, JudgedItem, ReviewProject, answers_of, reason_of, round_of
 
 PAGE_SIZE = 40
 _LABEL = "label."
 _KEYS = ("state", "round", "person", "decision", "reason")
-NO_REASON = "no reason"
+Test = Callable[[Decision], bool]
 _SETTLING = {("round", "0"): "adjudication"}
-
-
-class JudgedItem(NamedTuple):
-    """An item with what it has come to, and every last word on it."""
-
-    item: str
-    outcome: Decided
-    said: Sequence[Decision]
-    state: str
-
-
-def judged_items(project: ReviewProject) -> list[JudgedItem]:
-    """All items of a review, in the order of its queue."""
-    said: dict[str, list[Decision]] = {}
-    for one in standing(project.decisions()):
-        said.setdefault(one.item, []).append(one)
-    return [
-        JudgedItem(item, outcome, said.get(item, ()), _state(outcome, said.get(item, ())))
-        for item, outcome in project.outcomes().items()
-    ]
-
-
-def _state(outcome: Decided, said: Sequence[Decision]) -> str:
-    if any(one.adjudicates for one in said):
-        return "adjudicated"
-    if outcome.verdict != "review":
-        return "agreed"
-    if outcome.disputed:
-        return "disputed"
-    return "begun" if said else "untouched"
-
-
-STATES = ("agreed", "adjudicated", "disputed", "begun", "untouched")
 
 
 def decided_page(project: ReviewProject, asked: Mapping[str, str]) -> dict[str, Any]:
@@ -58,7 +24,8 @@ def decided_page(project: ReviewProject, asked: Mapping[str, str]) -> dict[str, 
     for key in filters:
         if key not in _KEYS and not key.startswith(_LABEL):
             raise InputError(f"no filter {short(key)}; {nearest(key, _KEYS)}")
-    rows = [one for one in judged_items(project) if _is_meant(one, filters)]
+    tests = [_test(key, value) for key, value in filters.items() if key != "state"]
+    rows = [one for one in project.judged() if _is_meant(one, filters.get("state"), tests)]
     pages = max(1, ceil(len(rows) / PAGE_SIZE))
     number = asked.get("page", "")
     page = min(int(number) if number.isdecimal() and len(number) < 10 else 1, pages) or 1
@@ -89,28 +56,23 @@ def _other(filters: Mapping[str, str], key: str) -> dict[str, str]:
     return {name: value for name, value in filters.items() if name != key}
 
 
-def _is_meant(judged: JudgedItem, filters: Mapping[str, str]) -> bool:
+def _is_meant(judged: JudgedItem, state: str | None, tests: Sequence[Test]) -> bool:
     """Whether an item is in that state, and somebody said of it all that is asked for, in one decision."""
-    if filters.get("state") not in (None, judged.state):
+    if state not in (None, judged.state):
         return False
-    tests = [_test(key, value) for key, value in filters.items() if key != "state"]
     return not tests or any(all(test(one) for test in tests) for one in judged.said)
 
 
-def _test(key: str, value: str) -> Callable[[Decision], bool]:
+def _test(key: str, value: str) -> Test:
     if key == "round":
-        return lambda one: str(0 if one.adjudicates else one.round) == value
+        return lambda one: str(round_of(one)) == value
     if key == "person":
         return lambda one: one.reviewer == value
     if key == "decision":
         return lambda one: one.decision == value
     if key == "reason":
-        return lambda one: one.decision == "drop" and (one.reason or NO_REASON) == value
-    return lambda one: value in _answers(one.labels.get(key.removeprefix(_LABEL)))
-
-
-def _answers(answer: Any) -> Iterable[str]:
-    return answer if isinstance(answer, list) else [str(answer)]
+        return lambda one: one.decision == "drop" and reason_of(one) == value
+    return lambda one: value in answers_of(one.labels.get(key.removeprefix(_LABEL)))
 
 
 def _row(judged: JudgedItem) -> dict[str, Any]:

@@ -1,23 +1,21 @@
 """The pages of whoever runs a review: how far it is, who takes part, what was refused, what else is asked."""
 
 import shlex
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, get_args
 
 from starlette.responses import Response
 
 from eyetest.errors import InputError, short
 from eyetest.pages.item_links import parse_query
-from eyetest.records import Decision
 from eyetest.review.app.browsing import Browsing, download, html_page
 from eyetest.review.app.disclosure import EVERYTHING, Disclosure, without_golds
-from eyetest.review.app.reviewing.decided import NO_REASON, STATES, decided_href, decided_page, judged_items
+from eyetest.review.app.reviewing.decided import decided_href, decided_page
 from eyetest.review.app.reviewing.desk import around, go
 from eyetest.review.app.reviewing.gate import PageCall
 from eyetest.review.collection import Collection
-from eyetest.review.decisions import standing
 from eyetest.review.exchange.spreadsheet import write_sheet
 from eyetest.review.project import ReviewProject, Role
 from eyetest.wording import counted
@@ -42,21 +40,17 @@ class Office:
 
     def overview(self, call: PageCall) -> Response:
         """How far it is and how far people agree; every number leads to the items it counts."""
-        told = self._project.overview()
-        said, folder = standing(self._project.decisions()), shlex.quote(str(self._project.folder))
-        states = Counter(one.state for one in judged_items(self._project))
+        told, folder = self._project.overview(), shlex.quote(str(self._project.folder))
         contents = around(self._project, call.known, "overview") | {
             "told": told,
-            "states": [_link(state, states[state], state=state) for state in STATES if states[state]],
-            "rounds": [
-                {"round": one, **_link("", len(_reached(said, one.round)), round=one.round)}
-                for one in told.progress.rounds
-            ],
+            "states": _links("state", told.states),
+            "rounds": [{"round": one, "href": decided_href({"round": one.round})} for one in told.progress.rounds],
             "people": [{"person": one, "href": decided_href({"person": one.name})} for one in told.progress.people],
-            "decisions": list(_counted(said, "decision")),
-            "reasons": list(_counted([one for one in said if one.decision == "drop"], "reason")),
-            "labels": list(_labels(said)),
-            "agreement": told.agreement,
+            "decisions": _links("decision", told.decisions),
+            "reasons": _links("reason", told.reasons),
+            "labels": [
+                {"name": name, "values": _links(f"label.{name}", counts)} for name, counts in told.labels.items()
+            ],
             "names": _COEFFICIENTS,
             "export": f"eyetest review export {folder} --format label-studio --to DIR",
         }
@@ -140,32 +134,10 @@ class Office:
         return self._without_golds
 
 
-def _link(label: str, items: int, **filters: object) -> dict[str, Any]:
-    return {"label": label, "number": items, "href": decided_href(filters)}
-
-
-def _reached(said: Iterable[Decision], number: int) -> set[str]:
-    """The items of which somebody said something in a round; 0 is settling."""
-    return {one.item for one in said if (0 if one.adjudicates else one.round) == number}
-
-
-def _counted(said: Iterable[Decision], key: str) -> Iterator[dict[str, Any]]:
-    """By value of a decision's field: how many items somebody said that of."""
-    pairs = {(getattr(one, key) or NO_REASON, one.item) for one in said}
-    for value, number in Counter(value for value, _ in pairs).most_common(_MOST_VALUES):
-        yield _link(value, number, **{key: value})
-
-
-def _labels(said: Iterable[Decision]) -> Iterator[dict[str, Any]]:
-    """By field of the form: its answers, and of how many items they were given."""
-    pairs: dict[str, set[tuple[str, str]]] = {}
-    for one in said:
-        for name, answer in one.labels.items():
-            words = answer if isinstance(answer, list) else [str(answer)]
-            pairs.setdefault(name, set()).update((word, one.item) for word in words)
-    for name, some in pairs.items():
-        counts = Counter(word for word, _ in some).most_common(_MOST_VALUES)
-        yield {"name": name, "values": [_link(word, number, **{f"label.{name}": word}) for word, number in counts]}
+def _links(key: str, counts: Mapping[str, int]) -> list[dict[str, Any]]:
+    """The most frequent values, each with the items that it leads to."""
+    most = islice(counts.items(), _MOST_VALUES)
+    return [{"label": value, "number": number, "href": decided_href({key: value})} for value, number in most]
 
 
 def _time(seconds: float | None) -> str:

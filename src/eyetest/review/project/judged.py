@@ -37,7 +37,7 @@ class JudgedItem(NamedTuple):
         return "begun" if self.said else "untouched"
 
 
-class Judged(NamedTuple):
+class JudgedReview(NamedTuple):
     """All items in the order of the queue, and all last words in the order in which people first said something."""
 
     items: Sequence[JudgedItem]
@@ -60,7 +60,7 @@ class JudgedItems:
         self._keys: dict[str, list[_Key]] = {}
         self._judged: dict[str, tuple[int, JudgedItem]] = {}
 
-    def look(self, connection: sqlite3.Connection, plan: ReviewPlan) -> Judged:
+    def look(self, connection: sqlite3.Connection, plan: ReviewPlan) -> JudgedReview:
         """How everything stands by now."""
         with self._lock:
             if plan is not self._plan:
@@ -70,7 +70,7 @@ class JudgedItems:
             reached = connection.execute(_REACHED).fetchall()
             items = [self._item(item, number, plan, anew=item in changed) for item, number in reached]
             said = [words[-1] for words in self._words.values() if words]
-            return Judged(items, said, self._count)
+            return JudgedReview(items, said, self._count)
 
     def _read(self, connection: sqlite3.Connection) -> set[str]:
         """Take in what is new, as `standing` would; gives the items that it is about."""

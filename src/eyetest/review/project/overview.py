@@ -13,7 +13,7 @@ from eyetest.records import Decision
 from eyetest.review.decisions import Decided
 from eyetest.review.project.agreement import AgreementRow, agreement_rows
 from eyetest.review.project.database import ReviewDatabase
-from eyetest.review.project.judged import STATES, Judged, JudgedItem, JudgedItems
+from eyetest.review.project.judged import STATES, JudgedReview, JudgedItem, JudgedItems
 from eyetest.review.project.people import PersonRow
 from eyetest.review.project.plan import DECIDES, SETTLES, Person, ReviewPlan
 from eyetest.wording import counted, listed
@@ -92,7 +92,7 @@ class ProjectOverview:
         """What people came to, by item, in the order of the queue."""
         return {one.item: one.outcome for one in self._look().items}
 
-    def _look(self) -> Judged:
+    def _look(self) -> JudgedReview:
         with self.database.read() as connection:
             return self._judged_items.look(connection, self.plan)
 
@@ -155,7 +155,7 @@ class ProjectOverview:
             agreement=tuple(self._agreement_of(judged)),
         )
 
-    def _agreement_of(self, judged: Judged) -> Sequence[AgreementRow]:
+    def _agreement_of(self, judged: JudgedReview) -> Sequence[AgreementRow]:
         """How far people agree; worked out once for as many decisions as there are."""
         with self._agreement_lock:
             if self._agreement is None or self._agreement[0] != judged.decisions:

@@ -1,86 +1,60 @@
-import json
-import os
-import pty
+"""What is typed first: a list of commands by their job, help that loads none, the nearest name for a slip."""
+
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from eyetest import __version__
-from eyetest.benchmarks import Benchmark, BenchmarkWriter, export_benchmark
-from eyetest.records import Item, Manifest
-from tests.support.command import run
-from tests.support.drawn import draw_benchmark
+from eyetest.cli.catalogue import COMMANDS, GROUPS, JOBS, summary
+from eyetest.cli.commands import _load
+from tests.support.command import call
 
 
-@pytest.fixture
-def demo(tmp_path: Path) -> Path:
-    drawn = draw_benchmark(tmp_path / "demo/drawn", items=48)
-    for name, place in (("vlmevalkit", "drawn-vlmevalkit.tsv"), ("jsonl", "drawn-jsonl")):
-        export_benchmark(drawn, name, tmp_path / "demo/exports" / place)
-    return tmp_path
+def test_help_lists_every_command_under_its_job() -> None:
+    told = call("--help").out
+    for job, commands in JOBS.items():
+        part = told.partition(f" {job} ")[2].partition("╰")[0]
+        for name in {name.split()[0] for name in commands}:
+            assert f"│ {name} " in part
 
 
-def test_show_a_benchmark_and_an_item(demo: Path) -> None:
-    done = run("show", "demo/drawn", cwd=demo)
-    assert "48 items (42 choice, 6 text), 71 pictures" in done.stdout
-    item = run("show", "demo/exports/drawn-vlmevalkit.tsv", "0", cwd=demo).stdout
-    assert "How many" in item
-    assert item.count("✔") == 1
-    as_json = json.loads(run("show", "demo/drawn", "4", "--json", cwd=demo).stdout)
-    assert as_json["question"] == "What does the sign say?"
-    assert json.loads(run("show", "demo/drawn", "--json", cwd=demo).stdout)["counts"]["items"] == 48
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - {*GROUPS}))
+def test_what_is_listed_is_what_the_command_says(name: str) -> None:
+    assert " ".join(_load(name).help.partition("\n\n")[0].split()) == summary(name)
 
 
-def test_import_and_export_by_hand(demo: Path) -> None:
-    done = run("import", "demo/exports/drawn-jsonl", "--to", "mine", "--name", "mine", "--licence", "CC0", cwd=demo)
-    assert done.stdout == "mine: 48 items (42 choice, 6 text), 71 pictures → mine\n"
-    assert Benchmark(demo / "mine").manifest.licence == "CC0"
-    done = run("export", "mine", "--format", "vlmevalkit", "--to", "new/mine.tsv", cwd=demo)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "48 items as vlmevalkit → new/mine.tsv\n"
-    assert (demo / "new/mine.tsv").read_bytes().startswith(b'"index"\t"image"\t"question"')
+def test_help_loads_nothing_heavy() -> None:
+    told = "from eyetest.cli import main\ntry:\n    main()\nexcept SystemExit:\n    print(*sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\nsys.argv = ['eyetest', '--help']\n{told}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "eyetest.cli.commands" in loaded
+    assert not loaded & {"polars", "numpy", "scipy", "PIL", "eyetest.measures", "eyetest.cli.audit"}
 
 
-def test_a_dataset_cannot_speak_to_the_terminal(tmp_path: Path) -> None:
-    with BenchmarkWriter(tmp_path / "b", Manifest(name="b\x1b]0;title\x07")) as writer:
-        writer.add(
-            Item(
-                id="1\x1b[2J",
-                question="\x1b[31mred\x9b5m\u202egnp",
-                references=("[red]x[/red]",),
-                tags={"\x1b[2J": "\x1b"},
-            )
-        )
-    for arguments in (["show", "b"], ["show", "b", "1\x1b[2J"], ["show", "b", "nope"]):
-        done = run(*arguments, cwd=tmp_path)
-        assert not set("\x1b\x9b\x07\u202e") & set(done.stdout + done.stderr)
-    assert "[red]x[/red]" in run("show", "b", "1\x1b[2J", cwd=tmp_path).stdout
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("reveiw",), """there is no command 'reveiw'; did you mean "review"?"""),
+        (("review", "stauts"), """there is no command 'review stauts'; did you mean "status"?"""),
+        (("harden", "optoins"), """there is no command 'harden optoins'; did you mean "options"?"""),
+        (("show",), "missing argument 'BENCH'"),
+        (("run", "b", "--modles", "m"), "--models"),
+        (("run", "b", "--trials", "x"), "eyetest run --help tells more"),
+    ],
+)
+def test_a_slip_is_one_line(words: tuple[str, ...], told: str) -> None:
+    done = call(*words)
+    assert done.code == 2
+    assert told in done.err
+    assert done.err.startswith("error: ")
+    assert len(done.err.splitlines()) == 1
 
 
-def test_pictures_are_drawn_where_somebody_watches(demo: Path) -> None:
-    command = [sys.executable, "-c", "from eyetest.cli import main; main()", "show", "demo/drawn", "1"]
-    ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "COLUMNS": "100"}
-    process = subprocess.Popen(command, stdout=theirs, stderr=theirs, cwd=demo, env=environment)
-    os.close(theirs)
-    seen = b""
-    while True:
-        try:
-            chunk = os.read(ours, 65536)
-        except OSError:
-            break
-        if not chunk:
-            break
-        seen += chunk
-    os.close(ours)
-    assert process.wait() == 0
-    assert seen.decode().count("▀") > 500
-
-
-def test_help_and_version(tmp_path: Path) -> None:
-    assert run("--version", cwd=tmp_path).stdout == f"eyetest {__version__}\n"
-    assert {"import", "export", "show", "demo"} <= set(run("--help", cwd=tmp_path).stdout.split())
-    for command in ("import", "export", "show", "demo"):
-        assert run(command, "--help", cwd=tmp_path).returncode == 0
+def test_python_m_eyetest() -> None:
+    done = subprocess.run([sys.executable, "-m", "eyetest", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("eyetest 0.")

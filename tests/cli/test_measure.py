@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from eyetest.cli.terminal import print_table_as
+from eyetest.cli.tables import print_table_as
 from eyetest.measures import MEASURES
 from eyetest.records import Asked, ImageRef, Item, Response
 from eyetest.results.gather import items_table

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from eyetest.benchmarks import BenchmarkWriter
-from eyetest.cli.commands import _COMMANDS
+from eyetest.cli import catalogue
 from eyetest.jobs.review import ReviewWishes, open_review
 from eyetest.records import Choice, Item, Manifest
 from eyetest.wording import typed
@@ -106,7 +106,7 @@ COMMANDS: list[tuple[object, ...]] = [
 
 def test_no_command_is_forgotten() -> None:
     said = {str(words[0]) for words in COMMANDS} | {" ".join(map(str, words[:2])) for words in COMMANDS}
-    assert set(_COMMANDS) <= said
+    assert set(catalogue.COMMANDS) <= said
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])

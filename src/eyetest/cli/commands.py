@@ -1,9 +1,10 @@
 """The commands, put together: each is loaded when it is called."""
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -12,61 +13,15 @@ from typing import Annotated, Any, get_origin, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from eyetest.cli.catalogue import COMMANDS, GROUPS, job_of, summary
 from eyetest.cli.main import CtrlCError, PipeClosedError
+from eyetest.errors import InputError, nearest, short
 from eyetest.store.files import refuse_special
 from eyetest.version import __version__
+from eyetest.wording import typed
 
-_COMMANDS = {
-    "audit": "audit:audit",
-    "import": "exchange:import_",
-    "export": "exchange:export",
-    "show": "show:show",
-    "run": "run:run",
-    "status": "look:status",
-    "score": "score:score",
-    "explain": "look:explain",
-    "read": "score:read",
-    "measure": "measure:measure",
-    "compare": "compare:compare",
-    "compare --ask": "race:compare_by_asking",
-    "report": "report:report",
-    "open": "open:open_",
-    "reform": "reform:reform",
-    "suite": "suite:suite",
-    "refine": "refine:refine",
-    "recipe": "refine:recipe",
-    "card": "curate:card",
-    "world": "world:world",
-    "zoo": "world:zoo",
-    "describe": "curate:describe",
-    "subset": "curate:subset",
-    "estimate": "curate:estimate",
-    "diff-rules": "score:diff_rules",
-    "import-answers": "exchange:import_answers_",
-    "export-answers": "exchange:export_answers_",
-    "demo": "demo:demo",
-    "review": "review:review",
-    "review invite": "review:invite",
-    "review revoke": "review:revoke",
-    "review status": "review:status",
-    "review revise": "review:revise",
-    "review export": "review_tools:export",
-    "review import": "review_tools:import_",
-    "harden options": "harden_options:options",
-    "harden screenshot": "harden:screenshot",
-    "harden page": "harden:page",
-    "harden renew": "editions:renew",
-    "harden twins": "editions:twins",
-}
-"""Each command, the module of this folder that holds it, and its function there.
-
-One with an option in its name is what the command means wherever that option is said: it takes other words then.
-"""
-_GROUPS = {
-    "harden": "Make a benchmark harder, or new: more options, questions inside pictures, editions.",
-    "review": "Let people decide about items in a browser: links for them, how far they are, what they agree on.",
-}
-"""What the commands of two words are about, by their first, which may be a command itself."""
+_UsageError: Any = typer.BadParameter.__mro__[1]
+"""What typer raises where a command is called in a wrong way."""
 _HELP = {"help_option_names": ["-h", "--help"]}
 
 
@@ -79,6 +34,12 @@ def _told_by_us() -> Iterator[None]:
         raise PipeClosedError from error
     except KeyboardInterrupt as error:
         raise CtrlCError from error
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # the help was printed
+            raise
+        words = error.format_message().rstrip(".").replace(". Did", "; did")
+        how = typed(*(error.ctx.command_path if error.ctx else "eyetest").split(), "--help")
+        raise InputError(f"{words[:1].lower()}{words[1:]}; {how} tells more") from None
 
 
 def flat(function: Callable[..., None]) -> Callable[..., None]:
@@ -120,8 +81,23 @@ class _Command(TyperCommand):
         return super().invoke(ctx)
 
 
-class _Commands(TyperGroup):
-    """Loads a command's module when the command is called, so that each starts as fast as it can."""
+class _Listed(TyperGroup):
+    """Commands that are loaded when they are called; a list of them loads none."""
+
+    listing = False
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.listing = True
+        super().format_help(ctx, formatter)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in (known := self.list_commands(ctx)) and not args[0].startswith("-"):
+            raise _unknown([*ctx.command_path.split()[1:], args[0]], known)
+        return super().resolve_command(ctx, args)
+
+
+class _Commands(_Listed):
+    """Everything that can be typed first."""
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
         with _told_by_us():
@@ -132,37 +108,52 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(dict.fromkeys(name.split()[0] for name in _COMMANDS))
+        return list(dict.fromkeys(name.split()[0] for name in COMMANDS))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         for word in args[1:]:
-            if (name := f"{args[0]} {word.partition('=')[0]}") in _COMMANDS and word.startswith("--"):
+            if (name := f"{args[0]} {word.partition('=')[0]}") in COMMANDS and word.startswith("--"):
                 return args[0], _load(name), args[1:]
-        if args[0] in _GROUPS and args[0] in _COMMANDS and " ".join(args[:2]) not in _COMMANDS:
+        if args[0] in GROUPS and args[0] in COMMANDS and " ".join(args[:2]) not in COMMANDS:
+            _refuse_slip(args[:2])
             return args[0], _load(args[0]), args[1:]
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, name: str) -> Any:
-        if name in _GROUPS:
-            return _Group(name=name, help=_GROUPS[name], no_args_is_help=True, context_settings=_HELP)
+        if self.listing:
+            return TyperCommand(name, help=summary(name), rich_help_panel=job_of(name))
+        if name in GROUPS:
+            return _Group(name=name, help=GROUPS[name], no_args_is_help=True, context_settings=_HELP)
         return _load(name)
 
 
-class _Group(TyperGroup):
+class _Group(_Listed):
     """The commands that begin with one word."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [name.split()[1] for name in _COMMANDS if name.startswith(f"{self.name} ")]
+        return [name.split()[1] for name in COMMANDS if name.startswith(f"{self.name} ")]
 
     def get_command(self, ctx: Any, name: str) -> Any:
-        return _load(f"{self.name} {name}")
+        whole = f"{self.name} {name}"
+        return TyperCommand(name, help=summary(whole)) if self.listing else _load(whole)
+
+
+def _unknown(words: Sequence[str], known: Iterable[str]) -> InputError:
+    return InputError(f"there is no command {short(' '.join(words))}; {nearest(words[-1], known)}")
+
+
+def _refuse_slip(words: Sequence[str]) -> None:
+    """Where a command may be followed by a path or by another word: a path that is not there may be a slip."""
+    known = [name.split()[1] for name in COMMANDS if name.startswith(f"{words[0]} ")]
+    if len(words) > 1 and get_close_matches(words[1], known) and not Path(words[1]).exists():
+        raise _unknown(words, known)
 
 
 def _load(name: str) -> Any:
     """A command, once its module is loaded; None where there is no such command."""
-    if name not in _COMMANDS:
+    if name not in COMMANDS:
         return None
-    module, _, function = _COMMANDS[name].partition(":")
+    module, _, function = COMMANDS[name].partition(":")
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP)
     loaded = importlib.import_module(f"eyetest.cli.{module}")
     alone.command(name.partition(" --")[0].rpartition(" ")[2], cls=_Command)(flat(getattr(loaded, function)))

@@ -10,7 +10,8 @@ from eyetest.cli import measure as measuring
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.measure import shown, which
 from eyetest.cli.options import ItemsOption, OverwriteOption, RunsArgument, Words
-from eyetest.cli.terminal import note, out, print_json, print_table_as, safe
+from eyetest.cli.tables import print_table_as
+from eyetest.cli.terminal import note, out, print_json, safe
 from eyetest.jobs import compare as job
 from eyetest.jobs.measure import settings
 from eyetest.measures.compare import flips_of

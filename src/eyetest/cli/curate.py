@@ -11,7 +11,8 @@ from eyetest.benchmarks.folder import CROISSANT, README
 from eyetest.cli import options
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import FileOptions, Words, argument, option
-from eyetest.cli.terminal import fail, note, out, print_measured, print_table_as, program, safe
+from eyetest.cli.tables import print_measured, print_table_as
+from eyetest.cli.terminal import fail, note, out, program, safe
 from eyetest.errors import InputError
 from eyetest.jobs import describe as describing
 from eyetest.jobs import subset as parts

@@ -8,7 +8,8 @@ from rich.text import Text
 
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import BenchArgument, FileOptions, JsonOption, option
-from eyetest.cli.terminal import note, out, print_json, program, safe, show_table
+from eyetest.cli.tables import show_table
+from eyetest.cli.terminal import note, out, print_json, program, safe
 from eyetest.errors import InputError
 from eyetest.harden.options import OptionSettings
 from eyetest.jobs import harden_options as job

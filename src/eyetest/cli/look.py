@@ -12,7 +12,8 @@ from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import JsonOption, RunArgument, argument, option
 from eyetest.cli.score import marked
 from eyetest.cli.show import item_panel, meaning, sent
-from eyetest.cli.terminal import note, out, print_json, safe, show_table
+from eyetest.cli.tables import show_table
+from eyetest.cli.terminal import note, out, print_json, safe
 from eyetest.jobs import look
 from eyetest.jobs.look import survey
 from eyetest.prompts import CannotApply

@@ -10,7 +10,8 @@ import typer
 
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import BenchOption, MetricOption, RescoreOption, RunsArgument, Words, argument, option
-from eyetest.cli.terminal import out, print_measured
+from eyetest.cli.tables import print_measured
+from eyetest.cli.terminal import out
 from eyetest.errors import InputError, short
 from eyetest.jobs import measure as job
 from eyetest.jobs.measure import Scoring

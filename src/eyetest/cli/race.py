@@ -7,7 +7,8 @@ from eyetest.cli import options
 from eyetest.cli.asking import KeyOption, LimitOptions, SamplingOptions, exit_as, report, who, with_key
 from eyetest.cli.live import TERMINAL, estimate_table
 from eyetest.cli.options import FileOptions, argument, option, put
-from eyetest.cli.terminal import out, print_json, print_table_as, safe
+from eyetest.cli.tables import print_table_as
+from eyetest.cli.terminal import out, print_json, safe
 from eyetest.errors import InputError
 from eyetest.jobs import race as job
 from eyetest.jobs.opening import open_bench

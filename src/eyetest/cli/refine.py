@@ -13,7 +13,8 @@ from eyetest.benchmarks.folder import README
 from eyetest.cli import options
 from eyetest.cli.live import TERMINAL, estimate_table
 from eyetest.cli.options import Words, argument, option
-from eyetest.cli.terminal import echo, note, out, print_json, program, safe, show_table
+from eyetest.cli.tables import show_table
+from eyetest.cli.terminal import echo, note, out, print_json, program, safe
 from eyetest.errors import InputError, nearest, short
 from eyetest.jobs import refine as job
 from eyetest.jobs.opening import open_bench

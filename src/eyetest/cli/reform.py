@@ -10,7 +10,8 @@ from rich.text import Text
 from eyetest.cli import options
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import Words, argument, option
-from eyetest.cli.terminal import note, out, program, safe, show_table
+from eyetest.cli.tables import show_table
+from eyetest.cli.terminal import note, out, program, safe
 from eyetest.errors import InputError, nearest
 from eyetest.jobs import reform as job
 from eyetest.jobs.distractors import authors_of

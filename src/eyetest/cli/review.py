@@ -14,7 +14,8 @@ from eyetest.benchmarks.folder import CHANGES
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import JsonOption, OverwriteOption, argument, option
 from eyetest.cli.review_terminal import refuse_pipe, review_in_terminal
-from eyetest.cli.terminal import note, out, print_json, program, safe, show_table
+from eyetest.cli.tables import show_table
+from eyetest.cli.terminal import note, out, print_json, program, safe
 from eyetest.errors import InputError, nearest, param, short
 from eyetest.jobs import review as job
 from eyetest.jobs import revise as revising

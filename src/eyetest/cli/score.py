@@ -11,7 +11,8 @@ from rich.text import Text
 from eyetest.cli import options
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import JsonOption, Words, option
-from eyetest.cli.terminal import note, out, print_json, print_table, safe, show_table
+from eyetest.cli.tables import print_table, show_table
+from eyetest.cli.terminal import note, out, print_json, safe
 from eyetest.errors import InputError, nearest
 from eyetest.jobs import diff_rules as rules_job
 from eyetest.jobs import score as job

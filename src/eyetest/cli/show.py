@@ -17,10 +17,11 @@ from rich.text import Text
 
 from eyetest.benchmarks import Benchmark
 from eyetest.cli import options
+from eyetest.cli.drawing import can_draw, draw
 from eyetest.cli.exchange import counted
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import option
-from eyetest.cli.terminal import can_draw, draw, out, print_json, safe
+from eyetest.cli.terminal import out, print_json, safe
 from eyetest.errors import ImageError, InputError, short
 from eyetest.jobs.opening import open_bench
 from eyetest.jobs.run import one_condition

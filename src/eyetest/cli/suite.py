@@ -13,7 +13,8 @@ from eyetest.cli import measure as measuring
 from eyetest.cli import options
 from eyetest.cli.live import TERMINAL, estimate_table
 from eyetest.cli.options import Words, argument, option
-from eyetest.cli.terminal import note, out, print_json, print_table_as
+from eyetest.cli.tables import print_table_as
+from eyetest.cli.terminal import note, out, print_json
 from eyetest.jobs import suite as job
 from eyetest.jobs.measure import settings
 from eyetest.jobs.suite_results import ToldSuite, measure_suite, write_suite

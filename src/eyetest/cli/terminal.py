@@ -1,4 +1,4 @@
-"""How eyetest speaks to a terminal: safe text, one error line, a progress bar, pictures in half blocks."""
+"""How eyetest speaks to a terminal: safe text, one error line, a progress bar."""
 
 import codecs
 import io
@@ -7,25 +7,18 @@ import re
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 import msgspec
-import polars as pl
-from PIL import Image as Pillow
-from rich.color import Color
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.style import Style
-from rich.table import Table
 from rich.text import Text
 
 from eyetest.cli.main import PipeClosedError
 from eyetest.errors import DamagedWarning
-from eyetest.measures import Measured
-from eyetest.measures.printed import as_latex, csv_text, is_text, plain, told
 from eyetest.redaction import redact
 
 
@@ -41,23 +34,24 @@ def naming_output() -> Iterator[None]:
         raise
 
 
-class _Console(Console):
+class PlainConsole(Console):
     """Takes every text as it is: ``[bold]`` and ``:smile:`` in a model's name are part of the name."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, **settings)
 
     def print(self, *objects: Any, **settings: Any) -> None:
+        """Print; what goes wrong is told of our output."""
         with naming_output():
             super().print(*objects, **settings)
 
     def on_broken_pipe(self) -> None:
+        """End quietly."""
         raise PipeClosedError
 
 
-out = _Console()
-err = _Console(stderr=True)
-_WIDE = 1_000
+out = PlainConsole()
+err = PlainConsole(stderr=True)
 
 _VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
 _VISIBLE |= dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
@@ -123,12 +117,6 @@ def echo(text: str) -> None:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def print_table(table: Table) -> None:
-    """Print a table; one that goes to a file or to another program is as wide as its numbers need."""
-    console = out if out.is_terminal else _Console(width=_WIDE)
-    console.print(table)
-
-
 def fail(message: str) -> None:
     """Say what went wrong, in one line."""
     one_line = " ".join(safe(redact(message)).split())
@@ -177,72 +165,9 @@ def step_bar(title: str) -> Iterator[Callable[[str, float], None]]:
         yield lambda what, share: bar.update(task, description=safe(what), completed=share)
 
 
-def draw(picture: Pillow.Image, columns: int = 56, rows: int = 22) -> Text:
-    """A picture as coloured half blocks: two pixels a character."""
-    flat = Pillow.new("RGB", picture.size, "white")
-    rgba = picture.convert("RGBA")
-    flat.paste(rgba, mask=rgba.getchannel("A"))
-    scale = min(columns / flat.width, rows * 2 / flat.height, 1.0)
-    width, height = max(1, round(flat.width * scale)), max(2, round(flat.height * scale) // 2 * 2)
-    small = flat.resize((width, height), Pillow.Resampling.LANCZOS)
-    pixels = small.load()
-    assert pixels is not None
-    drawn = Text()
-    for y in range(0, height, 2):
-        for x in range(width):
-            upper, lower = (Color.from_rgb(*pixels[x, y + row]) for row in (0, 1))  # type: ignore[misc]
-            drawn.append("▀", Style(color=upper, bgcolor=lower))
-        drawn.append("\n")
-    return drawn
-
-
-def can_draw() -> bool:
-    """Whether somebody watches who can see colours."""
-    return sys.stdout.isatty() and out.color_system is not None
-
-
 def program() -> str:
     """How the user called eyetest, so that a command we suggest can be copied as it is."""
     called = Path(sys.argv[0])
     if called.name != "eyetest" or shutil.which("eyetest") == str(called):
         return "eyetest"
     return str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
-
-
-def show_table(
-    words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None
-) -> None:
-    """A table to look at: columns of words to the left, of numbers to the right."""
-    table = Table(box=None, header_style="dim", pad_edge=False, title=title, title_justify="left")
-    for name in words:
-        table.add_column(name)
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(safe(str(cell))) for cell in row))
-    print_table(table)
-
-
-def print_table_as(shape: str, rows: pl.DataFrame, limit: int = 0) -> None:
-    """A table of estimates: in the terminal an interval stands beside its value, for others in columns of its own."""
-    if shape != "terminal":
-        echo(csv_text(rows) if shape == "csv" else as_latex(rows) + "\n")
-        return
-    words, table = told(rows, limit), Table(box=None, header_style="dim", pad_edge=False)
-    for column in words:
-        table.add_column(column, justify="left" if is_text(rows, column) else "right", no_wrap=True)
-    for row in zip(*words.values(), strict=True):
-        table.add_row(*(Text(safe(cell)) for cell in row))
-    print_table(table)
-    if 0 < limit < len(rows):
-        note(f"{limit:,} of {len(rows):,} rows; --limit 0 shows all, --csv prints them")
-
-
-def print_measured(name: str, measured: Measured, shape: str, limit: int = 0) -> None:
-    """What a measure came to, and what has to be said beside it."""
-    if shape == "json":
-        print_json({"measure": name, "rows": plain(measured.table).to_dicts(), "notes": list(measured.notes)})
-        return
-    print_table_as(shape, measured.table, limit)
-    for line in measured.notes:
-        note(line)

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from rich.table import Table
 
 from eyetest.cli.options import OverwriteOption, argument, option
-from eyetest.cli.terminal import note, out, print_json, print_table, safe, show_table
+from eyetest.cli.tables import print_table, show_table
+from eyetest.cli.terminal import note, out, print_json, safe
 from eyetest.errors import InputError, nearest
 from eyetest.measures.stats.intervals import IntervalEstimate
 from eyetest.models.embedded import cards, models_file

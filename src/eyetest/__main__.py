@@ -1,0 +1,5 @@
+"""`python -m eyetest` is `eyetest`."""
+
+from eyetest.cli import main
+
+main()

@@ -1,16 +1,15 @@
 """What a guesser gets: at random, by the most frequent letter, by the most frequent answer."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from eyetest.measures.stats.luck import guessing, uneven
-from eyetest.probes.subject import Subject, no_choices
+from eyetest.probes.subject import Subject, by_tags, no_choices
 from eyetest.probes.words import normalise
 from eyetest.records import Finding, Item, letter
 from eyetest.wording import percent
 
-_MOST_VALUES = 60
 _RECURRING_SETS = 5
 
 
@@ -28,8 +27,7 @@ class Baselines:
             return
         overall = baseline(items)
         by_tag = {
-            tag: {value: baseline(group) for value, group in groups.items()}
-            for tag, groups in _by_tags(items).items()
+            tag: {value: baseline(group) for value, group in groups.items()} for tag, groups in by_tags(items).items()
         }
         yield Finding(
             probe=self.name,
@@ -71,16 +69,6 @@ def baseline(items: Sequence[Item]) -> dict[str, Any]:
     guess = guessing([len(item.choices) for item in items], [item.gold[0] for item in items])
     assert guess is not None
     return {"n": guess.n, "random": guess.random, "frequent": guess.frequent, "letter": letter(guess.position)}
-
-
-def _by_tags(items: Iterable[Item]) -> dict[str, dict[str, list[Item]]]:
-    """Items by the values of each tag that sorts them into a few groups."""
-    by_tag: dict[str, dict[str, list[Item]]] = {}
-    for item in items:
-        for tag, value in item.tags.items():
-            if isinstance(value, str) and len(value) <= 80:
-                by_tag.setdefault(tag, {}).setdefault(value, []).append(item)
-    return {tag: groups for tag, groups in by_tag.items() if 2 <= len(groups) <= _MOST_VALUES}
 
 
 PROBE = Baselines()

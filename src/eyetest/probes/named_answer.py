@@ -55,15 +55,21 @@ class NamedAnswer:
 
 def only_named_option(item: Item, shortest: int) -> int | None:
     """The one option that the question (or hint) names word for word; None if there is none or more than one."""
-    text = words(f"{item.question} {item.hint}")
+    return only_option_in(f"{item.question} {item.hint}", item, shortest)
+
+
+def only_option_in(text: str, item: Item, shortest: int) -> int | None:
+    """The one option that a text holds word for word; None if there is none or more than one."""
+    said = words(text)
     named = [
-        i for i, choice in enumerate(item.choices) if _is_telling(choice.text, shortest)
-        and holds_phrase(text, words(choice.text))
+        i for i, choice in enumerate(item.choices) if is_telling(choice.text, shortest)
+        and holds_phrase(said, words(choice.text))
     ]  # fmt: skip
     return named[0] if len(named) == 1 else None
 
 
-def _is_telling(option: str, shortest: int) -> bool:
+def is_telling(option: str, shortest: int) -> bool:
+    """Whether finding an option in a text says anything: letters and numbers stand everywhere."""
     return len(option.strip()) >= shortest and quantity(option) is None
 
 

@@ -25,6 +25,7 @@ from scipy import ndimage
 from eyetest.benchmarks.images import MAX_PIXELS, ImageStore
 from eyetest.errors import ImageError
 from eyetest.probes.lookalikes import Floats, blurred, halved
+from eyetest.probes.sketches import Sketch, sketched
 from eyetest.probes.subject import Subject
 from eyetest.records import IMAGE_FORMATS, ImageRef
 
@@ -77,6 +78,8 @@ class PictureFacts(NamedTuple):
     """A hash of what is seen: equal for files that differ only in their wrapping."""
     thumbnail: npt.NDArray[np.uint8] | None = None
     """Grey, 32 × 32: enough to find pictures that look alike, and little enough to keep for a million of them."""
+    sketch: Sketch | None = None
+    """Colours and edges from afar."""
 
     @property
     def comparable(self) -> bool:
@@ -123,6 +126,7 @@ def look_at(store: ImageStore, image: ImageRef) -> PictureFacts:
         spread=max(high - low for low, high in extremes),
         pixels=digest.digest(),
         thumbnail=halved(shades[None])[0].astype(np.uint8),
+        sketch=sketched(picture, shades),
     )
 
 

@@ -15,6 +15,8 @@ from eyetest.records import NO_PICTURES, Finding, Item
 from eyetest.store.handwritten import convert, parse_yaml, read_yaml
 
 Progress = Callable[[str, float], None]
+_MOST_VALUES = 60
+"""A tag with more of them names items rather than sorting them."""
 
 
 class TextThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,6 +47,15 @@ class ShortcutThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     suspicious: float
 
 
+class TaskThresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a picture does not belong to its task, and when an answer stands in it."""
+
+    rate: float
+    most_items: int
+    most_read: int
+    reading: float
+
+
 class Thresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All thresholds of an audit; ``thresholds.yaml`` says what each is for."""
 
@@ -53,6 +64,7 @@ class Thresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: TextThresholds
     images: ImageThresholds
     shortcuts: ShortcutThresholds
+    tasks: TaskThresholds
 
 
 def load_thresholds(path: Path | None = None) -> Thresholds:
@@ -115,6 +127,16 @@ def by_option_count(items: Iterable[Item]) -> dict[int, list[Item]]:
     for item in items:
         groups.setdefault(len(item.choices), []).append(item)
     return dict(sorted(groups.items()))
+
+
+def by_tags(items: Iterable[Item]) -> dict[str, dict[str, list[Item]]]:
+    """Items by the values of each tag that sorts them into a few groups."""
+    by_tag: dict[str, dict[str, list[Item]]] = {}
+    for item in items:
+        for tag, value in item.tags.items():
+            if isinstance(value, str) and len(value) <= 80:
+                by_tag.setdefault(tag, {}).setdefault(value, []).append(item)
+    return {tag: groups for tag, groups in by_tag.items() if 2 <= len(groups) <= _MOST_VALUES}
 
 
 def has_its_pictures(item: Item) -> bool:

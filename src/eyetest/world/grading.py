@@ -43,6 +43,9 @@ _LOOKS_FOR: dict[str, frozenset[str]] = {
     "shortcuts": frozenset({"gold-longest", "answer-in-question", "answerable-from-facts"}),
     "looks": frozenset({"gold-longest"}),
     "malformed": frozenset({"two-right-options"}),
+    "picture-against-task": frozenset({"impossible"}),
+    "odd-in-task": frozenset({"trivially-easy", "impossible"}),
+    "written-answer": frozenset({"trivially-easy"}),
 }
 """Which flaws a screen or probe looks for. A stage with a name of its own looks for all of them."""
 _SELECTED = ("taken", "not needed for its quota")

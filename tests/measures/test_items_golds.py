@@ -35,9 +35,11 @@ def table(answers: Iterable[Mapping[str, Any]], items: Iterable[Mapping[str, Any
 
 def test_the_gold_that_models_agree_against_comes_first() -> None:
     found = table(rows(item5="CCCCC", item9="ACDBB", item3="DDDDA"))
-    assert [row["item"] for row in found[:2]] == ["5", "9"]
-    assert found[0] | {"ratio": 0} == {
+    assert [row["item"] for row in found[:3]] == ["5", "3", "9"]
+    assert found[0] | {"ratio": 0, "flawed": 0} == {
         "item": "5",
+        "flawed": 0,
+        "likeliest": "wrong gold",
         "ratio": 0,
         "gold": "B",
         "rival": "C",
@@ -47,13 +49,13 @@ def test_the_gold_that_models_agree_against_comes_first() -> None:
         "n": 5,
     }
     assert found[0]["ratio"] > 0 > found[-1]["ratio"]
-    assert [row["ratio"] for row in found] == sorted((row["ratio"] for row in found), reverse=True)
+    assert [row["flawed"] for row in found] == sorted((row["flawed"] for row in found), reverse=True)
 
 
 def test_unread_answers_are_not_choices() -> None:
     found = {row["item"]: row for row in table(rows(item0="A----", item4="-----"))}
     assert (found["0"]["n"], found["0"]["accuracy"]) == (1, 0.2)
-    assert (found["4"]["n"], found["4"]["ratio"]) == (0, 0)
+    assert (found["4"]["n"], found["4"]["ratio"]) == (0, pytest.approx(0))
 
 
 def test_a_model_that_chooses_this_and_that_chooses_nothing() -> None:
@@ -79,10 +81,38 @@ def test_a_protocol_of_too_few_models_is_left_out_and_named() -> None:
     assert found.notes[-1] == "left out: sight with fewer than 2 models that chose an option"
 
 
-def test_people_are_told_what_the_list_is() -> None:
-    notes = measure(results(rows(item5="CCCCC"), ITEMS)).notes
-    assert "a queue for people" in notes[0]
-    assert notes[1] == "golds that explain the choices worse than another option: 1 of 20"
+def slipping(models: int = 8) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Models that choose the gold of a hundred items, each with six slips of its own, and meet on C of three."""
+    items = [item | {"item": str(20 * turn + number)} for turn in range(5) for number, item in enumerate(ITEMS)]
+    rng = np.random.default_rng(1)
+    slips = [set(rng.choice(100, 6, replace=False).tolist()) for _ in range(models)]
+    answers = []
+    for place, item in enumerate(items):
+        for k in range(models):
+            choice = "ABCD"[(place + 1) % 4] if place in slips[k] else str(item["gold"])
+            choice = "C" if item["item"] in WRONG else choice
+            score = float(choice == item["gold"])
+            answers.append({"model": str(k), "item": item["item"], "choice": choice, "score": score})
+    return answers, items
+
+
+WRONG = {"5", "45", "85"}
+
+
+def test_people_are_told_what_the_list_is_worth() -> None:
+    found = measure(results(*slipping()))
+    assert "a queue for people" in found.notes[0]
+    assert found.notes[1].startswith("3 items of 100 rather flawed than sound; by these odds 3 of them are, and ")
+    assert set(found.table["item"][:3]) == WRONG
+    assert set(found.table["likeliest"][:3]) == {"wrong gold"}
+
+
+def test_eight_copies_of_a_model_are_one_voice() -> None:
+    answers, items = slipping(1)
+    copies = [row | {"model": f"{row['model']} {copy}"} for row in answers for copy in range(8)]
+    found = measure(results(copies, items)).table
+    assert found["flawed"].max() < 0.5  # type: ignore[operator]
+    assert set(found["item"][:3]) < {*WRONG, *(row["item"] for row in answers if not row["score"])}
 
 
 def test_items_with_several_right_options_are_left_out() -> None:
@@ -141,7 +171,7 @@ def test_moved_golds_of_a_real_benchmark_are_found_better_than_by_counting_wrong
         scored = [row | {"score": float(row["choice"] == right[row["item"]])} for row in chosen]
         found = measure(results(scored, known)).table
         flagged = found["item"].is_in([items[place]["id"] for place in np.flatnonzero(moved)]).to_numpy()
-        areas.append([roc_auc_score(flagged, found["ratio"]), roc_auc_score(flagged, -found["accuracy"].to_numpy())])
+        areas.append([roc_auc_score(flagged, found["flawed"]), roc_auc_score(flagged, -found["accuracy"].to_numpy())])
     consensus, accuracy = np.mean(areas, axis=0)
     assert consensus > accuracy + 0.005
     assert consensus > 0.8

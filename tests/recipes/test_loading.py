@@ -121,7 +121,7 @@ def test_what_cannot_work(tmp_path: Path, old: str, new: str, message: str) -> N
         ({"screen": "probe"}, "which probe"),
         ({"screen": "probe", "probe": "malformd"}, 'did you mean "malformed"?'),
         ({"screen": "probe", "probe": "malformed", "panel": "p"}, "no model is asked"),
-        ({"screen": "wrong-gold", "panel": "p"}, "from which ratio on a gold is doubted"),
+        ({"screen": "wrong-gold", "panel": "p"}, "keep has to say one of sound"),
         ({"screen": "leak", "panel": "p"}, 'did you mean "leaks"?'),
         ({"screen": "leaks", "panel": "p", "keep": {"hits": {"op": "<", "value": 1}}}, "no use for keep"),
         ({"screen": "blind-majority", "panel": "p"}, "keep says nothing; it takes hits or share"),

@@ -108,7 +108,7 @@ def test_wrong_golds_stand_out_among_what_models_choose(
 ) -> None:
     seen = Results(results.scores.filter(pl.col("sight") == "image"), results.items, results.models)
     table = MEASURES["wrong-golds"].measure(seen, Settings()).table
-    table.select("item", pl.col("ratio").alias("score")).write_csv(tmp_path / "scores.csv")
+    table.select("item", pl.col("flawed").alias("score")).write_csv(tmp_path / "scores.csv")
     told = json.loads(
         eyetest("world", "grade", default_world.path, "--scores", tmp_path / "scores.csv", "--json").fine()
     )

@@ -73,7 +73,7 @@ class Asked:
     @property
     def doubts(self) -> dict[str, float]:
         frame = et.measure.wrong_golds(self.run, where="sight=image").frame
-        return {item: ratio for item, ratio in frame.select("item", "ratio").iter_rows() if ratio is not None}
+        return dict(frame.select("item", "flawed").iter_rows())
 
 
 CHANCE_AWARE: dict[str, object] = {"screen": "chance-aware", "panel": "panel", "rate": 0.05}

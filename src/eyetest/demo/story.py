@@ -188,7 +188,7 @@ class WorldStory:
         known = self.results
         seen = Results(known.scores.filter(pl.col("sight") == SIGHTED), known.items, known.models)
         table = MEASURES["wrong-golds"].measure(seen, Settings(seed=self.seed)).table
-        return calibrations(self.truths, dict(table.select("item", "ratio").iter_rows()))
+        return calibrations(self.truths, dict(table.select("item", "flawed").iter_rows()))
 
 
 def _sees() -> pl.Expr:

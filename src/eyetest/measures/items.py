@@ -7,9 +7,10 @@ import numpy as np
 import polars as pl
 
 from eyetest.measures.aligned import pivoted
-from eyetest.measures.results import Measure, Measured, NotMeasurable, Own, Results, Settings, refuse_tags, split
+from eyetest.measures.results import TAG, Measure, Measured, NotMeasurable, Own, Results, Settings, refuse_tags, split
 from eyetest.measures.stats.consensus import suspicion
 from eyetest.measures.stats.item_analysis import fit, item_rest, mean_scores
+from eyetest.measures.stats.item_states import STATES
 from eyetest.records import MAX_CHOICES, letter
 from eyetest.wording import counted
 
@@ -22,6 +23,8 @@ _ENOUGH_VOICES = 2
 _FEW_VOICES = 5
 _LETTERS = {position: letter(position) for position in range(MAX_CHOICES)}
 _POSITIONS = {mark: position for position, mark in _LETTERS.items()}
+_RATHER = 0.5
+_TASK = TAG + "task"
 _NOTE = "a queue for people, not a verdict: hard items with an attractive wrong option stand here too"
 
 
@@ -67,13 +70,16 @@ def _as_columns(key: Mapping[str, Any]) -> list[pl.Expr]:
 
 
 class WrongGolds(Measure):
-    """For each item, how much better the best rival explains what models chose than the gold does."""
+    """For each item, how likely it is flawed by what models chose: a wrong gold, two right options, or none."""
 
     name = "wrong-golds"
-    summary = "golds that models agree against, the most suspicious first: a queue for people"
+    summary = "golds that models agree against, the likeliest flawed first: a queue for people"
 
     def measure(self, results: Results, settings: Settings) -> Measured:
-        """One row an item with options. ``ratio`` is a log likelihood ratio, above 0 where the rival is likelier."""
+        """One row an item with options, in the order in which looking is likeliest to change something.
+
+        ``ratio`` is a log likelihood ratio, above 0 where the rival is likelier than the gold.
+        """
         refuse_tags(self.name, settings)
         around = results.families()
         answers = _answers(results, around)
@@ -90,8 +96,7 @@ class WrongGolds(Measure):
         if not tables:
             raise NotMeasurable(f"wrong-golds: fewer than {_ENOUGH_VOICES} models chose an option; ask more of them")
         table = pl.concat(tables)
-        doubtful = table.filter(pl.col("ratio") > 0).height
-        notes = [_NOTE, f"golds that explain the choices worse than another option: {doubtful:,} of {len(table):,}"]
+        notes = [_NOTE, _worth(table.get_column("flawed"))]
         if max(int(table.get_column("n").max() or 0) for table in tables) < _FEW_VOICES:  # type: ignore[arg-type]
             notes.append(f"fewer than {_FEW_VOICES} models: an order in which to look, hardly evidence")
         if len(tables) < len(panels):
@@ -104,20 +109,28 @@ class WrongGolds(Measure):
         return Measured(table, tuple(notes))
 
 
+def _worth(flawed: pl.Series) -> str:
+    """What the list is worth by its own odds."""
+    sent = flawed.filter(flawed > _RATHER)
+    rather = f"{counted(len(sent), 'item')} of {len(flawed):,} rather flawed than sound"
+    return f"{rather}; by these odds {sent.sum():.0f} of them are, and {flawed.sum():.0f} of all"
+
+
 def _answers(results: Results, around: Sequence[str]) -> pl.DataFrame:
     """What each model chose for each item, and its mean score; no choice where tests of the item disagree evenly."""
-    items = results.items if "kinds" in results.items.columns else results.items.with_columns(kinds=None)
+    unknown = [pl.lit(None, pl.String).alias(name) for name in ("kinds", _TASK) if name not in results.items.columns]
+    items = results.items.with_columns(unknown)
     known = items.lazy().filter((pl.col("options") > 1) & pl.col("position").is_not_null())
     choice = pl.col("choice").replace_strict(_POSITIONS, default=None, return_dtype=pl.Int64)
     favourites = pl.col("place").drop_nulls().mode()
     return (
         results.scores.filter(pl.col("score").is_not_null())
-        .join(known.select("benchmark", "item", "options", "position", "kinds"), on=("benchmark", "item"))
+        .join(known.select("benchmark", "item", "options", "position", "kinds", _TASK), on=("benchmark", "item"))
         .with_columns(choice.alias("place"))
         .group_by(*around, "item", "model", "options", "position")
         .agg(
             pl.col("score").mean(),
-            pl.col("kinds").first(),
+            pl.col("kinds", _TASK).first(),
             favourites.alias("favourites"),
             ((pl.col("place") != pl.col("position")) & (pl.col("score") == 1)).any().alias("several"),
         )
@@ -133,7 +146,7 @@ def _answers(results: Results, around: Sequence[str]) -> pl.DataFrame:
 def _judged(answers: pl.DataFrame) -> pl.DataFrame:
     items = (
         answers.group_by("item")
-        .agg(pl.col("options", "position", "kinds").first(), pl.col("score").mean().alias("accuracy"))
+        .agg(pl.col("options", "position", "kinds", _TASK).first(), pl.col("score").mean().alias("accuracy"))
         .sort("item")
     )
     chosen = np.nan_to_num(pivoted(answers, ["item"], ["model"], "place")[2], nan=-1.0).astype(np.int64)
@@ -142,9 +155,12 @@ def _judged(answers: pl.DataFrame) -> pl.DataFrame:
     for row, own in enumerate(items.get_column("kinds")):
         if own is not None:
             kinds[row, : len(own)] = own
-    doubt = suspicion(chosen, options, items.get_column("position").to_numpy(), kinds)
+    tasks = items.get_column(_TASK).to_list()
+    doubt = suspicion(chosen, options, items.get_column("position").to_numpy(), kinds, tasks)
     return (
         items.with_columns(
+            pl.Series("flawed", 1 - doubt.states[:, 0]),
+            pl.Series("likeliest", [STATES[state] for state in doubt.states.argmax(axis=1)], pl.String),
             pl.Series("ratio", doubt.ratios),
             pl.Series("rival", doubt.rivals).replace_strict(_LETTERS, return_dtype=pl.String),
             pl.col("position").replace_strict(_LETTERS, return_dtype=pl.String).alias("gold"),
@@ -152,8 +168,8 @@ def _judged(answers: pl.DataFrame) -> pl.DataFrame:
             pl.Series("for_rival", (chosen == doubt.rivals[:, None]).sum(axis=1)),
             pl.Series("n", (chosen >= 0).sum(axis=1)),
         )
-        .select("item", "ratio", "gold", "rival", "for_gold", "for_rival", "accuracy", "n")
-        .sort("ratio", "item", descending=[True, False])
+        .select("item", "flawed", "likeliest", "ratio", "gold", "rival", "for_gold", "for_rival", "accuracy", "n")
+        .sort("flawed", "ratio", "item", descending=[True, True, False])
     )
 
 

@@ -83,7 +83,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     gain: Span | None = None
     disagreement: Span | None = None
     doubt: Span | None = None
-    """How far models speak against the gold: the ``ratio`` of the measure ``wrong-golds``."""
+    """How far models speak against the item: log odds that it is flawed, by the measure ``wrong-golds``."""
     options: Span | None = None
     """How many options it has; 0 where the answer is free."""
     blind_right: str = ""

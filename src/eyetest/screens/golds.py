@@ -13,12 +13,27 @@ import numpy as np
 
 from eyetest.errors import InputError
 from eyetest.measures.results import CAPTION_METRICS
-from eyetest.measures.stats.consensus import recurring, suspicion, voice
+from eyetest.measures.stats.consensus import Suspicion, recurring, suspicion, voice
+from eyetest.measures.stats.item_states import STATES
 from eyetest.prompts.building import label_within
-from eyetest.records import Cut, Item, Message, Picture, Prompt, Response, Stage, StoppingRule, Verdict, Words, letter
+from eyetest.records import (
+    Cut,
+    Item,
+    Message,
+    Picture,
+    Prompt,
+    Response,
+    Stage,
+    StoppingRule,
+    Verdict,
+    Words,
+    letter,
+    tag_word,
+)
 from eyetest.screens.base import PanelAnswer, ScreenInput
 from eyetest.screens.hits import count, stopping_rule
 
+_EVEN = 0.5
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -27,7 +42,7 @@ _WORD = re.compile(r"\b(YES|NO)\b")
 
 
 class WrongGold:
-    """The consensus ratio: how much likelier the panel's answers are if another option were right."""
+    """How likely an item is sound, by what the panel chose; the others go to people, with the likeliest why."""
 
     name = "wrong-gold"
     summary = "send items to people whose gold the panel's answers speak against"
@@ -35,29 +50,59 @@ class WrongGold:
 
     def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule | None:
         """Every answer is evidence."""
-        if set(stage.keep) != {"ratio"}:
-            raise InputError(f"the stage {stage.title}: keep has to say from which ratio on a gold is doubted")
+        if set(stage.keep) not in ({"sound"}, {"ratio"}):
+            cuts = "sound: from which probability on an item is kept, or ratio: up to which log likelihood ratio"
+            raise InputError(f"the stage {stage.title}: keep has to say one of {cuts}")
         return None
 
     def judge(self, case: ScreenInput) -> Iterator[Verdict]:
         """Weigh the options of each item by what the panel chose."""
         doubtful = [item for item in case.items if item.gold and len(item.choices) > 1]
-        choices = np.array([_choices(case, item) for item in doubtful] or np.empty((0, 1)), np.int64)
-        options = np.array([len(item.choices) for item in doubtful], np.int64)
-        golds = np.array([item.gold[0] for item in doubtful], np.int64)
-        kinds = recurring([choice.text for choice in item.choices] for item in doubtful)
-        doubts = zip(*suspicion(choices, options, golds, kinds), (choices >= 0).sum(axis=1), strict=True)
-        by_item = dict(zip((item.id for item in doubtful), doubts, strict=True))
+        weighed = _weighed(case, doubtful)
+        found = {item.id: place for place, item in enumerate(doubtful)}
+        keeps = [_keeps(case.stage, weighed, place) for place in range(len(doubtful))]
+        sent = [1 - weighed.states[place, 0] for place, keep in enumerate(keeps) if not keep]
+        worth = {"sent": len(sent), "flawed of these, by these odds": round(float(sum(sent)), 1)}
         for item in case.items:
-            if item.id not in by_item:
+            if item.id not in found:
                 yield case.verdict(item.id, "keep", "not a choice with a gold")
                 continue
-            ratio, rival, read = by_item[item.id]
-            heard = tuple(said.request for row in case.evidence.of(item.id) for said in row if said is not None)
-            told = f"{letter(int(rival))} instead of {letter(item.gold[0])}: log ratio {ratio:.2f}"
-            keep = case.stage.keep["ratio"].holds(float(ratio)) or not math.isfinite(ratio)
-            verdict = "keep" if keep else case.stage.then or "review"
-            yield case.verdict(item.id, verdict, told, n=int(read), responses=heard)
+            place, answers = found[item.id], [said for row in case.evidence.of(item.id) for said in row if said]
+            states = dict(zip(STATES, weighed.states[place].round(3).tolist(), strict=True))
+            told = {
+                "n": sum(option >= 0 for option in _choices(case, item)),
+                "responses": tuple(said.request for said in answers),
+                "evidence": {"states": states, "log ratio": round(float(weighed.ratios[place]), 2)} | worth,
+            }
+            verdict = "keep" if keeps[place] else case.stage.then or "review"
+            yield case.verdict(item.id, verdict, _reason(item, weighed, place), **told)
+
+
+def _weighed(case: ScreenInput, items: Sequence[Item]) -> Suspicion:
+    choices = np.array([_choices(case, item) for item in items] or np.empty((0, 1)), np.int64)
+    options = np.array([len(item.choices) for item in items], np.int64)
+    golds = np.array([item.gold[0] for item in items], np.int64)
+    kinds = recurring([choice.text for choice in item.choices] for item in items)
+    tasks = [tag_word(item.tags.get("task")) for item in items]
+    return suspicion(choices, options, golds, kinds, tasks)
+
+
+def _keeps(stage: Stage, weighed: Suspicion, place: int) -> bool:
+    if "sound" in stage.keep:
+        return stage.keep["sound"].holds(float(weighed.states[place, 0]))
+    ratio = float(weighed.ratios[place])
+    return stage.keep["ratio"].holds(ratio) or not math.isfinite(ratio)
+
+
+def _reason(item: Item, weighed: Suspicion, place: int) -> str:
+    """What is likeliest, and how likely it is."""
+    states = weighed.states[place]
+    gold, rival, partner = (letter(int(of)) for of in (item.gold[0], weighed.rivals[place], weighed.partners[place]))
+    flaws = (f"{rival} instead of {gold}", f"{partner} beside {gold}", "those who are right elsewhere guess")
+    likeliest = int(states[1:].argmax()) + 1 if states[0] < _EVEN else 0
+    if not likeliest:
+        return f"{STATES[0]}: {states[0]:.0%}"
+    return f"{STATES[likeliest]}: {flaws[likeliest - 1]}, {states[likeliest]:.0%} (sound {states[0]:.0%})"
 
 
 def _choices(case: ScreenInput, item: Item) -> list[int]:

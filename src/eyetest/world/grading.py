@@ -34,7 +34,7 @@ _LOOKS_FOR: dict[str, frozenset[str]] = {
     "blind-count": _BLIND,
     "chance-aware": _BLIND,
     "leaks": frozenset({"leaked-to-lvlms"}),
-    "wrong-gold": frozenset({"wrong-gold", "two-right-options"}),
+    "wrong-gold": frozenset({"wrong-gold", "two-right-options", "impossible"}),
     "zero-pass": frozenset({"impossible", "wrong-gold"}),
     "difficulty": frozenset({"trivially-easy"}),
     "duplicate-items": _COPIES,

@@ -82,14 +82,14 @@ def doubted(run: Run, least: float) -> set[str]:
     table = chosen.filter(pl.col("item").is_in(list(items))).pivot("model", index="item", values="choice")
     place = pl.exclude("item").replace_strict({letter(n): n for n in range(26)}, return_dtype=pl.Int64)
     asked = [items[name] for name in table.get_column("item")]
-    ratios = suspicion(
+    doubts = suspicion(
         table.select(place.fill_null(-1)).to_numpy(),
         [len(item.choices) for item in asked],
         [item.gold[0] for item in asked],
         recurring([choice.text for choice in item.choices] for item in asked),
-    ).ratios
+    ).doubts
     voices = table.select(pl.sum_horizontal(pl.exclude("item").is_not_null())).to_series().to_numpy()
-    return {item.id for item, ratio, n in zip(asked, ratios, voices, strict=True) if n > 1 and ratio >= least}
+    return {item.id for item, doubt, n in zip(asked, doubts, voices, strict=True) if n > 1 and doubt >= least}
 
 
 def test_five_questions_to_mathvista(shared: Path, browser: Browser, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How far the models that saw the picture speak against an item's gold: the ratio of the measure ``wrong-golds``."""
+"""How far the models that saw the picture speak against an item: the odds of the measure ``wrong-golds``."""
 
 from collections.abc import Iterator, Sequence
 from threading import Lock
@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from eyetest.measures.results import AXES
+from eyetest.measures.results import AXES, TAG
 from eyetest.measures.stats.consensus import recurring, suspicion
 from eyetest.measures.stats.intervals import Floats
 from eyetest.records import MAX_CHOICES, letter
@@ -15,6 +15,7 @@ from eyetest.review.collection.answers import SIGHTED
 from eyetest.review.collection.replies import RunReplies
 
 _ENOUGH_VOICES = 2
+_TASK = TAG + "task"
 _QUICK = 60_000
 """Items × models that are weighed within a blink; more take up to some seconds."""
 _PLACES = {letter(place): place for place in range(MAX_CHOICES)}
@@ -35,13 +36,13 @@ class GoldDoubts:
         return self._column is not None or self.quick
 
     def column(self) -> pl.Series:
-        """By position the log likelihood ratio; null without options, a gold, and two models that chose."""
+        """By position the log odds that it is flawed; null without options, a gold, and two models that chose."""
         with self._lock:
             if self._column is None:
-                ratios = np.full(len(self._items), np.nan)
+                doubts = np.full(len(self._items), np.nan)
                 for rows, own in self._weighed():
-                    ratios[rows] = own
-                self._column = pl.Series("doubt", ratios, nan_to_null=True)
+                    doubts[rows] = own
+                self._column = pl.Series("doubt", doubts, nan_to_null=True)
         return self._column
 
     def _weighed(self) -> Iterator[tuple[NDArray[np.int64], Floats]]:
@@ -56,8 +57,9 @@ class GoldDoubts:
                 continue
             texts = items.get_column("options").to_list()
             first, sizes = np.array([gold[0] for gold in golds]), np.array([len(options) for options in texts])
-            ratios = suspicion(chosen, sizes, first, recurring(texts)).ratios
-            yield items.get_column("position").to_numpy()[heard], ratios[heard]
+            tasks = items.get_column(_TASK).to_list() if _TASK in items.columns else None
+            doubts = suspicion(chosen, sizes, first, recurring(texts), tasks).doubts
+            yield items.get_column("position").to_numpy()[heard], doubts[heard]
 
     def _choices(self, benchmark: str, items: pl.DataFrame, golds: Sequence[Sequence[int]]) -> pl.DataFrame:
         """``row, model, place`` of all that was chosen; of several golds one is as good as another."""

@@ -8,23 +8,25 @@ import polars as pl
 from eyetest.errors import InputError, nearest, param, short
 from eyetest.measures.results import TAG
 
-_DOUBTS = ("doubt", "difficulty")
-"""Columns in which more is more suspicious, the first of them before the others."""
+_FINDING = 0.5
+"""How likely what an audit found is to change something, where nothing else is known."""
 
 
 def by_suspicion(items: pl.DataFrame, ids: Collection[str], per: str = "", seed: int = 0) -> list[str]:
     """Some items of a collection's table in the order in which people should see them.
 
-    First what a stage sent to people, then what audits found most about, then what models doubt or fail at. The
-    values of a tag ``per`` take turns, so that whoever stops early has seen some of each.
+    First what a stage sent to people. Then by what looking is worth: how likely it is to change something, by what
+    models chose (``doubt``, log odds) and audits found; of equals what more models fail at. The values of a tag
+    ``per`` take turns, so that whoever stops early has seen some of each.
     """
     table = items.filter(pl.col("id").is_in(pl.Series(list(ids), dtype=pl.String).implode())).sort("id")
     lots = np.random.default_rng(seed).permutation(len(table))
-    doubts = [pl.col(name) for name in _DOUBTS if name in items.columns]
+    findings = pl.col("findings").list.len().fill_null(0)
+    doubted = 1 / (1 + pl.col("doubt").exp()) if "doubt" in items.columns else pl.lit(1.0)
     keys = [
         (pl.col("verdict") == "review").fill_null(value=False),
-        pl.col("findings").list.len().fill_null(0),
-        *doubts,
+        1 - doubted.fill_null(1.0) * (1 - _FINDING) ** findings,
+        *([pl.col("difficulty")] if "difficulty" in items.columns else []),
     ]
     ordered = table.with_columns(pl.Series("__lot", lots)).sort(
         *keys, "__lot", descending=[True] * len(keys) + [False], nulls_last=True

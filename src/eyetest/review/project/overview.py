@@ -13,7 +13,7 @@ from eyetest.records import Decision
 from eyetest.review.decisions import Decided
 from eyetest.review.project.agreement import AgreementRow, agreement_rows
 from eyetest.review.project.database import ReviewDatabase
-from eyetest.review.project.judged import STATES, JudgedReview, JudgedItem, JudgedItems
+from eyetest.review.project.judged import STATES, JudgedItem, JudgedItems, JudgedReview
 from eyetest.review.project.people import PersonRow
 from eyetest.review.project.plan import DECIDES, SETTLES, Person, ReviewPlan
 from eyetest.wording import counted, listed

@@ -20,6 +20,7 @@ from eyetest.recipes import Refined
 from eyetest.records import DecisionKind, Recipe
 from eyetest.review import QUEUE
 from eyetest.review.collection import Collection
+from eyetest.review.project.order import by_suspicion
 from tests.harden.options.items import bench as bench_of
 from tests.harden.options.items import choice_item
 from tests.recipes.benches import by_item, decide, make_bench, verdicts
@@ -84,7 +85,7 @@ def test_it_goes_on_and_its_rules_stay(bench: Path) -> None:
     more = begin(bench, items="tag.core=p")
     assert len(ids(more)) == len({*drawn, *(f"q{number}" for number in range(0, 12, 2))})
     more.project.close()
-    for wish in ({"rounds": "1"}, {"form": "mmstar"}, {"solve": True}, {"agree": "most"}, {"per": "core"}):
+    for wish in ({"rounds": "1"}, {"form": "mmstar"}, {"solve": True}, {"agree": "most"}, {"per": "core"}, {"seed": 1}):
         with pytest.raises(InputError, match=f"--{next(iter(wish))}.* was begun otherwise"):
             begin(bench, **wish)
     other = begin(bench, to=bench.parent / "other", rounds="1")
@@ -264,12 +265,25 @@ def test_options_that_people_have_to_look_at(tmp_path: Path) -> None:
 
 def test_a_recipe_says_what_is_asked(bench: Path) -> None:
     refine(bench.parent)
-    for name, word in {"form": "plain", "rounds": "1", "items": "all", "agree": "all"}.items():
+    for name, word in {"form": "plain", "rounds": "1", "items": "all", "agree": "all", "seed": 0}.items():
         wish: dict[str, Any] = {name: word}
         with pytest.raises(InputError, match=f"--{name}: the recipe of .* says that"):
             begin(bench.parent / "d", **wish)
     with pytest.raises(InputError, match="--to: what people decide about"):
         begin(bench.parent / "d", to=bench.parent / "elsewhere")
+
+
+def test_what_waits_later_is_spread_as_the_review_was_begun(bench: Path) -> None:
+    few = {"stages": [{"select": {"total": 2}}, {"review": {"reviewers": 1}}]}
+    refine(bench.parent, few)
+    begin(bench.parent / "d", per="core").project.close()
+    refine(bench.parent, {"stages": few["stages"][1:]})
+    opened = begin(bench.parent / "d")
+    first, table, seed = ids(opened)[:2], opened.collection.table, opened.project.plan.seed
+    spread, plain = (by_suspicion(table, ids(opened), per, seed) for per in ("core", ""))
+    assert spread != plain
+    assert ids(opened)[2:] == [item for item in spread if item not in first]
+    opened.project.close()
 
 
 def test_what_was_decided_of_items_that_are_gone_is_told(bench: Path) -> None:

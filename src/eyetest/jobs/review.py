@@ -39,7 +39,8 @@ class ReviewWishes(msgspec.Struct, frozen=True, kw_only=True):
     solve: bool = False
     agree: Agreed | None = None
     per: str = ""
-    seed: int = 0
+    seed: int | None = None
+    """0 where nobody says."""
 
 
 class OpenReview(NamedTuple):
@@ -61,10 +62,11 @@ def open_review(
     if is_review(folder):
         return _go_on(folder, wishes, observer)
     collection = Collection.open(places, observer.busy)
-    plan, ids = _plain(collection, places, wishes), _chosen(collection, wishes)
+    plan = _plain(collection, places, wishes)
+    ids = _chosen(collection, wishes.items, plan.seed)
     if not ids:
         raise InputError(f"no item to review: {param('items', wishes.items or _WAITING)} means none of them")
-    project = ReviewProject.create(folder, plan, by_suspicion(collection.table, ids, wishes.per, wishes.seed))
+    project = ReviewProject.create(folder, plan, by_suspicion(collection.table, ids, plan.per, plan.seed))
     return _told(OpenReview(project, collection), observer)
 
 
@@ -123,11 +125,10 @@ def _beside(place: Path) -> Path:
 
 def _go_on(folder: Path, wishes: ReviewWishes, observer: Observer) -> OpenReview:
     """A review that was begun: its plan stays, items may be added."""
-    _refuse_other_wishes(wishes, folder)
-    project = ReviewProject.open(folder)
+    project = _begun(folder, wishes)
     plan, collection = project.plan, reviewed_collection(project, observer)
     if wishes.items:
-        ids = _chosen(collection, wishes)
+        ids = _chosen(collection, wishes.items, plan.seed)
         project.add_items(by_suspicion(collection.table, ids, plan.per, plan.seed))
     return _told(OpenReview(project, collection), observer)
 
@@ -140,16 +141,26 @@ def _told(opened: OpenReview, observer: Observer) -> OpenReview:
     return opened
 
 
-def _refuse_other_wishes(wishes: ReviewWishes, folder: Path) -> None:
-    """Refuse to change the rules of a review that people have begun."""
-    with ReviewProject.open(folder) as project:
-        plan = project.plan
+def _begun(folder: Path, wishes: ReviewWishes) -> ReviewProject:
+    """A review that people have begun; refused where somebody wants other rules."""
+    project = ReviewProject.open(folder)
+    try:
+        _refuse_other_wishes(wishes, project)
+    except InputError:
+        project.close()
+        raise
+    return project
+
+
+def _refuse_other_wishes(wishes: ReviewWishes, project: ReviewProject) -> None:
+    plan, folder = project.plan, project.folder
     said = {
         "form": wishes.form and load_form(wishes.form) != plan.rounds[0].form,
         "rounds": wishes.rounds and _reviewers(wishes.rounds) != [one.reviewers for one in plan.rounds],
         "solve": wishes.solve and not plan.solve,
         "agree": wishes.agree is not None and wishes.agree != plan.agree,
         "per": wishes.per and wishes.per != plan.per,
+        "seed": wishes.seed is not None and wishes.seed != plan.seed,
     }
     if changed := next((name for name, differs in said.items() if differs), None):
         told = f"the review in {folder} was begun otherwise; leave it out, or begin another with {param('to', 'DIR')}"
@@ -172,7 +183,7 @@ def _plain(collection: Collection, places: Sequence[Path], wishes: ReviewWishes)
         ),
         agree=wishes.agree or "all",
         solve=wishes.solve,
-        seed=wishes.seed,
+        seed=wishes.seed or 0,
         per=wishes.per,
     )
 
@@ -185,12 +196,12 @@ def _reviewers(text: str) -> list[int]:
     return counts
 
 
-def _chosen(collection: Collection, wishes: ReviewWishes) -> list[str]:
+def _chosen(collection: Collection, which: str, seed: int) -> list[str]:
     """The items that somebody wants reviewed: those that wait for people, where there are any, or all."""
-    words = wishes.items.strip()
+    words = which.strip()
     every: list[str] = collection.items.filter(pl.col("question").is_not_null()).get_column("id").to_list()
     if words.isdecimal():
-        return drawn(every, int(words), wishes.seed)
+        return drawn(every, int(words), seed)
     if words in ("", _WAITING):
         waiting = _ids(collection, Query(verdict="review"))
         return waiting if waiting or words else every
@@ -215,21 +226,20 @@ def _of_recipe(
     folder = left.place / REVIEW
     if to is not None and to.resolve() != folder.resolve():
         raise InputError(f"{param('to')}: what people decide about {left.place} lies in {folder}")
-    for name in ("form", "rounds", "items", "agree"):
-        if getattr(wishes, name):
+    for name in ("form", "rounds", "items", "agree", "seed"):
+        if getattr(wishes, name) not in ("", None):
             raise InputError(f"{param(name)}: the recipe of {left.place} says that; leave it out")
-    if is_review(folder):
-        _refuse_other_wishes(wishes, folder)
+    begun = _begun(folder, wishes) if is_review(folder) else None
     sources = open_places(places, observer.busy)
     collection = DraftedCollection(sources, left.drafts, observer.busy)
     if wishes.per:
         refuse_unknown_tag(collection.items, wishes.per)
     plan = _recipe_plan(left, places, wishes)
-    project = ReviewProject.open(folder) if is_review(folder) else ReviewProject.create(folder, plan)
+    project = begun or ReviewProject.create(folder, plan)
     every = tuple(dict.fromkeys((*project.plan.places, *plan.places)))
     if (project.plan.rounds, project.plan.places) != (plan.rounds, every):
         project.replan(msgspec.structs.replace(project.plan, rounds=plan.rounds, places=every))
-    table = collection.table
+    plan, table = project.plan, collection.table
     waiting = {number: by_suspicion(table, ids, plan.per, plan.seed) for number, ids in left.waiting.items()}
     if new := project.await_only(waiting):
         observer.note(f"{counted(new, 'decision')} more to make")

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 
 _KEPT_IN_A_LINE = re.compile(r"(?! )(?:(?!  ).)*(?<! )")
@@ -22,6 +23,11 @@ def listed(names: Iterable[str], most: int = 3) -> str:
     """The first of many names."""
     names = list(names)
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def minute(seconds: float | None, never: str = "") -> str:
+    """A moment to the minute, in UTC."""
+    return never if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def typed(*words: object) -> str:

@@ -85,7 +85,14 @@ def test_it_goes_on_and_its_rules_stay(bench: Path) -> None:
     more = begin(bench, items="tag.core=p")
     assert len(ids(more)) == len({*drawn, *(f"q{number}" for number in range(0, 12, 2))})
     more.project.close()
-    for wish in ({"rounds": "1"}, {"form": "mmstar"}, {"solve": True}, {"agree": "most"}, {"per": "core"}, {"seed": 1}):
+    for wish in (
+        {"rounds": "1"},
+        {"form": "mmstar"},
+        {"solve": True},
+        {"agree": "most"},
+        {"per": "core"},
+        {"seed": 1},
+    ):
         with pytest.raises(InputError, match=f"--{next(iter(wish))}.* was begun otherwise"):
             begin(bench, **wish)
     other = begin(bench, to=bench.parent / "other", rounds="1")

@@ -13,9 +13,9 @@ from eyetest.jobs import revise as revising
 from eyetest.jobs.opening import AnyPath
 from eyetest.jobs.review import find_review
 from eyetest.records import Decision, columns
+from eyetest.review.decisions import OBJECTS
 
 _TYPES: dict[str, type[pl.DataType]] = {"round": pl.Int64, "seconds": pl.Float64, "adjudicates": pl.Boolean}
-_JSON = ("edits", "labels")
 
 
 def review_decisions(place: AnyPath) -> pl.DataFrame:
@@ -28,7 +28,7 @@ def review_decisions(place: AnyPath) -> pl.DataFrame:
     with find_review(Path(place)) as project:
         said = project.decisions()
     texts = [
-        msgspec.structs.asdict(one) | {name: msgspec.json.encode(getattr(one, name)).decode() for name in _JSON}
+        msgspec.structs.asdict(one) | {name: msgspec.json.encode(getattr(one, name)).decode() for name in OBJECTS}
         for one in said
     ]
     return pl.DataFrame(texts, schema={name: _TYPES.get(name, pl.String) for name in columns(Decision)})

@@ -3,7 +3,6 @@
 import getpass
 import webbrowser
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, get_args
@@ -21,20 +20,13 @@ from eyetest.jobs import review as job
 from eyetest.jobs import revise as revising
 from eyetest.pages.item_counts import HOST, PORT
 from eyetest.review import Agreed
-from eyetest.review.project import AgreementRow, ReviewOverview, ReviewProject, Role
-from eyetest.wording import counted, typed
+from eyetest.review.project import COEFFICIENTS, AgreementRow, ReviewOverview, ReviewProject, Role
+from eyetest.wording import counted, minute, typed
 
 begun, served = partial(option, panel="What is asked"), partial(option, panel="Served")
 OnOption = Annotated[
     Path, option("--on", "The review: its folder, or the refinement or benchmark that it is about.", "PLACE")
 ]
-_NAMES = {
-    "observed": "say the same",
-    "fleiss": "Fleiss' κ",
-    "krippendorff": "Krippendorff's α",
-    "cohen": "Cohen's κ",
-    "gwet": "Gwet's AC1",
-}
 
 
 @dataclass(frozen=True)
@@ -223,7 +215,7 @@ def _show_progress(project: ReviewProject, told: ReviewOverview) -> None:
     rows = [
         (f"round {one.round}" if one.round else "settling", *(f"{number:,}" for number in numbers))
         for one in progress.rounds
-        for numbers in [(one.all, one.decided, one.begun, one.open, one.waiting)]
+        for numbers in [(one.all, one.decided, one.begun, one.open, one.later)]
     ]
     show_table(["round"], ["decisions", "made", "begun", "open", "later"], rows)
     if told.decisions:
@@ -236,7 +228,7 @@ def _show_people(project: ReviewProject, told: ReviewOverview) -> None:
     seconds = {one.name: one.seconds for one in told.progress.people}
     rows = [
         (
-            *(safe(row.name), "revoked" if row.revoked else row.role, _day(row.seen)),
+            *(safe(row.name), "revoked" if row.revoked else row.role, minute(row.seen, "never")),
             *(f"{row.decided:,}", f"{row.waiting:,}", "" if (s := seconds.get(row.name)) is None else f"{s:.0f}"),
         )
         for row in project.people()
@@ -251,7 +243,7 @@ def _show_agreement(rows: tuple[AgreementRow, ...]) -> None:
     cells = [
         (
             *(safe(row.about), f"round {row.round}" if row.round else "all rounds"),
-            _NAMES.get(row.coefficient, row.coefficient),
+            COEFFICIENTS.get(row.coefficient, row.coefficient),
             *(safe(" and ".join(filter(None, (row.a, row.b)))) or "all", _figure(row.agreement)),
             *(f"{_figure(row.agreement_low)} to {_figure(row.agreement_high)}", f"{row.n:,}"),
         )
@@ -262,7 +254,3 @@ def _show_agreement(rows: tuple[AgreementRow, ...]) -> None:
 
 def _figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
-
-
-def _day(seconds: float | None) -> str:
-    return "never" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

@@ -180,6 +180,11 @@ def letter(position: int) -> str:
     return chr(ord("A") + position)
 
 
+def gold_text(item: Item) -> str:
+    """What counts as right, in a line: the letters of options, or the references."""
+    return ", ".join(letter(position) for position in item.gold) or " | ".join(item.references)
+
+
 class Problem(msgspec.Struct, frozen=True):
     """One thing wrong with one field of one item."""
 

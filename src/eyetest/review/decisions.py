@@ -20,7 +20,8 @@ _KINDS = get_args(DecisionKind)
 _OLD = {"review": "unsure"}
 """Decisions as tables of older versions spell them."""
 _OWN_WORDS = ("reason", "comment", "solved")
-_OBJECTS = ("edits", "labels")
+OBJECTS = ("edits", "labels")
+"""What a table holds as JSON."""
 _OPEN, _SETTLED = "; people: ", "; decided by a person: "
 """What stands between a screen's reason and what people said to it."""
 Agreed = Literal["all", "most"]
@@ -94,7 +95,7 @@ def _decision(cells: dict[str, str], item: str | None, where: str) -> Decision:
         raise InputError(
             f"{where}: found {short(cells['decision'])}, expected {', '.join(_KINDS[:-1])} or {_KINDS[-1]}"
         )
-    for name in cells.keys() & _OBJECTS:
+    for name in cells.keys() & OBJECTS:
         try:
             values[name] = msgspec.json.decode(cells[name], type=dict[str, Any])
         except msgspec.DecodeError as error:

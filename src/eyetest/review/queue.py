@@ -1,16 +1,15 @@
 """The queue: one line for each item that waits for a person, as a table that any spreadsheet opens."""
 
-import io
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
 
 from eyetest.benchmarks import Benchmark
-from eyetest.records import Item, Verdict, letter
+from eyetest.records import Item, Verdict, gold_text, letter
 from eyetest.review.forms import load_form
 from eyetest.store import replacing_file
-from eyetest.tabular.sheets import SheetWriter
+from eyetest.tabular.sheets import sheet_text
 
 QUEUE = "queue.csv"
 DECISIONS = "decisions.csv"
@@ -32,8 +31,7 @@ def write_queue(
 
     A queue that people have filled in is kept under another name, which is given back.
     """
-    file = io.StringIO(newline="")
-    writer = SheetWriter(file, _COLUMNS)
+    rows = []
     for verdict in waiting:
         item = items[verdict.item]
         number, form = asked[verdict.stage]
@@ -41,12 +39,12 @@ def write_queue(
         row = (
             *(item.id, number, verdict.stage, verdict.reason, item.question),
             "\n".join(f"{letter(i)}. {choice.text}" for i, choice in enumerate(item.choices)),
-            ", ".join(letter(i) for i in item.gold) or " | ".join(item.references),
+            gold_text(item),
             "\n".join(str(home.images.path(image).resolve()) for image in item.images),
             *(verdict.evidence, load_form(form).words if form else ""),
         )
-        writer.write([row])
-    content = file.getvalue().encode("utf-8", "replace")
+        rows.append(row)
+    content = sheet_text(_COLUMNS, rows).encode("utf-8", "replace")
     folder.mkdir(parents=True, exist_ok=True)
     kept = _keep_changed(folder, content)
     for name, told in ((QUEUE, content), (_OURS, _hash(content))):

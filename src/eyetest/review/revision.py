@@ -4,7 +4,6 @@ Items that were dropped are gone, those that were fixed have their edits, and an
 follows from the decisions, so that the same ones give the same bytes.
 """
 
-import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,11 +17,11 @@ from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.benchmarks.folder import CHANGES
 from eyetest.errors import InputError, param, short
 from eyetest.prompts.building import SCREENSHOT_STEP
-from eyetest.records import REVISE, Decision, Item, Lineage, Manifest, Revision, letter, tag_word
+from eyetest.records import REVISE, Decision, Item, Lineage, Manifest, Revision, gold_text, letter, tag_word
 from eyetest.review.checks import edited
 from eyetest.review.decisions import Decided, standing
 from eyetest.review.forms import Form
-from eyetest.tabular.sheets import SheetWriter
+from eyetest.tabular.sheets import sheet_text
 from eyetest.wording import counted, listed
 
 _LAST_NUMBER = re.compile(r"(\d+)(\D*)$")
@@ -162,7 +161,7 @@ def _differences(old: Item, new: Item) -> Iterator[tuple[str, str, str]]:
     for index, (before, after) in enumerate(zip(old.choices, new.choices, strict=True)):
         if before.text != after.text:
             yield letter(index), before.text, after.text
-    golds = [", ".join(map(letter, item.gold)) or " | ".join(item.references) for item in (old, new)]
+    golds = [gold_text(item) for item in (old, new)]
     if golds[0] != golds[1]:
         yield "answer", golds[0], golds[1]
     for tag in dict.fromkeys((*old.tags, *new.tags)):
@@ -214,6 +213,4 @@ def next_version(version: str) -> str:
 
 
 def _sheet(rows: Sequence[ItemChange]) -> bytes:
-    file = io.StringIO(newline="")
-    SheetWriter(file, ItemChange._fields).write(rows)
-    return file.getvalue().encode("utf-8", "replace")
+    return sheet_text(ItemChange._fields, rows).encode("utf-8", "replace")

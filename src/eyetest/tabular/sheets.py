@@ -6,6 +6,7 @@ away gives every text back.
 """
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
@@ -58,6 +59,13 @@ class SheetWriter:
         changed = [name for name, old, new in zip(self._columns, row, cells, strict=True) if old is not new]
         self.guarded |= bool(changed)
         return [*cells, " ".join(changed)] if self._mark else cells
+
+
+def sheet_text(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, mark: bool = False) -> str:
+    """A whole table as the text of its file."""
+    file = io.StringIO(newline="")
+    SheetWriter(file, columns, mark=mark).write(rows)
+    return file.getvalue()
 
 
 def _needs_guard(text: str) -> bool:

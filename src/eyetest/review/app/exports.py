@@ -1,6 +1,5 @@
 """What somebody takes along of the items that a view shows: their ids, a table, a benchmark of them."""
 
-import io
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from eyetest.pages.item_links import Query, write_query
 from eyetest.records.recipe import BENCHMARK
 from eyetest.review.app.disclosure import Disclosure
 from eyetest.review.collection import Collection
-from eyetest.tabular.sheets import SheetWriter
+from eyetest.tabular.sheets import sheet_text
 
 _MOST_ITEMS = 5_000
 """In one zipped benchmark, which is made in memory's stead on disk, and sent in one piece."""
@@ -39,12 +38,9 @@ def _ids(collection: Collection, query: Query, may: Disclosure) -> Exported:
 def _table(collection: Collection, query: Query, may: Disclosure) -> Exported:
     items = collection.table[collection.view(query).positions]
     items = items.select(name for name in items.columns if name in _HARMLESS or may.may_sort(name))
-    file = io.StringIO(newline="")
-    writer = SheetWriter(file, items.columns)
-    writer.write(
-        [" | ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in row] for row in items.rows()
-    )
-    return Exported("items.csv", "text/csv; charset=utf-8", file.getvalue().encode("utf-8", "replace"))
+    rows = ([" | ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in row] for row in items.rows())
+    table = sheet_text(items.columns, rows).encode("utf-8", "replace")
+    return Exported("items.csv", "text/csv; charset=utf-8", table)
 
 
 def _benchmark(collection: Collection, query: Query, may: Disclosure) -> Exported:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from eyetest.errors import InputError, param, short
-from eyetest.records import Decision, Item, letter
+from eyetest.records import Decision, Item, gold_text, letter
 from eyetest.review.checks import check_decision
 from eyetest.review.forms import Form
 from eyetest.review.project.people import checked_name
@@ -67,7 +67,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         """What the benchmark holds to be right; nothing where the reviewer is to find out."""
         if self.alone:
             return ""
-        return ", ".join(letter(index) for index in self.item.gold) or " | ".join(self.item.references)
+        return gold_text(self.item)
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,5 @@
 """Spreadsheets: what waits, with columns to fill in, and what was decided, as CSV that comes back as it was."""
 
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,13 +8,12 @@ import msgspec
 
 from eyetest.errors import InputError, short
 from eyetest.records import Decision, columns
-from eyetest.review.decisions import find_item, read_row, sheet_rows
+from eyetest.review.decisions import OBJECTS, find_item, read_row, sheet_rows
 from eyetest.review.exchange.answers import questions, read_answers
 from eyetest.review.exchange.assignment import Assignment, Expected, checked, universal
-from eyetest.tabular.sheets import SheetWriter
+from eyetest.tabular.sheets import sheet_text
 
 _SHOWN = ("item", "round", "adjudicates", "question", "options", "gold", "pictures", "evidence", "earlier", "asks")
-_OBJECTS = ("edits", "labels")
 _SEPARATOR = ";"
 """Between several values in one cell."""
 
@@ -23,12 +21,12 @@ _SEPARATOR = ";"
 def write_sheet(decisions: Iterable[Decision]) -> str:
     """Decisions as a table with all their columns."""
     names = columns(Decision)
-    rows = ([_cell(name, getattr(decision, name), decision) for name in names] for decision in decisions)
-    return _written(names, rows)
+    rows = ([_cell(name, getattr(decision, name)) for name in names] for decision in decisions)
+    return sheet_text(names, rows, mark=True)
 
 
-def _cell(name: str, value: Any, decision: Decision) -> Any:
-    if name in _OBJECTS:
+def _cell(name: str, value: Any) -> Any:
+    if name in OBJECTS:
         return msgspec.json.encode(value).decode() if value else ""
     if isinstance(value, bool):
         return "true" if value else ""
@@ -47,13 +45,7 @@ def write_waiting(assignments: Sequence[Assignment]) -> str:
         row = [one.item.id, one.round, "true" if one.adjudicates else "", one.question, one.options, one.gold]
         row += ["\n".join(one.pictures), one.evidence, one.told if one.adjudicates else ""]
         rows.append([*row, "\n".join([one.form.words, *told]), "", *("" for _ in empty)])
-    return _written([*_SHOWN, "reviewer", *empty], rows)
-
-
-def _written(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    file = io.StringIO(newline="")
-    SheetWriter(file, names, mark=True).write(rows)
-    return file.getvalue()
+    return sheet_text([*_SHOWN, "reviewer", *empty], rows, mark=True)
 
 
 def read_sheet(path: Path, expected: Expected) -> list[Decision]:

@@ -4,7 +4,7 @@ In: a plan and items in order. Out: tasks for people and, appended one by one, t
 have the same review open.
 """
 
-from eyetest.review.project.agreement import AgreementRow
+from eyetest.review.project.agreement import COEFFICIENTS, AgreementRow
 from eyetest.review.project.database import FILE
 from eyetest.review.project.judged import STATES, ItemState, JudgedItem
 from eyetest.review.project.overview import (
@@ -17,12 +17,24 @@ from eyetest.review.project.overview import (
     round_of,
 )
 from eyetest.review.project.people import LogRow, PersonRow
-from eyetest.review.project.plan import DecisionDetails, Entered, Person, ReviewPlan, ReviewSession, Role, Round, Task
+from eyetest.review.project.plan import (
+    DECIDES,
+    DecisionDetails,
+    Entered,
+    Person,
+    ReviewPlan,
+    ReviewSession,
+    Role,
+    Round,
+    Task,
+)
 from eyetest.review.project.project import ReviewProject, decisions_in, is_review
 from eyetest.review.project.slots import earlier
 from eyetest.review.project.work import UNANSWERED
 
 __all__ = [
+    "COEFFICIENTS",
+    "DECIDES",
     "FILE",
     "STATES",
     "UNANSWERED",

@@ -14,6 +14,13 @@ from eyetest.review.project.plan import ReviewPlan
 
 DECISION = "decision"
 """What agreement is about where it is not a field of a form."""
+COEFFICIENTS = {
+    "observed": "say the same",
+    "fleiss": "Fleiss' κ",
+    "krippendorff": "Krippendorff's α",
+    "cohen": "Cohen's κ",
+    "gwet": "Gwet's AC1",
+}
 _RESAMPLES = 500
 _MOST_PAIRED = 6
 """Of more reviewers not every pair is told."""

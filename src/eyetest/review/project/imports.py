@@ -79,7 +79,7 @@ class ProjectImports:
             (item, *about),
         ).fetchall()
         mine = [(seat, state) for seat, state, holder in rows if holder == person.id]
-        free = [(seat, state) for seat, state, _ in rows if state in (slots.WAITING, slots.OPEN)]
+        free = [(seat, state) for seat, state, _ in rows if state in (slots.LATER, slots.OPEN)]
         one_more = (max((seat for seat, *_ in rows), default=0) + 1, slots.OPEN)
         if not mine and not free:
             connection.execute(

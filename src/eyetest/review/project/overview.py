@@ -16,6 +16,7 @@ from eyetest.review.project.database import ReviewDatabase
 from eyetest.review.project.judged import STATES, JudgedItem, JudgedItems, JudgedReview
 from eyetest.review.project.people import PersonRow
 from eyetest.review.project.plan import DECIDES, SETTLES, Person, ReviewPlan
+from eyetest.review.project.slots import CLAIMED, DECIDED, LATER, OPEN
 from eyetest.wording import counted, listed
 
 
@@ -28,13 +29,13 @@ class RoundProgress(msgspec.Struct, frozen=True, kw_only=True):
     decided: int
     begun: int
     open: int
-    waiting: int
+    later: int
     """Of items whose earlier rounds are not done."""
 
     @property
     def all(self) -> int:
         """As many decisions as it takes, as far as is known now."""
-        return self.decided + self.begun + self.open + self.waiting
+        return self.decided + self.begun + self.open + self.later
 
 
 class PersonProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,7 +210,12 @@ def _rounds(connection: sqlite3.Connection, reached: Mapping[int, int]) -> list[
         counts.setdefault(number, Counter())[state] += count
     return [
         RoundProgress(
-            round=number, items=reached.get(number, 0), waiting=by[0], open=by[1], begun=by[2], decided=by[3]
+            round=number,
+            items=reached.get(number, 0),
+            later=by[LATER],
+            open=by[OPEN],
+            begun=by[CLAIMED],
+            decided=by[DECIDED],
         )
         for number, by in sorted(counts.items(), key=lambda pair: (pair[0] == 0, pair[0]))
     ]

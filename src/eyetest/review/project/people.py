@@ -94,7 +94,7 @@ class ProjectPeople:
                 write_log(connection, now, "entered", row[1], where)
         if why:
             raise Forbidden(why)
-        return Entered(cookie, device, _session(Person(*row[:3]), cookie, now, now))
+        return Entered(cookie, device, _session(Person(*row[:3]), cookie))
 
     def session(self, cookie: str | None) -> ReviewSession | None:
         """Whose cookie it is; None where it is nobody's, or too old."""
@@ -111,7 +111,7 @@ class ProjectPeople:
             return None
         if now > row[4] + _TOUCHED:
             self._touch(cookie, row[0], now)
-        return _session(Person(*row[:3]), cookie, row[3], now)
+        return _session(Person(*row[:3]), cookie)
 
     def _touch(self, cookie: str, person: int, now: float) -> None:
         """Write down that somebody is here; on a full disk they still may read."""
@@ -199,6 +199,6 @@ def _end_sessions(connection: sqlite3.Connection, name: str) -> None:
     connection.execute("DELETE FROM sessions WHERE person = (SELECT id FROM people WHERE name = ?)", (name,))
 
 
-def _session(person: Person, cookie: str, began: float, seen: float) -> ReviewSession:
+def _session(person: Person, cookie: str) -> ReviewSession:
     """What pages need of a session. What forms send back follows from the cookie, and cannot be told without it."""
-    return ReviewSession(person, hashed(f"csrf {cookie}"), min(began + LONGEST, seen + IDLE))
+    return ReviewSession(person, hashed(f"csrf {cookie}"))

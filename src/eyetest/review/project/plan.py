@@ -85,7 +85,6 @@ class ReviewSession(NamedTuple):
 
     person: Person
     csrf: str
-    expires: float
 
 
 class Entered(NamedTuple):

@@ -13,8 +13,11 @@ from eyetest.records import Decision
 from eyetest.review.decisions import Decided, decide, standing
 from eyetest.review.project.plan import SETTLES, Person, ReviewPlan, Round
 
-WAITING, OPEN, CLAIMED, DECIDED, CLOSED = range(5)
-"""Waiting: the rounds before are not done. Closed: the item waits for nobody any more."""
+LATER, OPEN, CLAIMED, DECIDED, CLOSED = range(5)
+"""Later: the rounds before are not done. Closed: the item waits for nobody any more.
+
+Queries write these as numbers: SQLite takes an index on the slots of one state only where the query says which.
+"""
 CLAIM = 1_800.0
 """Seconds for which a slot is nobody else's."""
 _DECISION = msgspec.json.Decoder(Decision)
@@ -75,7 +78,7 @@ def add_slots(connection: sqlite3.Connection, plan: ReviewPlan, ids: Sequence[st
     for one in plan.rounds:
         if number not in (None, one.number):
             continue
-        state = WAITING if plan.together and one.number > 1 else OPEN
+        state = LATER if plan.together and one.number > 1 else OPEN
         connection.executemany(
             "UPDATE slots SET state = ? WHERE state = 4 AND round = ? AND "
             "item = (SELECT id FROM items WHERE item = ?)",

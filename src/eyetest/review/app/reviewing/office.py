@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, get_args
 
@@ -17,18 +16,11 @@ from eyetest.review.app.reviewing.desk import around, go
 from eyetest.review.app.reviewing.gate import PageCall
 from eyetest.review.collection import Collection
 from eyetest.review.exchange.spreadsheet import write_sheet
-from eyetest.review.project import ReviewProject, Role
-from eyetest.wording import counted
+from eyetest.review.project import COEFFICIENTS, ReviewProject, Role
+from eyetest.wording import counted, minute
 
 _LOG_LINES = 500
 _MOST_VALUES = 30
-_COEFFICIENTS = {
-    "observed": "as observed",
-    "fleiss": "Fleiss' κ",
-    "krippendorff": "Krippendorff's α",
-    "gwet": "Gwet's AC1",
-    "cohen": "Cohen's κ",
-}
 
 
 class Office:
@@ -51,7 +43,7 @@ class Office:
             "labels": [
                 {"name": name, "values": _links(f"label.{name}", counts)} for name, counts in told.labels.items()
             ],
-            "names": _COEFFICIENTS,
+            "names": COEFFICIENTS,
             "export": f"eyetest review export {folder} --format label-studio --to DIR",
         }
         return html_page("overview.html.j2", contents)
@@ -65,7 +57,7 @@ class Office:
         """Who takes part."""
         contents = around(self._project, call.known, "people") | {
             "people": [
-                one._asdict() | {"invited": _time(one.invited), "seen": _time(one.seen)}
+                one._asdict() | {"invited": minute(one.invited), "seen": minute(one.seen)}
                 for one in self._project.people()
             ],
             "roles": get_args(Role),
@@ -95,7 +87,7 @@ class Office:
 
     def log(self, call: PageCall) -> Response:
         """What happened, the newest first."""
-        lines = [one._asdict() | {"time": _time(one.time)} for one in self._project.logged(_LOG_LINES)]
+        lines = [one._asdict() | {"time": minute(one.time)} for one in self._project.logged(_LOG_LINES)]
         return html_page("log.html.j2", around(self._project, call.known, "log") | {"lines": lines})
 
     def queue(self, call: PageCall) -> Response:
@@ -138,7 +130,3 @@ def _links(key: str, counts: Mapping[str, int]) -> list[dict[str, Any]]:
     """The most frequent values, each with the items that it leads to."""
     most = islice(counts.items(), _MOST_VALUES)
     return [{"label": value, "number": number, "href": decided_href({key: value})} for value, number in most]
-
-
-def _time(seconds: float | None) -> str:
-    return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,6 +1,7 @@
 """All addresses of a review: what each answers, and who may call it."""
 
 from collections.abc import Callable
+from typing import get_args
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -15,10 +16,9 @@ from eyetest.review.app.reviewing.gate import PUBLIC, Gate, PageCall, ReviewRout
 from eyetest.review.app.reviewing.limits import CallLimits
 from eyetest.review.app.reviewing.office import Office
 from eyetest.review.collection import Collection
-from eyetest.review.project import ReviewProject, Role
+from eyetest.review.project import DECIDES, ReviewProject, Role
 
-_EVERYBODY: tuple[Role, ...] = ("reviewer", "adjudicator", "admin", "reader")
-_DECIDING: tuple[Role, ...] = ("reviewer", "adjudicator", "admin")
+_EVERYBODY: tuple[Role, ...] = get_args(Role)
 _LOOKING: tuple[Role, ...] = ("admin", "reader")
 _ADMIN: tuple[Role, ...] = ("admin",)
 _FILES = ASSETS | {"review.js": "text/javascript", "review.css": "text/css"}
@@ -38,11 +38,11 @@ def make_review_app(
         ReviewRoute("POST", "/enter/{token}", door.enter, PUBLIC),
         ReviewRoute("POST", "/leave", door.leave, _EVERYBODY),
         ReviewRoute("GET", "/", desk.home, _EVERYBODY),
-        ReviewRoute("POST", "/next", desk.next, _DECIDING),
-        ReviewRoute("GET", "/task", desk.task, _DECIDING),
-        ReviewRoute("POST", "/solve", desk.solve, _DECIDING),
-        ReviewRoute("POST", "/decide", desk.decide, _DECIDING),
-        ReviewRoute("POST", "/undo", desk.undo, _DECIDING),
+        ReviewRoute("POST", "/next", desk.next, DECIDES),
+        ReviewRoute("GET", "/task", desk.task, DECIDES),
+        ReviewRoute("POST", "/solve", desk.solve, DECIDES),
+        ReviewRoute("POST", "/decide", desk.decide, DECIDES),
+        ReviewRoute("POST", "/undo", desk.undo, DECIDES),
         ReviewRoute("GET", "/overview", office.overview, _ADMIN),
         ReviewRoute("GET", "/decisions", office.decided, _ADMIN),
         ReviewRoute("GET", "/decisions.csv", office.export, _ADMIN),

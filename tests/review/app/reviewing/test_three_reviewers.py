@@ -1,5 +1,6 @@
 """Three people review at once in Chromium, and much goes wrong on the way: nothing is lost, or there twice."""
 
+import socket
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -99,13 +101,15 @@ class Reviewer:
     items = 0
 
     def _go_home(self) -> None:
-        """Open the first page, as soon as there is a server."""
+        """Open the first page, as soon as there is a server: a browser that asks again and again slows its start."""
+        address = urlsplit(self._home)
         while True:
-            with suppress(BrowserError):
+            with suppress(OSError, BrowserError):
+                socket.create_connection((address.hostname, address.port), _PATIENCE).close()
                 self._window.goto(self._home)
                 if self._window.evaluate(f"Boolean({HOME})"):
                     return
-            time.sleep(0.1)
+            time.sleep(0.2)
 
     def _decide(self) -> None:
         window = self._window

@@ -423,7 +423,7 @@ def test_select_by_information(here: Path, eyetest: Eyetest) -> None:
     worth = {name: float(reason.rpartition(" ")[2]) for name, reason in reasons.items()}
     taken = {item.id for item in kept(here / "d")}
     assert min(worth[name] for name in taken) >= max(worth[name] for name in worth if name not in taken)
-    for told in ("of these rightly", "τ with those items", "to the panel itself it seems"):
+    for told in ("of these rightly", "τ with those items", "to the panel itself they seem"):
         assert told in done.err
         assert told in (here / "d/refine.json").read_text()
         assert told in (here / "d/report.html").read_text()

@@ -74,9 +74,12 @@ def test_a_small_part_stands_for_the_whole(tmp_path: Path, monkeypatch: pytest.M
     make_bench(tmp_path / "b", [animals(name, 1, question=name) for name in names])
     write_matrix(tmp_path / "known.csv", names, right[:, :18], 0)
     eyetest("import-answers", "known.csv", "--to", "known", "--matrix", "item").fine()
-    told = eyetest("subset", "b", "--answers", "known", "--share", "0.2", "--to", "part").fine()
+    done = eyetest("subset", "b", "--answers", "known", "--share", "0.2", "--to", "part")
+    told = done.fine()
     assert "60 items of 300" in told
-    assert "pps" in told
+    assert "anchored" in told
+    for line in ("held", "each left out of the fit in turn", "of these rightly", "to the panel itself"):
+        assert line in done.err
     kept = ids(tmp_path / "part/benchmark")
     again = eyetest("subset", "b", "--answers", "known", "--share", "0.2", "--to", "other").fine()
     assert "60 items" in again
@@ -84,7 +87,9 @@ def test_a_small_part_stands_for_the_whole(tmp_path: Path, monkeypatch: pytest.M
     places = [names.index(name) for name in kept]
     write_matrix(tmp_path / "new.csv", kept, right[places, 18:], 18)
     eyetest("import-answers", "new.csv", "--to", "new", "--matrix", "item").fine()
-    rows = json.loads(eyetest("estimate", "part", "new", "--json").fine())["rows"]
+    estimated = json.loads(eyetest("estimate", "part", "new", "--json").fine())
+    assert any("times as wide as curves alone" in line for line in estimated["notes"])
+    rows = estimated["rows"]
     truth = {f"m{n}": right[:, n].mean() for n in range(18, 24)}
     off = [abs(row["full_score"] - truth[row["model"]]) for row in rows]
     assert np.mean(off) < 0.04

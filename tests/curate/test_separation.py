@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from eyetest.curate.separation import FEWEST_MODELS, separation
+from eyetest.curate.separation import FEWEST_MODELS, separation, told
 from eyetest.measures.stats.item_analysis import ItemFit, choose_by_information
 
 Floats = NDArray[np.float64]
@@ -17,7 +17,7 @@ def _answers(able: Floats, slopes: Floats, seed: int) -> Floats:
     return np.asarray(rng.random(chance.shape) < chance, float)
 
 
-def _by_information(fitted: ItemFit, size: int, _: np.random.Generator) -> NDArray[np.intp]:
+def _by_information(fitted: ItemFit, _: Floats, size: int, __: np.random.Generator) -> NDArray[np.intp]:
     return choose_by_information(fitted, size)
 
 
@@ -51,6 +51,7 @@ def test_too_few_models_or_items_are_not_tried() -> None:
     answers = _answers(np.linspace(-2, 2, FEWEST_MODELS), np.ones(40), 3)
     assert separation(answers[:, 1:], 0.5, _by_information) == {}
     assert separation(answers[:19], 0.5, _by_information) == {}
+    assert told({})[0].startswith("too few items")
     again = [separation(answers, 0.5, _by_information, seed) for seed in (5, 5, 6)]
     assert again[0] == again[1] != again[2]
 

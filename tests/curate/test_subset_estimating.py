@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from scipy import integrate
 from scipy.special import expit
 
-from eyetest.curate.subset import Estimated, Estimator, at_random, cautions, pps
+from eyetest.curate.drawing import at_random, pps
+from eyetest.curate.subset import Estimated, Estimator, cautions
 from eyetest.errors import InputError
 from eyetest.measures.stats.item_analysis import SCALE, ItemFit, fit
 

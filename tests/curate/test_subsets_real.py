@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from eyetest.curate.subset import Estimator, at_random, pps
+from eyetest.curate.drawing import at_random, pps
+from eyetest.curate.subset import Estimator
 from eyetest.curate.validation import SplitPlan, validate
 from eyetest.measures.stats.correlation import kendall
 from eyetest.measures.stats.item_analysis import fit

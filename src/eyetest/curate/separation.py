@@ -5,12 +5,13 @@ are split again and again: the answers of two thirds of the models choose from o
 is compared on what was chosen, and the other half of the items says who is really ahead.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from eyetest.curate.drawing import Places
 from eyetest.measures.stats.correlation import kendall
 from eyetest.measures.stats.intervals import Floats, column_means
 from eyetest.measures.stats.item_analysis import ItemFit, fit
@@ -21,12 +22,13 @@ FEWEST_MODELS = 9
 WHY_SO_MANY = "fewer cannot hold three out to try the choice on others"
 _FEWEST_ITEMS = 20
 _SPLITS = 20
+_TOLERANCE = 0.01
+"""How closely curves are fitted here; closer makes no difference to which items are taken."""
 _LEVEL = 0.95
 _ROUNDING = 1e-12
 
-Places = NDArray[np.intp]
-Choose = Callable[[ItemFit, int, np.random.Generator], Places]
-"""Positions of so many of the items that were fitted."""
+Choose = Callable[[ItemFit, Floats, int, np.random.Generator], Places]
+"""From a fit and the answers that were fitted, positions of so many of their items."""
 
 
 class Separation(NamedTuple):
@@ -43,7 +45,7 @@ class Separation(NamedTuple):
     """The same of the models that chose, against the items that they chose from: what flatters."""
 
 
-class _Told(NamedTuple):
+class _Compared(NamedTuple):
     pairs: int
     apart: int
     rightly: int
@@ -59,31 +61,58 @@ def separation(scores: ArrayLike, share: float, choose: Choose, seed: int = 0) -
     items, models = table.shape
     if items < _FEWEST_ITEMS or models < FEWEST_MODELS:
         return {}
-    told: dict[str, list[tuple[_Told, _Told]]] = {"chosen": [], "random": []}
+    told: dict[str, list[tuple[_Compared, _Compared]]] = {"chosen": [], "random": []}
     for number in range(_SPLITS):
         rng = np.random.default_rng([seed, number])
         half, turn = rng.permutation(items), rng.permutation(models)
         pool, rest = table[half[: items // 2]], table[half[items // 2 :]]
         targets, panel = turn[: models // 3], turn[models // 3 :]
         size = max(2, round(share * len(pool)))
-        fitted = fit(pool[:, panel])
-        for way, places in (("chosen", choose(fitted, size, rng)), ("random", rng.permutation(len(pool))[:size])):
+        fitted = fit(pool[:, panel], _TOLERANCE)
+        for way, places in (
+            ("chosen", choose(fitted, pool[:, panel], size, rng)),
+            ("random", rng.permutation(len(pool))[:size]),
+        ):
             part = pool[places]
-            told[way].append((_told(part[:, targets], rest[:, targets]), _told(part[:, panel], pool[:, panel])))
+            told[way].append(
+                (_compared(part[:, targets], rest[:, targets]), _compared(part[:, panel], pool[:, panel]))
+            )
     return {way: _summed(*zip(*each, strict=True)) for way, each in told.items()}
 
 
-def _told(part: Floats, truth: Floats) -> _Told:
+def told(tried: Mapping[str, Separation]) -> list[str]:
+    """What a choice is worth to models that had no say, beside what it seems to its panel."""
+    if not tried:
+        return ["too few items to try on models and items held out how well chosen ones tell models apart"]
+    chosen, random = tried["chosen"], tried["random"]
+    return [
+        f"of pairs of models held out, items chosen so tell {_percent(chosen.apart)} apart (random ones: "
+        f"{_percent(random.apart)}), {_percent(chosen.rightly)} of these rightly ({_percent(random.rightly)}): as "
+        f"items held out order them; τ with those items {_figure(chosen.tau)} ({_figure(random.tau)})",
+        f"to the panel itself they seem to tell {_percent(chosen.apart_own)} apart, with τ "
+        f"{_figure(chosen.tau_own)}; do not quote these alone",
+    ]
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}"
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _compared(part: Floats, truth: Floats) -> _Compared:
     """How a part compares the models (columns), against their scores on the items of ``truth``."""
     means, true = column_means(part), column_means(truth)
     pairs = [(one, other, pair) for one, other, pair in every_pair(part, np.arange(len(part)), _LEVEL) if pair.n > 1]
     apart = [(one, other) for one, other, pair in pairs if pair.p is not None and pair.p < 1 - _LEVEL]
     rightly = [(means[one] - means[other]) * (true[one] - true[other]) > _ROUNDING for one, other in apart]
     tau = kendall(means, true).value
-    return _Told(len(pairs), len(apart), sum(rightly), np.nan if tau is None else tau)
+    return _Compared(len(pairs), len(apart), sum(rightly), np.nan if tau is None else tau)
 
 
-def _summed(held_out: tuple[_Told, ...], own: tuple[_Told, ...]) -> Separation:
+def _summed(held_out: tuple[_Compared, ...], own: tuple[_Compared, ...]) -> Separation:
     return Separation(
         _ratio(sum(one.apart for one in held_out), sum(one.pairs for one in held_out)),
         _ratio(sum(one.rightly for one in held_out), sum(one.apart for one in held_out)),

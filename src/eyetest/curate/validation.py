@@ -13,20 +13,22 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from eyetest.curate.subset import Estimator, Seed, Subset, at_random, pps, stratified
+from eyetest.curate.drawing import Places, Seed, Subset, anchored, at_random, pps, stratified
+from eyetest.curate.subset import Estimator
 from eyetest.errors import InputError
 from eyetest.measures.stats.correlation import kendall
 from eyetest.measures.stats.intervals import Floats, column_means
-from eyetest.measures.stats.item_analysis import ItemFit, fit
+from eyetest.measures.stats.item_analysis import fit
 
-Places = NDArray[np.intp]
-METHODS = (("random", "mean"), ("random", "p-irt"), ("stratified", "mean"), ("stratified", "p-irt"), ("pps", "p-irt"))
+METHODS = (
+    ("random", "mean"),
+    ("random", "p-irt"),
+    ("stratified", "mean"),
+    ("stratified", "p-irt"),
+    ("pps", "p-irt"),
+    ("anchored", "p-irt"),
+)
 """How a part is drawn, and how it is scored. The first is what the others are held against."""
-_DRAWINGS: dict[str, Callable[[ItemFit, Floats, int, Seed], Subset]] = {
-    "random": lambda _, shares, size, seed: at_random(len(shares), size, seed),
-    "stratified": lambda _, shares, size, seed: stratified(shares, size, seed),
-    "pps": lambda fitted, _, size, seed: pps(fitted, size, seed),
-}
 _FIGURES = ("tau", "mae", "tau_panel", "mae_panel", "covered", "beyond")
 _FEWEST = 3
 
@@ -86,12 +88,18 @@ def _split(kin: NDArray[np.intp], plan: SplitPlan, rng: np.random.Generator) -> 
 def _try(targets: Floats, panel: Floats, plan: SplitPlan, number: int) -> list[list[list[float]]]:
     """Fit one panel and try every method: methods × draws × figures. Two scorings share the parts they score."""
     fitted, shares = fit(panel), column_means(panel.T)
-    estimator = Estimator(fitted)
+    estimator, certain = Estimator(fitted), anchored(fitted, panel, plan.size)
+    drawings: dict[str, Callable[[Seed], Subset]] = {
+        "random": lambda seed: at_random(len(shares), plan.size, seed),
+        "stratified": lambda seed: stratified(shares, plan.size, seed),
+        "pps": lambda seed: pps(fitted, plan.size, seed),
+        "anchored": lambda seed: pps(fitted, plan.size, seed, certain),
+    }
     everyone, held = np.hstack([targets, panel]), np.arange(targets.shape[1] + panel.shape[1]) < targets.shape[1]
     tried: dict[tuple[str, str], list[list[float]]] = {method: [] for method in METHODS}
-    for way, (drawing, draw) in enumerate(_DRAWINGS.items()):
+    for way, (drawing, draw) in enumerate(drawings.items()):
         for again in range(plan.draws):
-            items = draw(fitted, shares, plan.size, (plan.seed, number, way, again)).items
+            items = draw((plan.seed, number, way, again)).items
             answers = everyone[items]
             estimated = estimator.estimate(items, answers)
             off = np.abs(estimated.scores - column_means(everyone))[held]

@@ -8,10 +8,13 @@ import numpy as np
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
+from eyetest.curate.calibration import Missed, families, left_out
+from eyetest.curate.curves import Curves, read_curves, write_curves
+from eyetest.curate.drawing import Places, anchored, pps
 from eyetest.curate.options import fewer_options
 from eyetest.curate.selection import Candidate, candidate, model_oriented, user_oriented, write_part
-from eyetest.curate.separation import FEWEST_MODELS, WHY_SO_MANY
-from eyetest.curate.subset import Estimator, cautions, pps, read_curves, write_curves
+from eyetest.curate.separation import FEWEST_MODELS, WHY_SO_MANY, separation, told
+from eyetest.curate.subset import Estimator, cautions
 from eyetest.curate.validation import SplitPlan, validate
 from eyetest.errors import InputError, heading, param, short
 from eyetest.jobs.measure import gather
@@ -27,19 +30,18 @@ from eyetest.records.recipe import BENCHMARK
 from eyetest.wording import counted, listed
 
 _SPLITS = 12
-_WITHIN = 1.96
+_PLAIN_WIDTH = 1.96
+"""How many stated errors an interval reaches where nobody tried how far estimates miss."""
 _VALIDATED = ("draw", "score", "tau", "tau_gain", "tau_gain_low", "tau_gain_high", "mae", "tau_optimism")
 
 
 class Small(NamedTuple):
-    """A part that was drawn, the fit it was drawn by, and how well it served models that had no say."""
+    """A part that was drawn, what it was drawn by, and how well it served models that had no say."""
 
-    items: list[str]
     drawn: set[str]
-    models: list[str]
-    fitted: ItemFit
-    chances: list[float]
+    curves: Curves
     validation: pl.DataFrame
+    notes: tuple[str, ...]
 
 
 class Selection(NamedTuple):
@@ -80,7 +82,7 @@ def subset(
             observer.note(line)
         small = draw_small(results, [item.id for item in items], part)
         items = [item for item in items if item.id in small.drawn]
-        apart = f"what tells {counted(len(small.models), 'model')} apart, seed {part.seed}"
+        apart = f"what tells {counted(len(small.curves.models), 'model')} apart, seed {part.seed}"
         steps.append(f"{part.share:.1%} drawn by {apart}")
     if not items:
         raise InputError("nothing is left")
@@ -94,32 +96,36 @@ def subset(
     written = write_part(benchmark, whole, to / BENCHMARK, (name, "; ".join(steps)), overwrite=overwrite)
     if small is None:
         return written, None
-    write_curves(to, small.items, small.models, small.fitted, small.chances)
+    write_curves(to, small.curves)
+    for line in small.notes:
+        observer.note(line)
     return written, small.validation
 
 
 def estimate(part: Path, runs: Sequence[AnyRun], sight: str = "image") -> Measured:
     """What models that answered a part would score on the whole, with its error (p-IRT)."""
-    items, fitted = read_curves(part)
+    drawn = read_curves(part)
+    items = drawn.items
     results = gather(runs)
     table, names, models = answered(results, items, sight)
     positions = {item: position for position, item in enumerate(items)}
     asked = np.array([positions[name] for name in names], np.intp)
     if not len(asked):
         raise InputError(f"the runs hold no answer to an item of {part}")
-    estimated = Estimator(fitted).estimate(asked, table)
+    estimated = Estimator(drawn.fitted).estimate(asked, table)
+    width = _PLAIN_WIDTH if drawn.missed is None else drawn.missed.half_width()
     rows = pl.DataFrame(
         {
             "model": models,
             "full_score": estimated.scores,
-            "full_score_low": np.clip(estimated.scores - _WITHIN * estimated.errors, 0, 1),
-            "full_score_high": np.clip(estimated.scores + _WITHIN * estimated.errors, 0, 1),
+            "full_score_low": np.clip(estimated.scores - width * estimated.errors, 0, 1),
+            "full_score_high": np.clip(estimated.scores + width * estimated.errors, 0, 1),
             "part_score": np.nanmean(table, axis=0),
             "n": (~np.isnan(table)).sum(axis=0),
             "of": [len(items)] * len(models),
         }
     ).sort("full_score", descending=True)
-    return Measured(rows, (*cautions(models, estimated), *results.notes))
+    return Measured(rows, (*cautions(models, estimated), *_told_width(drawn.missed), *results.notes))
 
 
 def draw_small(results: Results, items: Sequence[str], part: Selection) -> Small:
@@ -130,10 +136,38 @@ def draw_small(results: Results, items: Sequence[str], part: Selection) -> Small
         raise InputError(f"{heading('answers')}: {there}; a part takes at least {FEWEST_MODELS} ({WHY_SO_MANY})")
     fitted = fit(table)
     size = max(1, round(part.share * len(names)))
-    drawn = pps(fitted, size, part.seed)
+    drawn = pps(fitted, size, part.seed, anchored(fitted, table, size))
+    missed = left_out(table, size, families(models), part.seed)
     tried = validate(table, SplitPlan(size=size, held_out=len(models) // 3, splits=_SPLITS, seed=part.seed))
     chosen = {names[position] for position in drawn.items}
-    return Small(names, chosen, models, fitted, drawn.chances.tolist(), tried.select(_VALIDATED))
+    curves = Curves(names, models, fitted, drawn.chances.tolist(), missed)
+    return Small(chosen, curves, tried.select(_VALIDATED), (_told_coverage(missed), *_pairs_apart(table, part)))
+
+
+def _told_coverage(missed: Missed) -> str:
+    """What intervals of estimates are worth, from panel models that were left out of the fit."""
+    held = f"{missed.covered():.0%} of the full scores of {counted(len(missed.errors), 'model')}"
+    return (
+        f"intervals of 95 % that others of the panel set the width of held {held}, each left out of the fit in turn"
+    )
+
+
+def _told_width(missed: Missed | None) -> list[str]:
+    """How wide intervals are, and what they held."""
+    if missed is None:
+        why = "intervals take its curves for true and are too narrow"
+        return [f"this part was drawn by an earlier version: {why}; draw it again"]
+    wider = f"{missed.half_width() / _PLAIN_WIDTH:.2f} times as wide as curves alone make them"
+    return [f"intervals are {wider}: as far as models of the panel were missed", _told_coverage(missed)]
+
+
+def _pairs_apart(table: Floats, part: Selection) -> list[str]:
+    """How many pairs of models parts drawn so tell apart, and how many rightly."""
+
+    def choose(fitted: ItemFit, answers: Floats, size: int, rng: np.random.Generator) -> Places:
+        return pps(fitted, size, int(rng.integers(2**32)), anchored(fitted, answers, size)).items
+
+    return told(separation(table, part.share, choose, part.seed))
 
 
 def answered(results: Results, items: Sequence[str], sight: str) -> tuple[Floats, list[str], list[str]]:

@@ -93,7 +93,7 @@ def _check_stage(stage: Stage, recipe: Recipe) -> None:
     elif stage.harden is not None:
         check_hardening(stage, recipe)
     else:
-        _check_screen(stage, panel)
+        _check_screen(stage, panel, recipe)
 
 
 def _check_select(stage: Stage, panel: Panel | None) -> None:
@@ -103,7 +103,19 @@ def _check_select(stage: Stage, panel: Panel | None) -> None:
     refuse_small_panel(stage, panel.size if panel else 0)
 
 
-def _check_screen(stage: Stage, panel: Panel | None) -> None:
+def _check_best_cut(stage: Stage, recipe: Recipe) -> None:
+    """A cut-off is chosen by a grade, which hears every answer; a stage that may stop early takes one over."""
+    if twice := [metric for metric in stage.best_cut if metric in stage.right]:
+        raise InputError(f"the stage {stage.title}: {twice[0]} stands under right and under best_cut; keep one")
+    before = [one for one in recipe.stages[: recipe.stages.index(stage)] if one.grade and one.panel == stage.panel]
+    chosen = {metric for one in before for metric in one.best_cut}
+    if not stage.grade and (unknown := [metric for metric in stage.best_cut if metric not in chosen]):
+        raise InputError(
+            f"the stage {stage.title}: best_cut {unknown[0]} has to be chosen by a grade of {stage.panel} before it"
+        )
+
+
+def _check_screen(stage: Stage, panel: Panel | None, recipe: Recipe) -> None:
     name = stage.screen or stage.grade or ""
     screen = SCREENS[name]
     kind = "grade" if "bands" in screen.uses else "screen"
@@ -114,5 +126,6 @@ def _check_screen(stage: Stage, panel: Panel | None) -> None:
     refuse_unused(stage, name, {"panel", "full_counts", *screen.uses})
     if panel is None and name != "probe":
         raise InputError(f"the stage {stage.title}: it does not say which panel answers")
+    _check_best_cut(stage, recipe)
     size, tests = (panel.size, panel.trials * panel.orders) if panel else (0, 0)
     screen.rule(stage, size, size, tests)

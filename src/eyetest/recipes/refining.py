@@ -22,7 +22,7 @@ from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, Scribes
 from eyetest.recipes.panels import Seated, asked_of_all, residual, told_of
 from eyetest.recipes.selecting import refuse_hopeless, selected
 from eyetest.recipes.sources import AnswerSource, Live
-from eyetest.records import BLIND_SIGHTS, REFINE, Item, Lineage, Recipe, Stage, Verdict, sorting_tags, tag_word
+from eyetest.records import BLIND_SIGHTS, REFINE, Cut, Item, Lineage, Recipe, Stage, Verdict, sorting_tags, tag_word
 from eyetest.records.recipe import ABOUT, BENCHMARK, FUNNEL, REPORT, REVIEW, RUN, VERDICTS
 from eyetest.reports import RefinedItems, write_refine_page
 from eyetest.reports.dataset_card import SAID, Records, card_of, read_said, write_card
@@ -31,6 +31,7 @@ from eyetest.review import DECISIONS, QUEUE, Rounds, edited, standing, with_peop
 from eyetest.review.forms import Form, load_form
 from eyetest.review.project import decisions_in
 from eyetest.screens import SCREENS, Evidence, ScreenInput
+from eyetest.screens.cut_off import chosen_cut
 from eyetest.screens.hits import BAND
 from eyetest.store import replacing_file
 from eyetest.tabular.record_files import write_records
@@ -97,6 +98,7 @@ class Refining:
         """Carry the recipe out and write what came of it."""
         self._items = {item.id: item for item in self.benchmark}
         self._seen = dict(self._items)
+        self._cuts: dict[tuple[str, str], Cut] = {}
         notes = list(self.source.notes)
         decisions = decisions_in(self.to / REVIEW, self._items.keys(), notes.append)
         self._rounds = Rounds(self.recipe, decisions)
@@ -144,7 +146,9 @@ class Refining:
             return [self._reviewed(stage, item) for item in alive]
         if stage.harden is not None:
             return self._hardened(stage, alive, notes)
+        stage, original = self._with_cuts(stage), stage
         evidence = self._hear(stage, alive, notes, heard)
+        stage = self._choose_cuts(stage, alive, evidence, notes)
         if stage.select is not None:
             return selected(stage, alive, evidence, self.recipe.seed, notes)
         seated = self.panels[stage.panel] if stage.panel else None
@@ -161,7 +165,23 @@ class Refining:
             benchmark=self.benchmark,
         )
         verdicts = list(SCREENS[stage.screen or stage.grade or ""].judge(case))
-        return [self._decided(stage, verdict) for verdict in verdicts]
+        return [self._decided(original, verdict) for verdict in verdicts]
+
+    def _with_cuts(self, stage: Stage) -> Stage:
+        """The stage with the cut-offs that an earlier one chose for its panel."""
+        known = {metric: cut for (panel, metric), cut in self._cuts.items() if panel == stage.panel}
+        right = stage.right | {metric: known[metric] for metric in stage.best_cut if metric in known}
+        return msgspec.structs.replace(stage, right=right)
+
+    def _choose_cuts(self, stage: Stage, alive: Sequence[Item], evidence: Evidence, notes: list[str]) -> Stage:
+        """The stage with a cut-off for every metric of its ``best_cut``; what was chosen is written down."""
+        for metric in stage.best_cut:
+            if (name := (stage.panel or "", metric)) not in self._cuts:
+                self._cuts[name] = cut = chosen_cut(stage, alive, evidence, metric)
+                notes.append(
+                    f"{stage.title}: {metric} is right from {cut.value:g} on, which tells {name[0]} apart best"
+                )
+        return self._with_cuts(stage)
 
     def _hardened(self, stage: Stage, alive: Sequence[Item], notes: list[str]) -> list[Verdict]:
         """More options, or everything in one picture; what people should look at waits for them."""

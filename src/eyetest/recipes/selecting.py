@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from eyetest.curate.selection import candidate, check_tags, select
-from eyetest.curate.separation import FEWEST_MODELS, WHY_SO_MANY, Separation, separation
+from eyetest.curate.separation import FEWEST_MODELS, WHY_SO_MANY, separation, told
 from eyetest.errors import InputError
 from eyetest.measures.stats.intervals import Floats
 from eyetest.measures.stats.item_analysis import choose_by_information, expected_information, fit
@@ -55,8 +55,8 @@ def selected(stage: Stage, items: Sequence[Item], evidence: Evidence, seed: int,
     chosen = select([candidate(item) for item in items], stage.select, seed, worth)
     if table is not None and len(chosen.ids) < len(items):
         share = len(chosen.ids) / len(items)
-        tried = separation(table, share, lambda fitted, size, _: choose_by_information(fitted, size), seed)
-        notes += told_separation(stage.title, tried)
+        tried = separation(table, share, lambda fitted, _, size, __: choose_by_information(fitted, size), seed)
+        notes += [f"{stage.title}: {line}" for line in told(tried)]
     for tag, count in chosen.untagged.items():
         notes.append(f"{stage.title}: {counted(count, 'item')} without the tag {tag}")
     for unmet in chosen.unmet:
@@ -80,27 +80,3 @@ def _answers(stage: Stage, items: Sequence[Item], evidence: Evidence) -> Floats:
             if judged:
                 table[row, column] = float(np.mean(judged) > 0.5)
     return table
-
-
-def told_separation(stage: str, tried: Mapping[str, Separation]) -> list[str]:
-    """What a selection by information is worth to models that had no say, beside what it seems to its panel."""
-    if not tried:
-        return [
-            f"{stage}: too few items to try on models and items held out how well the chosen ones tell models apart"
-        ]
-    chosen, random = tried["chosen"], tried["random"]
-    return [
-        f"{stage}: of pairs of models held out, items chosen so tell {_percent(chosen.apart)} apart (random ones: "
-        f"{_percent(random.apart)}), {_percent(chosen.rightly)} of these rightly ({_percent(random.rightly)}): as "
-        f"items held out order them; τ with those items {_figure(chosen.tau)} ({_figure(random.tau)})",
-        f"{stage}: to the panel itself it seems {_percent(chosen.apart_own)} and τ {_figure(chosen.tau_own)}; "
-        "do not quote these alone",
-    ]
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.0%}"
-
-
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"

@@ -130,6 +130,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     panel: str | None = None
     right: dict[str, Cut] = {}
     """By metric, from which score on an answer counts as right; ``any`` for the others. 1 if nothing is said."""
+    best_cut: tuple[str, ...] = ()
+    """Metrics whose cut-off is chosen from the panel's scores instead: the one that tells its models apart best."""
     answers: Cut | None = None
     """Over a model's right trials: whether the model answers the item. At least one if nothing is said."""
     keep: dict[str, Cut] = {}

@@ -122,7 +122,7 @@ class ZeroPass:
 
     name = "zero-pass"
     summary = "have a judge model look at items that nobody answers; drop what it rejects, review the rest (LIME)"
-    uses: ClassVar[frozenset[str]] = frozenset({"judge", "right", "answers", "then"})
+    uses: ClassVar[frozenset[str]] = frozenset({"judge", "right", "best_cut", "answers", "then"})
 
     def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule:
         """One hit settles it."""

@@ -151,7 +151,7 @@ class Difficulty:
 
     name = "difficulty"
     summary = "sort items into bands by how many of the panel answer them; drop some bands (MMStar, LIME)"
-    uses: ClassVar[frozenset[str]] = frozenset({"bands", "drop", "right", "answers", "min_answers"})
+    uses: ClassVar[frozenset[str]] = frozenset({"bands", "drop", "right", "best_cut", "answers", "min_answers"})
 
     def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule | None:
         """Bands need the whole count."""

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from eyetest.curate.subset import Subset, at_random, inclusion, pps, stratified
+from eyetest.curate.drawing import Subset, anchored, at_random, inclusion, pps, stratified
 from eyetest.errors import InputError
-from eyetest.measures.stats.item_analysis import SCALE, ItemFit
+from eyetest.measures.stats.item_analysis import SCALE, ItemFit, choose_by_information, fit
 
 Floats = NDArray[np.float64]
 weights = st.lists(st.floats(0.01, 100), min_size=1, max_size=40).map(np.array)
@@ -93,6 +93,38 @@ def test_likelier_items_are_spread_over_difficulties_too(seed: int) -> None:
     drawn = pps(fitted, 10, seed)
     taken = np.isin(np.arange(50), drawn.items)
     assert np.abs(np.cumsum(taken) - np.cumsum(drawn.chances)).max() < 1
+
+
+def test_anchors_are_items_that_tell_of_every_skill_and_not_of_luck() -> None:
+    rng = np.random.default_rng(0)
+    skills = rng.normal(size=(2, 60))
+    telling = [rng.random((30, 60)) < expit(2 * skill) for skill in skills]
+    answers = np.vstack([*telling, rng.random((60, 60)) < 0.5]).astype(float)
+    taken = anchored(fit(answers), answers, 40)
+    assert len(taken) == 20
+    first, second, *luck = np.bincount(taken // 30, minlength=4)
+    assert sum(luck) == 0
+    informed = np.bincount(choose_by_information(fit(answers), 20) // 30, minlength=4)
+    assert min(first, second) > min(informed[:2])
+
+
+def test_what_is_certain_is_drawn_and_the_rest_by_its_chances() -> None:
+    fitted, certain = _some(40), np.array([3, 17, 30])
+    draws = [pps(fitted, 12, seed, certain) for seed in range(2_000)]
+    assert all(np.isin(certain, drawn.items).all() and len(drawn.items) == 12 for drawn in draws)
+    assert draws[0].chances[certain].tolist() == [1, 1, 1]
+    assert _shares(draws) == pytest.approx(draws[0].chances, abs=0.05)
+    everything = pps(fitted, 3, 0, certain)
+    assert everything.items.tolist() == certain.tolist()
+
+
+def test_anchors_of_answers_with_gaps() -> None:
+    answers = (np.random.default_rng(1).random((60, 12)) < 0.6).astype(float)
+    answers[::7, :6] = np.nan
+    answers[5] = np.nan
+    taken = anchored(fit(answers), answers, 20)
+    assert len(set(taken.tolist())) == 10
+    assert len(anchored(fit(answers), answers, 90)) == 30
 
 
 def test_the_same_seed_draws_the_same_and_another_another() -> None:

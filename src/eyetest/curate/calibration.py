@@ -1,0 +1,99 @@
+"""How far estimates really miss: the errors that curves give, held against panel models that were left out.
+
+Curves say how far an estimate may be off if they are true. Models have skills that one ability does not tell, and
+curves of a small panel are guesses, so estimates miss by more. Each panel model is therefore left out in its turn,
+with its relatives, a part is drawn without it, and its full score is estimated: by how many of its stated errors that
+is off is what intervals are widened by.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from eyetest.curate.drawing import anchored, pps
+from eyetest.curate.subset import Estimator
+from eyetest.measures.stats.intervals import Floats, column_means
+from eyetest.measures.stats.item_analysis import fit
+
+_FOLDS = 5
+_DRAWS = 3
+_TOLERANCE = 0.01
+"""How closely curves are fitted here; closer makes no difference to what is missed."""
+_LEVEL = 0.95
+_MANY = 39
+"""From so many models on the rarest one in twenty is no single model."""
+_FAMILY = re.compile(r"[^\W\d_]+")
+
+
+class Missed(NamedTuple):
+    """For each panel model that was left out: by how many stated errors it was missed, signed, models × draws."""
+
+    errors: Floats
+    kin: Sequence[str]
+    folds: NDArray[np.intp]
+
+    def half_width(self, of: NDArray[np.bool_] | None = None) -> float:
+        """By how many stated errors an interval of 95 % reaches to either side, from all models or from some.
+
+        From many models it is the distance by which so many of them were missed at most (as conformal intervals
+        have it, one model more than there are). Few cannot show so rare a distance: it is Student's then, for as many
+        independent models as there are families.
+        """
+        some = np.ones(len(self.errors), bool) if of is None else of
+        errors, models = self.errors[some], int(some.sum())
+        if models >= _MANY:
+            share = min(_LEVEL * (models + 1) / models, 1.0)
+            return float(np.quantile(np.abs(errors), share, method="higher"))
+        relatives = len({name for name, there in zip(self.kin, some, strict=True) if there})
+        return float(special.stdtrit(relatives - 1, (1 + _LEVEL) / 2) * np.sqrt((errors**2).mean()))
+
+    def covered(self) -> float:
+        """The share of left-out models that intervals hold, each as wide as the models of other folds say."""
+        within = [
+            np.abs(self.errors[self.folds == fold]) <= self.half_width(self.folds != fold)
+            for fold in np.unique(self.folds)
+        ]
+        return float(np.concatenate(within).mean())
+
+
+def families(models: Sequence[str]) -> list[str]:
+    """Relatives by name, up to the first figure or sign: ``gpt-4o`` and ``GPT4V`` are; each its own if all are."""
+    names = [found[0].casefold() if (found := _FAMILY.search(model)) else model for model in models]
+    return names if len(set(names)) >= _FOLDS else list(models)
+
+
+def left_out(scores: ArrayLike, size: int, kin: Sequence[str], seed: int = 0) -> Missed:
+    """Leave each fold of the panel out, whole families at a time, and estimate its full scores from parts.
+
+    ``scores`` has a row an item and a column a model, from 0 to 1, nan where not asked.
+    """
+    table = np.asarray(scores, float)
+    folds = _folds(kin, np.random.default_rng([seed, _FOLDS]))
+    errors = np.empty((table.shape[1], _DRAWS))
+    true = column_means(table)
+    for fold in np.unique(folds):
+        out = folds == fold
+        panel = table[:, ~out]
+        fitted = fit(panel, _TOLERANCE)
+        estimator, certain = Estimator(fitted), anchored(fitted, panel, size)
+        for draw in range(_DRAWS):
+            items = pps(fitted, size, (seed, int(fold), draw), certain).items
+            said = estimator.estimate(items, table[np.ix_(items, np.flatnonzero(out))])
+            errors[out, draw] = (said.scores - true[out]) / np.maximum(said.errors, np.finfo(float).tiny)
+    return Missed(errors, list(kin), folds)
+
+
+def _folds(kin: Sequence[str], rng: np.random.Generator) -> NDArray[np.intp]:
+    """Folds of nearly the same size that tear no family apart: the largest family first, to where fewest are."""
+    names, members = np.unique(list(kin), return_inverse=True)
+    sizes = np.bincount(members)
+    shuffled = rng.permutation(len(names))
+    filled, fold_of = np.zeros(min(_FOLDS, len(names)), np.intp), np.empty(len(names), np.intp)
+    for family in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
+        fold_of[family] = filled.argmin()
+        filled[fold_of[family]] += sizes[family]
+    return fold_of[members]

@@ -386,6 +386,21 @@ def test_a_later_panel_is_asked_only_about_what_is_left(here: Path, endpoint: En
     assert {row["item"] for row in plan if row["model"] == "e1"} == left
 
 
+def test_a_cut_off_from_the_data_is_written_down(here: Path, eyetest: Eyetest) -> None:
+    """Of right and wrong answers there is one cut-off, so that the recipe does as it did with the usual one."""
+    write_yaml(here / "models.yaml", {**INSPECTORS, **EYES})
+    panels = {name: panel for name, panel in LADDER["panels"].items() if name != "judges"}
+    grade = LADDER["stages"][1]
+    for name, stage in (("usual", grade), ("chosen", {**grade, "best_cut": ["accuracy"]})):
+        write_yaml(here / "recipe.yaml", {"panels": panels, "stages": [LADDER["stages"][0], stage]})
+        done = eyetest(*USUAL, "--to", name, *LADDER_PANELS[:4])
+        done.fine()
+    assert by_item(here / "chosen", "difficulty") == by_item(here / "usual", "difficulty")
+    line = "accuracy is right from 1 on, which tells"
+    assert line in done.err
+    assert line in (here / "chosen/refine.json").read_text()
+
+
 def test_a_recipe_that_leaves_nothing(here: Path, eyetest: Eyetest) -> None:
     write_yaml(here / "models.yaml", dict.fromkeys((*INSPECTORS, *EYES), "scripted:blind=1,right=1"))
     stages = [LADDER["stages"][0], LADDER["stages"][1], {"select": {"count": 2, "short": "keep-all"}}]

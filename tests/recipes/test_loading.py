@@ -108,6 +108,13 @@ def test_a_misspelt_key_anywhere(tmp_path: Path, old: str, new: str, message: st
         ("grade: difficulty", "screen: difficulty", "write grade: difficulty"),
         ("screen: zero-pass", "grade: zero-pass", "write screen: zero-pass"),
         ("count: 5}", "count: 5, total: 7}", "say one of count (of each quota), total"),
+        (
+            "drop: [easy]",
+            "drop: [easy], best_cut: [vqa], right: {vqa: {op: '>=', value: 1}}",
+            "vqa stands under right",
+        ),
+        ("screen: zero-pass", "screen: zero-pass, best_cut: [vqa]", "has to be chosen by a grade"),
+        ("screen: blind-hits", "screen: blind-hits, best_cut: [vqa]", "blind-hits has no use for best_cut"),
         ("count: 5}", "fraction: 0.5, by: information}", "information takes a panel of at least 9 models, not 0"),
     ],
 )

@@ -1,9 +1,7 @@
 """The cut-off from the data is where right and wrong differ most between models."""
 
 import numpy as np
-import pytest
 
-from eyetest.errors import InputError
 from eyetest.screens.cut_off import MOST_CUTS, best_cut
 
 
@@ -33,6 +31,6 @@ def test_missing_answers_and_many_values() -> None:
     assert len(np.unique(scores[~np.isnan(scores)])) > MOST_CUTS
 
 
-def test_nothing_above_zero_has_no_cut_off() -> None:
-    with pytest.raises(InputError, match="no answer scores above 0"):
-        best_cut(np.zeros((4, 3)))
+def test_where_nothing_is_above_zero_only_a_whole_score_is_right() -> None:
+    assert best_cut(np.zeros((4, 3))).value == 1
+    assert best_cut(np.full((4, 3), np.nan)).value == 1

@@ -51,9 +51,10 @@ def subset(
 ) -> None:
     """Take a part of a benchmark: the tasks you care about, what no compared model was trained on, or a small part.
 
-    With --answers, items that tell the run's models apart are likelier to be drawn; a new model is asked the part
-    alone, and eyetest estimate says what it would score on the whole. How well that works is tried on models that
-    were held out, and printed.
+    With --answers (of nine models or more), half of the part are the items that together say most about the whole,
+    and of the rest those that tell the run's models apart are likelier to be drawn; a new model is asked the part
+    alone, and eyetest estimate says what it would score on the whole. How well that works is tried on models and
+    items that were held out, and printed.
     """
     benchmark = open_bench(bench, file.read(), TERMINAL)
     part = parts.Selection(only or (), unseen_by, source, answers or (), share, sight, seed, options_)
@@ -70,7 +71,10 @@ def estimate(
     sight: Annotated[str, option("--sight", "Which answers count.", "NAME")] = "image",
     as_json: options.JsonOption = False,
 ) -> None:
-    """Estimate the score on the whole benchmark from answers to a small part of it (p-IRT), with its error."""
+    """Estimate the score on the whole benchmark from answers to a small part of it (p-IRT).
+
+    Intervals are as wide as models of the panel were missed by when they were left out; how many they held is told.
+    """
     print_measured("estimate", parts.estimate(part, runs, sight), "json" if as_json else "terminal")
 
 

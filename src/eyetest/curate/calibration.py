@@ -24,8 +24,6 @@ _DRAWS = 3
 _TOLERANCE = 0.01
 """How closely curves are fitted here; closer makes no difference to what is missed."""
 _LEVEL = 0.95
-_MANY = 39
-"""From so many models on the rarest one in twenty is no single model."""
 _FAMILY = re.compile(r"[^\W\d_]+")
 
 
@@ -39,15 +37,11 @@ class Missed(NamedTuple):
     def half_width(self, of: NDArray[np.bool_] | None = None) -> float:
         """By how many stated errors an interval of 95 % reaches to either side, from all models or from some.
 
-        From many models it is the distance by which so many of them were missed at most (as conformal intervals
-        have it, one model more than there are). Few cannot show so rare a distance: it is Student's then, for as many
-        independent models as there are families.
+        It is Student's, for as many independent models as there are families. A quantile of what was seen would
+        need many more models than panels have, and depends on the oddest of them.
         """
         some = np.ones(len(self.errors), bool) if of is None else of
-        errors, models = self.errors[some], int(some.sum())
-        if models >= _MANY:
-            share = min(_LEVEL * (models + 1) / models, 1.0)
-            return float(np.quantile(np.abs(errors), share, method="higher"))
+        errors = self.errors[some]
         relatives = len({name for name, there in zip(self.kin, some, strict=True) if there})
         return float(special.stdtrit(relatives - 1, (1 + _LEVEL) / 2) * np.sqrt((errors**2).mean()))
 

@@ -31,7 +31,7 @@ from eyetest.review import DECISIONS, QUEUE, Rounds, edited, standing, with_peop
 from eyetest.review.forms import Form, load_form
 from eyetest.review.project import decisions_in
 from eyetest.screens import SCREENS, Evidence, ScreenInput
-from eyetest.screens.cut_off import chosen_cut
+from eyetest.screens.cut_off import best_cut, panel_scores
 from eyetest.screens.hits import BAND
 from eyetest.store import replacing_file
 from eyetest.tabular.record_files import write_records
@@ -177,7 +177,7 @@ class Refining:
         """The stage with a cut-off for every metric of its ``best_cut``; what was chosen is written down."""
         for metric in stage.best_cut:
             if (name := (stage.panel or "", metric)) not in self._cuts:
-                self._cuts[name] = cut = chosen_cut(stage, alive, evidence, metric)
+                self._cuts[name] = cut = best_cut(panel_scores(alive, evidence, metric))
                 notes.append(
                     f"{stage.title}: {metric} is right from {cut.value:g} on, which tells {name[0]} apart best"
                 )

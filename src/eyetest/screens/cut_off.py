@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eyetest.errors import InputError
+from eyetest.measures.hits import HIT
 from eyetest.measures.stats.intervals import Floats
-from eyetest.records import Cut, Item, Stage
+from eyetest.records import Cut, Item
 from eyetest.screens.base import Evidence
 
 MOST_CUTS = 100
@@ -19,14 +19,14 @@ MOST_CUTS = 100
 
 
 def best_cut(scores: Floats) -> Cut:
-    """The score that tells models apart best as a cut-off; the highest of equals.
+    """The score that tells models apart best as a cut-off; the highest of equals, 1 where none is above 0.
 
     ``scores`` has a row an item and a column a model, nan where nothing was said.
     """
     known = ~np.isnan(scores)
     values = np.unique(scores[known & (scores > 0)])
     if not len(values):
-        raise InputError("no answer scores above 0, so no cut-off tells models apart")
+        return HIT
     tried = values[np.unique(np.linspace(0, len(values) - 1, MOST_CUTS).round().astype(int))][::-1]
     apart = [_distinction((np.nan_to_num(scores) >= value).astype(float), known.astype(float)) for value in tried]
     return Cut(op=">=", value=float(tried[int(np.argmax(apart))]))
@@ -49,11 +49,3 @@ def panel_scores(items: Sequence[Item], evidence: Evidence, metric: str) -> Floa
             if scores:
                 table[row, column] = np.mean(scores)
     return table
-
-
-def chosen_cut(stage: Stage, items: Sequence[Item], evidence: Evidence, metric: str) -> Cut:
-    """The cut-off of one metric for a stage whose panel was heard."""
-    try:
-        return best_cut(panel_scores(items, evidence, metric))
-    except InputError as error:
-        raise InputError(f"the stage {stage.title}, best_cut {metric}: {error}") from None

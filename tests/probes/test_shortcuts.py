@@ -17,7 +17,10 @@ from eyetest.probes.subject import Thresholds, load_thresholds
 from eyetest.records import Choice, Finding, ImageRef, Item, Manifest
 
 WORDS = [f"{a}{b}{c}" for a, b, c in itertools.product("bdfgklmnprst", "aeiou", ["n", "rk", "st", "lm"])]
-KINDS = ("surface-shortcut-linear", "surface-shortcut-trees", "text-shortcut-linear", "text-shortcut-trees")
+KINDS = (
+    "surface-shortcut-linear", "surface-shortcut-trees", "surface-given-away",
+    "text-shortcut-linear", "text-shortcut-trees", "text-given-away",
+)  # fmt: skip
 
 
 def fewer(permutations: int = 39, **changes: float) -> Thresholds:
@@ -74,6 +77,26 @@ def found(subject: Subject) -> dict[str, Finding]:
 
 def picture(number: int) -> ImageRef:
     return ImageRef(sha256=f"{number:064x}", format="png", width=8, height=8, size=100)
+
+
+def test_a_few_golds_given_away_are_found_where_accuracy_hides_them(tmp_path: Path) -> None:
+    """In one item of twelve the gold says more than all other options together."""
+    items = clean(480, seed=21)
+    spoilt = set(range(0, 480, 12))
+    for number in spoilt:
+        item = items[number]
+        told = " ".join([*WORDS[:12], item.choices[item.gold[0]].text])
+        choices = tuple(msgspec.structs.replace(one, text=told) if one.correct else one for one in item.choices)
+        items[number] = msgspec.structs.replace(item, choices=choices)
+    findings = found(made(tmp_path / "b", items))
+    few = findings["surface-given-away"]
+    assert few.p is not None
+    assert few.p < 1e-3
+    listed = {int(name[1:]) for name in few.items}
+    assert len(listed & spoilt) >= max(10, 0.8 * len(listed))
+    assert all((findings[kind].p or 0) > few.p for kind in KINDS[:2])
+    clear = found(made(tmp_path / "clean", clean(480, seed=22)))["surface-given-away"]
+    assert (clear.p or 0) > 0.05
 
 
 def test_mmmu_pro_gives_golds_away_and_mostly_in_numbers(shared: Path, tmp_path: Path) -> None:

@@ -72,7 +72,10 @@ _TITLES = {
         "vision models have by heart what no language model has; distractors say how often that is luck",
     ),
     "golds": ("doubtful golds", "ten vision models, eyes open, agree against the gold; for people to look at"),
-    _WHOLE: ("all together", "duplicates, blind (chance-aware), leaks, doubtful golds, one after the other"),
+    _WHOLE: (
+        "all together",
+        "duplicates, odd pictures, blind (chance-aware), telling options, leaks, doubtful golds, one after the other",
+    ),
 }
 """Each recipe as the page calls it, and what it does; the last one is the whole refinement."""
 

@@ -113,7 +113,7 @@ def _finding(subject: Subject, tasks: Tasks, said: Floats, foreign: Foreign) -> 
     return Finding(
         probe=_NAME,
         kind="foreign-picture",
-        severity="suspect",
+        severity="suspect" if evidence else "sound",
         title=f"{len(evidence):,} pictures look like those of another {tasks.tag}" if evidence else none,
         detail=f"From the picture alone trees tell the {tasks.tag} of {percent(right)} of {len(tasks.items):,} items "
         f"({len(tasks.names)} of them), having learnt from the others. Confusions of alike ones apart, about "
@@ -121,7 +121,7 @@ def _finding(subject: Subject, tasks: Tasks, said: Floats, foreign: Foreign) -> 
         f"answered from them? Of those listed, about {percent(subject.thresholds.tasks.rate)} may be good.",
         items=tuple(evidence),
         evidence=evidence,
-        p=foreign.p,
+        p=foreign.p if evidence else None,
         numbers={
             "tag": tasks.tag,
             "tasks": len(tasks.names),

@@ -27,7 +27,8 @@ from eyetest.probes.features import (
     question_columns,
     surface_columns,
 )
-from eyetest.probes.learners import Fit, Scores, Trial, random_trees, ridge
+from eyetest.probes.given_away import as_many, gold_excess, least_excess
+from eyetest.probes.learners import Fit, Trial, random_trees, ridge
 from eyetest.probes.subject import Subject
 from eyetest.records import Finding, Item
 from eyetest.wording import percent
@@ -56,7 +57,7 @@ class Guess(msgspec.Struct, frozen=True):
     credits: Floats
     """Items × sets of golds; the first column is the truth."""
     excess: Floats
-    """By item, the probability of its gold beyond luck."""
+    """Items × sets of golds: the probability of the gold beyond luck."""
 
 
 class Shortcuts:
@@ -66,7 +67,7 @@ class Shortcuts:
     summary = "training on the test set"
 
     def run(self, subject: Subject) -> Iterator[Finding]:
-        """One test a view and learner; a shortcut score for each item in ``subject.item_scores``."""
+        """One test a view and learner, one a view of golds given away; a score an item in ``subject.item_scores``."""
         grouped = image_groups(subject.choice_items)
         items, groups = sample_groups(subject.choice_items, grouped, subject)
         least = max(LEAST_ITEMS, subject.thresholds.min_items)
@@ -188,19 +189,7 @@ def _scaled(columns: Floats) -> Floats:
 def _guess(view: str, learner: str, trial: Trial, fit: Fit) -> Guess:
     with one_thread():
         scores = fit(trial)
-    return Guess(view, learner, trial.credits(scores), gold_excess(trial, scores[:, 0]))
-
-
-def gold_excess(trial: Trial, scores: Scores) -> Floats:
-    """How much more than luck each item's gold gets, once scores are stretched to be as sure as they are right."""
-    table = trial.table
-    luck = 1 / table.counts
-    target = -table.spread(luck)
-    target[table.gold] += 1
-    scores = table.centred(scores.astype(np.float64))
-    stretch = max(float(scores @ target) / max(float(scores @ scores), 1e-12), 0.0)
-    chances = np.maximum(table.spread(luck) + stretch * scores, 1e-6)
-    return np.asarray(chances[table.gold] / np.add.reduceat(chances, table.starts) - luck)
+    return Guess(view, learner, trial.credits(scores), gold_excess(trial, scores))
 
 
 def p_value(observed: float, null: Floats, chance: float, n: int) -> tuple[float, str]:
@@ -240,20 +229,46 @@ def summarise(hits: Floats, chances: Floats, where: NDArray[np.bool_]) -> dict[s
 def _report(subject: Subject, table: Table, guesses: Sequence[Guess]) -> Iterator[Finding]:
     """The tests of one view, with the items that both learners find easy."""
     view = guesses[0].view
-    mean = np.mean([guess.excess for guess in guesses], axis=0)
+    mean = np.mean([guess.excess[:, 0] for guess in guesses], axis=0)
     scores = {item.id: round(float(score), 4) for item, score in zip(table.items, mean, strict=True)}
     subject.item_scores[f"shortcut:{view}"] = scores
-    least = np.min([guess.excess for guess in guesses], axis=0)
-    listed = np.flatnonzero(least >= subject.thresholds.shortcuts.suspicious)
-    order: list[int] = listed[np.argsort(-least[listed], kind="stable")].tolist()
+    least = least_excess(guesses)
+    sure = least >= subject.thresholds.shortcuts.suspicious
+    listed = np.flatnonzero(sure[:, 0])
+    order: list[int] = listed[np.argsort(-least[listed, 0], kind="stable")].tolist()
     evidence = {table.items[index].id: _evidence(table, guesses, index) for index in order}
     for guess in guesses:
         yield _finding(subject, table, guess, evidence)
+    yield _given_away(view, evidence, sure[:, 1:].sum(axis=0), (len(table), len(subject.choice_items)))
+
+
+def _given_away(view: str, evidence: dict[str, str], by_luck: Ints, of: tuple[int, int]) -> Finding:
+    """The test of how many items are listed, which sees a few strong shortcuts that accuracy hides."""
+    luck = float(by_luck.mean())
+    return Finding(
+        probe=NAME,
+        kind=f"{view}-given-away",
+        severity="suspect",
+        title=f"From {_WHAT[view]} alone: {len(evidence):,} golds are nearly given away, {luck:.0f} by luck",
+        detail=f"All learners give these golds much more than luck does; with random golds that happened to "
+        f"{luck:.1f} items, at most to {int(by_luck.max())} ({len(by_luck)} draws). Few items with one habit (the "
+        "gold is the longest, the question names it) hardly move an accuracy; here they show. " + _sampled(*of),
+        items=tuple(evidence),
+        evidence=evidence,
+        p=as_many(len(evidence), by_luck, _SMALLEST_P),
+        numbers={
+            "n": of[0],
+            "listed": len(evidence),
+            "null_mean": luck,
+            "null_max": int(by_luck.max()),
+            "view": view,
+        },
+    )
 
 
 def _evidence(table: Table, guesses: Sequence[Guess], index: int) -> str:
     item, luck = table.items[index], 1 / table.counts[index]
-    said = " and ".join(f"{percent(luck + float(g.excess[index]))} ({g.learner})" for g in guesses)
+    said = " and ".join(f"{percent(luck + float(g.excess[index, 0]))} ({g.learner})" for g in guesses)
     unseen = "question and pictures" if guesses[0].view == "surface" else "pictures"
     text = item.choices[item.gold[0]].text
     shown = text if len(text) <= 60 else f"{text[:57]}…"
@@ -331,8 +346,7 @@ def _detail(numbers: dict[str, Any], available: int) -> str:
         f"{percent(numbers['null_mean'])} ± {percent(numbers['null_sd'])} ({numbers['permutations']} draws). "
         "Positions of options were hidden from it. "
     )
-    if numbers["n"] < available:
-        text += f"A sample: there are {available:,} choice items. "
+    text += _sampled(numbers["n"], available)
     for kind, figures in numbers["by_option_kind"].items():
         name = "numbers" if kind == "numeric" else "not numbers"
         text += (
@@ -345,6 +359,10 @@ def _detail(numbers: dict[str, Any], available: int) -> str:
         "": "Look at the listed items, and rewrite options so that none stands out.",
     }
     return text + advice[where_it_sits(numbers["by_option_kind"])]
+
+
+def _sampled(number: int, available: int) -> str:
+    return f"A sample: there are {available:,} choice items. " if number < available else ""
 
 
 def _too_few(number: int, least: int) -> Finding:

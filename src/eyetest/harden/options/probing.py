@@ -24,5 +24,5 @@ def probe_options(benchmark: Benchmark, seed: int, progress: Progress) -> tuple[
             p=finding.p,
         )
         for finding in findings
-        if finding.p is not None
+        if finding.p is not None and "learner" in finding.numbers
     )

@@ -127,7 +127,8 @@ def _finding(subject: Subject, tasks: Tasks, bands: Floats, shown_by: list[list[
     oddness = bands.max(axis=1)
     adjusted = np.array(benjamini_hochberg(list(tail_chances(oddness))), dtype=float)
     rate = subject.thresholds.tasks.rate
-    odd = [int(index) for index in np.argsort(-oddness, kind="stable") if adjusted[index] <= rate]
+    holds = adjusted.min() <= subject.thresholds.level
+    odd = [int(index) for index in np.argsort(-oddness, kind="stable") if holds and adjusted[index] <= rate]
     evidence = {item.id: _evidence(tasks, bands, index) for index in odd for item in shown_by[index]}
     task = tasks.tag or "benchmark"
     none = f"No part of a picture is out of place among those of its {task}"

@@ -16,29 +16,34 @@ from tests.running.benches import make_bench, stored
 from tests.running.processes import Nursery, until
 from tests.running.processes import _nursery as _nursery
 from tests.running.processes import nursery as nursery
+from tests.support.command import call
 
 NEW, OLD = "new=scripted:right=0.9,seed=1", "old=scripted:right=0.4,seed=2"
 ITEMS = 120
 
 
-def test_it_says_who_leads_and_between_what_both_scores_lie(tmp_path: Path, nursery: Nursery) -> None:
+def test_it_says_who_leads_and_between_what_both_scores_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     make_bench(tmp_path / "b", ITEMS)
-    done = nursery.run("compare", NEW, OLD, "--ask", "b", "--to", "r")
-    assert done.code == 0, done.stderr
-    assert re.search(r"new leads old on the whole benchmark, by between \S+ and \S+ points", done.stdout)
-    rows = re.findall(r"^(new|old) +(\S+) \[(\S+), (\S+)\] +(\d+) +120$", done.stdout, re.MULTILINE)
+    done = call("compare", NEW, OLD, "--ask", "b", "--to", "r")
+    assert done.code == 0, done.err
+    assert re.search(r"new leads old on the whole benchmark, by between \S+ and \S+ points", done.out)
+    rows = re.findall(r"^(new|old) +(\S+) \[(\S+), (\S+)\] +(\d+) +120$", done.out, re.MULTILINE)
     assert [row[0] for row in rows] == ["new", "old"]
     assert all(float(low) <= float(score) <= float(high) for _, score, low, high, _ in rows)
     assert len(stored(tmp_path / "r")) < 2 * ITEMS
-    again = nursery.run("compare", NEW, OLD, "--ask", "b", "--to", "r", "--json")
-    told = json.loads(again.stdout)
+    again = call("compare", NEW, OLD, "--ask", "b", "--to", "r", "--json")
+    told = json.loads(again.out)
     assert told["leader"] == "new"
     assert 0 < told["lead_low"] < told["lead_high"]
     assert [row["model"] for row in told["scores"]] == ["new", "old"]
 
 
-def test_with_answers_of_others_items_on_which_they_differ_come_first(tmp_path: Path, nursery: Nursery) -> None:
+def test_with_answers_of_others_items_on_which_they_differ_come_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All others are right on the first half of the items, and differ on the second."""
+    monkeypatch.chdir(tmp_path)
     make_bench(tmp_path / "b", ITEMS)
     said = [
         {"item": f"q{item}", "model": f"m{n}", "text": "ABCD"[(item + (item >= ITEMS // 2 and (item + n) % 2)) % 4]}
@@ -48,12 +53,12 @@ def test_with_answers_of_others_items_on_which_they_differ_come_first(tmp_path: 
     et.import_answers(pl.DataFrame(said), tmp_path / "b", to=tmp_path / "others")
     models = ("a=scripted:right=0.8,seed=1", "b=scripted:right=0.7,seed=2")
     limits = ("--max-calls", 60, "--concurrency", 2)
-    done = nursery.run("compare", *models, "--ask", "b", "--to", "r", "--answers", "others", *limits)
-    assert done.code == 0, done.stderr
+    done = call("compare", *models, "--ask", "b", "--to", "r", "--answers", "others", *limits)
+    assert done.code == 0, done.err
     asked = {row.request for row in stored(tmp_path / "r")}
     items = [int(row.item[1:]) for row in plan_rows(plan_table(tmp_path / "r")) if row.request in asked]
     assert sum(item >= ITEMS // 2 for item in items) > 0.6 * len(items)
-    assert "were likelier to be drawn" in nursery.run("measure", "accuracy", "r").stderr
+    assert "were likelier to be drawn" in call("measure", "accuracy", "r").err
 
 
 def test_killed_it_goes_on_and_asks_nothing_twice(tmp_path: Path, endpoint: Endpoint, nursery: Nursery) -> None:
@@ -84,10 +89,10 @@ def test_killed_it_goes_on_and_asks_nothing_twice(tmp_path: Path, endpoint: Endp
         ((NEW, OLD, "--to", "r", "--sight", "image,blind"), "asked in one way"),
     ],
 )
-def test_bad_words_are_one_line(tmp_path: Path, nursery: Nursery, more: tuple[str, ...], message: str) -> None:
+def test_bad_words_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     make_bench(tmp_path / "b", 8)
-    done = nursery.run("compare", "--ask=b", *more)
-    assert done.code == 2
-    assert message in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    assert message in call("compare", "--ask=b", *more).refused()
     assert not (tmp_path / "r").exists()

@@ -72,6 +72,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("compare", "run é", "--flips", "2"),
     ("compare", "run é", "--json"),
     ("compare", "--ask", "бенч é", *MODELS, "--models", "m.yaml", "--to", "race é"),
+    ("place", "--help"),
     ("report", "run é", "--to", "r.html"),
     ("open", "run é", "--bundle", "bundle é"),
     ("refine", "бенч é", "--recipe", "r.yaml", "--models", "m.yaml", "--to", "ref"),

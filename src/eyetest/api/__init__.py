@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eyetest.api.editions import harden_renew, harden_twins
     from eyetest.api.harden import harden_options, harden_page, harden_screenshot
     from eyetest.api.open_ import open, open_run  # noqa: A004
+    from eyetest.api.place import PlaceResult, place
     from eyetest.api.race import RaceResult, race
     from eyetest.api.refine import RefinedFolder as Refined
     from eyetest.api.refine import refine
@@ -46,6 +47,7 @@ __all__ = [
     "Manifest",
     "Measured",
     "ModelEntry",
+    "PlaceResult",
     "RaceResult",
     "ReadOptions",
     "Reading",
@@ -73,6 +75,7 @@ __all__ = [
     "measure",
     "open",
     "open_run",
+    "place",
     "race",
     "read_choice",
     "refine",
@@ -99,6 +102,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest.api.results": ("Compared", "compare", "results", "score"),
     "eyetest.api.editions": ("harden_renew", "harden_twins"),
     "eyetest.api.open_": ("open", "open_run"),
+    "eyetest.api.place": ("PlaceResult", "place"),
     "eyetest.api.race": ("RaceResult", "race"),
     "eyetest.api.refine": ("RefinedFolder", "refine"),
     "eyetest.api.reform": ("reform",),

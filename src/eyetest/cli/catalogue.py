@@ -13,6 +13,7 @@ JOBS = {
     "Ask models": {
         "run": "run:run",
         "suite": "suite:suite",
+        "place": "place:place",
         "describe": "curate:describe",
         "status": "look:status",
         "import-answers": "exchange:import_answers_",

@@ -18,7 +18,7 @@ from eyetest.models import parse_models
 from eyetest.running import Asking
 
 AnswersOption = Annotated[
-    list[Path] | None, option("--answers", "Runs in which other models answered the benchmark.", "RUN")
+    list[Path] | None, option("--answers", "A run in which other models answered the benchmark; repeat it.", "RUN")
 ]
 
 

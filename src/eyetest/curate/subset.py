@@ -47,6 +47,11 @@ class Estimator:
         self._range = standing.min(), standing.max()
         self._expected = _like_the_panel(fitted.panel)
 
+    @property
+    def beforehand(self) -> Floats:
+        """How likely each ability on `SCALE` is for a model of which nothing is known yet, as a logarithm."""
+        return np.asarray(np.log(np.maximum(self._expected, 1e-300)) - SCALE**2 / 2, float)
+
     def estimate(self, items: ArrayLike, answers: ArrayLike) -> Estimated:
         """Estimate scores from answers to the items at these positions: items × models, from 0 to 1, nan if missing.
 

@@ -175,3 +175,32 @@ def test_moved_golds_of_a_real_benchmark_are_found_better_than_by_counting_wrong
     consensus, accuracy = np.mean(areas, axis=0)
     assert consensus > accuracy + 0.005
     assert consensus > 0.8
+
+
+CORRECTED = ("validation_Design_15", "validation_Art_Theory_4")
+"""MMMU-Pro's golds that its maintainers corrected in July 2026 (their issue 84)."""
+
+
+def test_golds_that_were_corrected_since_stand_near_the_head(shared: Path) -> None:
+    """Of 1,730 items with ten options, eleven runs; skill alone ranked them 9th and 35th."""
+    items = [json.loads(line) for line in (shared / "data/mmmu_pro/items.jsonl").read_text("utf-8").splitlines()]
+    known = [
+        {"item": item["id"], "options": len(item["options10"]), "gold": item["answer10"]}
+        | {"position": ord(item["answer10"]) - ord("A"), "tag.task": item["subject"]}
+        for item in items
+    ]
+    right = {item["item"]: item["gold"] for item in known}
+    answers = (
+        pl.read_parquet(shared / "data/mmmu_pro/predictions.parquet")
+        .filter(pl.col("variant") == "standard10")
+        .select(pl.col("model") + pl.col("setting"), item="item_id", choice="derived_answer")
+        .with_columns(score=pl.col("item").replace_strict(right).eq(pl.col("choice")).fill_null(value=False))
+        .with_columns(pl.col("score").cast(pl.Float64))
+        .rows(named=True)
+    )
+    found = measure(results(answers, known)).table
+    ranks = sorted(found["item"].to_list().index(item) + 1 for item in CORRECTED)
+    assert ranks[0] <= 5
+    assert ranks[1] <= 20
+    assert found.filter(pl.col("item").is_in(CORRECTED))["likeliest"].to_list() == ["wrong gold"] * 2
+    assert found.filter(pl.col("flawed") > 0.5).height < len(items) / 10

@@ -9,6 +9,7 @@ import pytest
 from eyetest.benchmarks import Benchmark, BenchmarkWriter
 from eyetest.records import Choice, Item, Manifest, Verdict
 from eyetest.review import QUEUE, read_decisions, write_queue
+from eyetest.tabular.sheets import restored
 from tests.conftest import png
 
 COLUMNS = ["item", "round", "stage", "reason", "question", "options", "gold", "images", "evidence", "form"]
@@ -96,6 +97,14 @@ def test_an_id_copied_out_of_the_queue_is_known(bench: Benchmark, tmp_path: Path
         writer = csv.writer(file)
         writer.writerows([["item", "decision"], [rows[0]["item"], "keep"]])
     assert list(read_decisions(path, {"=1+1", "text"})) == ["=1+1"]
+
+
+def test_where_looking_changes_most_comes_first(bench: Benchmark, tmp_path: Path) -> None:
+    told = [verdict("plain"), verdict("text", evidence='{"states": {"sound": 0.4}}')]
+    told.append(verdict("=1+1", evidence='{"states": {"sound": 0.1}, "sent": 2}'))
+    assert [restored(row["item"]) for row in queue(bench, tmp_path, *told)] == ["=1+1", "text", "plain"]
+    unsaid = [verdict("text", evidence="an option says nan"), verdict("plain", evidence="[]")]
+    assert [row["item"] for row in queue(bench, tmp_path, *unsaid)] == ["text", "plain"], "as they come"
 
 
 def test_what_people_filled_in_is_kept(bench: Benchmark, tmp_path: Path) -> None:

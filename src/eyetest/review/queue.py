@@ -5,6 +5,8 @@ from hashlib import sha256
 from itertools import count
 from pathlib import Path
 
+import msgspec
+
 from eyetest.benchmarks import Benchmark
 from eyetest.records import Item, Verdict, gold_text, letter
 from eyetest.review.forms import load_form
@@ -25,14 +27,16 @@ def write_queue(
     benchmark: Benchmark | Mapping[str, Benchmark],
     asked: Mapping[str, tuple[int, str]],
 ) -> Path | None:
-    """Write the queue; ``asked`` has the round of each stage, and its form.
+    """Write the queue, stage by stage; ``asked`` has the round of each stage, and its form.
+
+    Where a stage says how likely items are sound, those come first where looking is likeliest to change something.
 
     Pictures lie in ``benchmark``, or in that of each item.
 
     A queue that people have filled in is kept under another name, which is given back.
     """
     rows = []
-    for verdict in waiting:
+    for verdict in _most_worth_first(waiting):
         item = items[verdict.item]
         number, form = asked[verdict.stage]
         home = benchmark if isinstance(benchmark, Benchmark) else benchmark[item.id]
@@ -51,6 +55,26 @@ def write_queue(
         with replacing_file(folder / name) as new:
             new.write_bytes(told)
     return kept
+
+
+class _Weighed(msgspec.Struct):
+    """What `wrong-gold` says beside a verdict, as far as the queue cares."""
+
+    states: dict[str, float] = {}
+
+
+def _most_worth_first(waiting: Iterable[Verdict]) -> list[Verdict]:
+    verdicts = list(waiting)
+    stages = list(dict.fromkeys(verdict.stage for verdict in verdicts))
+    return sorted(verdicts, key=lambda verdict: (stages.index(verdict.stage), _sound(verdict)))
+
+
+def _sound(verdict: Verdict) -> float:
+    """How likely the item is sound, by the verdict's evidence; for certain where it says nothing."""
+    try:
+        return msgspec.json.decode(verdict.evidence, type=_Weighed).states.get("sound", 1.0)
+    except (msgspec.DecodeError, ValueError):
+        return 1.0
 
 
 def _keep_changed(folder: Path, new: bytes) -> Path | None:

@@ -30,7 +30,8 @@ from eyetest.measures.stats.knowing import (
 )
 
 _ROUNDS, _DOUBT_EVERY, _READY = 36, 6, 2
-"""The first doubts are quick ones (`READY_TO_DOUBT`), later ones as the benchmark's own shares have it."""
+"""The first doubts are quick ones (`READY_TO_DOUBT`), later ones as the benchmark's own shares have it. Where tasks
+are not known all are, or hard tasks would pass for flawed ones."""
 _USUAL_CROWDING: Floats = np.array([0.25, 0.35, 0.4])
 """How often guesses crowd how much, where nobody can tell: at two options it looks like knowing."""
 _OWN_ITEMS = 10.0
@@ -75,7 +76,7 @@ class _Fitting:
         """Believe each gold as far as the choices allow, and each model as far as it speaks for itself."""
         chosen, number, gold, cells = self._asked
         told = explanations(chosen, number, gold, cells, self.panel)
-        shares = READY_TO_DOUBT if ready else learnt_shares(told, number, gold)
+        shares = READY_TO_DOUBT if ready and len(self.panel.spreads) > 1 else learnt_shares(told, number, gold)
         self._sound = posterior(told, number, gold, shares)[:, 0]
         self._hear(voices(self._surprises()))
 

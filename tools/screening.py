@@ -6,8 +6,8 @@ Each world is drawn and asked about by the zoo as the demo does: blind five time
 was planted as a leak is remembered by those it leaked to. Then recipes are carried out: `chance-aware` and `leaks` by
 themselves, and `everything`. A line a recipe, and for `everything` one a kind of flaw: flagged items (of them for
 people), how many of those have a flaw that was looked for, another one or none, and how much was found of what could
-be found. Last, Kendall's τ with skill on the flawless world of the same seed, if that is among the worlds. What was
-asked in FOLDER before is not asked again.
+be found. Last, Kendall's τ with skill on all flawless worlds in FOLDER, if there are any. What was asked there
+before is not asked again.
 """
 
 import argparse
@@ -114,18 +114,24 @@ def by_flaw(what: tuple[str, int, str], truths: list[Truth], verdicts: list[Verd
 
 
 def ranked(folder: Path, seed: int, worlds: list[str]) -> Iterator[str]:
-    """How well each world ranks the vision models before and after the whole refinement: τ with their true skill."""
-    tables = {}
-    for world in worlds:
-        scores = et.score(place(folder, world, seed) / "run").lazy()
-        seen = scores.filter(pl.col("sight") == "image").select("item", pl.col("model").cast(pl.String), "score")
-        tables[world] = seen.collect()
-    for world in worlds[1:]:
-        rows = read_verdicts(place(folder, world, seed) / "everything")
+    """How well worlds rank the vision models, before and after the whole refinement: τ with their true skill.
+
+    Skill is their score on all flawless worlds that lie in the folder, of whatever seed: the more, the truer.
+    """
+    skill = pl.concat([sighted(run.parent) for run in sorted(folder.glob("flawless-*/run"))])
+    for world in (name for name in worlds if name != "flawless"):
+        scores, rows = sighted(place(folder, world, seed)), read_verdicts(place(folder, world, seed) / "everything")
         gone = {row.item for row in rows if row.verdict in FLAGGED}
-        kept = [item for item in tables[world]["item"].unique() if item not in gone]
-        one = rankings(tables[world], tables["flawless"], kept)
-        yield f"{world},{seed},τ,spoilt {one.spoilt.value:.2f},refined {one.refined.value:.2f},of {len(kept)} items"
+        kept = [item for item in scores["item"].unique() if item not in gone]
+        one = rankings(scores, skill, kept)
+        told = f"spoilt {one.spoilt.value:.2f},refined {one.refined.value:.2f},random {one.random.value:.2f}"
+        yield f"{world},{seed},τ,{told},{len(kept)} items"
+
+
+def sighted(world: Path) -> pl.DataFrame:
+    """What vision models score with the picture: item, model, score."""
+    scores = et.score(world / "run").lazy().filter(pl.col("sight") == "image")
+    return scores.select("item", pl.col("model").cast(pl.String), "score").collect()
 
 
 def main() -> None:
@@ -143,7 +149,8 @@ def main() -> None:
                 outcomes = list(measure(given.folder, world, seed, given.items))
             for one in outcomes:
                 print(*one, sep=",", flush=True)
-        if given.worlds[0] == "flawless":
+    if any(given.folder.glob("flawless-*/run")):
+        for seed in given.seeds:
             print(*ranked(given.folder, seed, given.worlds), sep="\n", flush=True)
 
 

@@ -35,7 +35,7 @@ def main() -> None:
         terminal.prepare_streams()
         try:
             with spelled(as_option), terminal.telling_damage():
-                import_module("eyetest.cli.commands").app()
+                import_module("eyetest.cli.commands").app(prog_name="eyetest")
         finally:
             with terminal.naming_output():
                 sys.stdout.flush()

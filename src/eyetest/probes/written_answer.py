@@ -26,7 +26,7 @@ _LEAST_READ = 4
 """Pictures of a task that have to be read before it is called one of reading."""
 
 
-class Written(NamedTuple):
+class WrittenGold(NamedTuple):
     """An item of which one option, and no other, stands in a picture."""
 
     item: Item
@@ -94,13 +94,13 @@ def _findings(subject: Subject, texts: Sequence[tuple[Item, str]]) -> Iterator[F
     tasks = tasks_told(subject)
     names = {item.id: tasks.names[task] for item, task in zip(tasks.items, tasks.task, strict=True)} if tasks else {}
     read: Counter[str] = Counter(names.get(item.id, "") for item, _ in texts)
-    found: dict[str, list[Written]] = {name: [] for name in read}
+    found: dict[str, list[WrittenGold]] = {name: [] for name in read}
     for item, text in texts:
         option = only_option_in(text, item, shortest)
         if option is not None:
-            found[names.get(item.id, "")].append(Written(item, option))
-    reading: dict[str, list[Written]] = {}
-    others: list[Written] = []
+            found[names.get(item.id, "")].append(WrittenGold(item, option))
+    reading: dict[str, list[WrittenGold]] = {}
+    others: list[WrittenGold] = []
     for name, ones in found.items():
         golds = [one for one in ones if one.is_gold]
         if read[name] >= _LEAST_READ and len(golds) >= subject.thresholds.tasks.reading * read[name]:
@@ -112,7 +112,7 @@ def _findings(subject: Subject, texts: Sequence[tuple[Item, str]]) -> Iterator[F
     yield _given_away(others, len(texts), len(subject.choice_items))
 
 
-def _about_reading(reading: dict[str, list[Written]]) -> Finding:
+def _about_reading(reading: dict[str, list[WrittenGold]]) -> Finding:
     golds = [one for of in reading.values() for one in of]
     return Finding(
         probe=_NAME,
@@ -127,7 +127,7 @@ def _about_reading(reading: dict[str, list[Written]]) -> Finding:
     )
 
 
-def _given_away(found: Sequence[Written], read: int, available: int) -> Finding:
+def _given_away(found: Sequence[WrittenGold], read: int, available: int) -> Finding:
     golds = [one for one in found if one.is_gold]
     chances = [1 / len(one.item.choices) for one in found]
     by_luck = sum(1 / (len(one.item.choices) - 1) for one in found if not one.is_gold)
@@ -148,7 +148,7 @@ def _given_away(found: Sequence[Written], read: int, available: int) -> Finding:
     )
 
 
-def _evidence(golds: Sequence[Written]) -> dict[str, str]:
+def _evidence(golds: Sequence[WrittenGold]) -> dict[str, str]:
     return {one.item.id: f'"{one.item.choices[one.option].text}" stands in the picture' for one in golds}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.curate.placing import FEWEST_ITEMS, AdaptiveDraw, Panel, Standing
+from eyetest.curate.placing import FEWEST_ITEMS, AdaptiveDraw, Placement, RecordedPanel
 from eyetest.curate.separation import FEWEST_MODELS
 from eyetest.errors import InputError, heading
 from eyetest.jobs.measure import gather
@@ -31,13 +31,13 @@ _SIDES = {1: "abler", -1: "less able"}
 class Placing:
     """What a run is after that places a model: items by lot, the likelier the more they tell about it by now."""
 
-    def __init__(self, model: str, models: Sequence[str], panel: Panel, within: float) -> None:
+    def __init__(self, model: str, models: Sequence[str], panel: RecordedPanel, within: float) -> None:
         """``within``: half the width of the score's interval, in points, at which it ends."""
         self.words, self._model, self.panel = f"{model} within {within:g} points", model, panel
         self.models, self._within = list(models), within / 100
         self._draw = AdaptiveDraw(panel.fitted, panel.estimator, 1, panel.seed)
         self._waiting, self._asked, self._scores = deque[int](), list[int](), list[float]()
-        self.standing: Standing | None = None
+        self.standing: Placement | None = None
 
     def items(self, plan: Plan) -> Iterator[Item]:
         """Each item when it is needed, by what was heard until then."""
@@ -95,7 +95,7 @@ class Placed(NamedTuple):
     """Where a model stands: a row for it and for each recorded one, by score, and what has to be said beside it."""
 
     table: pl.DataFrame
-    standing: Standing | None
+    standing: Placement | None
     told: str
     notes: tuple[str, ...]
     progress: Progress
@@ -122,7 +122,7 @@ def start(
         raise InputError(f"{heading('answers')}: {there}; at least {FEWEST_MODELS}")
     title = f"trying the curves of {counted(len(names), 'item')} on {counted(len(others), 'recorded model')}"
     with observer.steps(title) as step:
-        panel = Panel(names, table[:, others], asking.seed, lambda share: step(title, share))
+        panel = RecordedPanel(names, table[:, others], asking.seed, lambda share: step(title, share))
     goal = Placing(model, [models[column] for column in others], panel, within)
     asking = msgspec.structs.replace(asking, items=tuple(names))
     return Session(bench, dict(entries), asking, hit=is_hit, goal=goal), goal

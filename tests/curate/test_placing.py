@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eyetest.curate.placing import FEWEST_ITEMS, AdaptiveDraw, Misfit, Placement, RecordedPanel
+from eyetest.curate.placing import FEWEST_ITEMS, AdaptiveDraw, Misfit, ModelStanding, RecordedPanel
 from eyetest.measures.stats.item_analysis import probabilities
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ def panel(kinds: int = 1) -> RecordedPanel:
     return RecordedPanel([f"q{n}" for n in range(ITEMS)], world(kinds)[0], seed=1)
 
 
-def asked(answers: Floats, among: RecordedPanel, within: float, seed: int) -> tuple[int, Placement]:
+def asked(answers: Floats, among: RecordedPanel, within: float, seed: int) -> tuple[int, ModelStanding]:
     """After how many items a model's score is known so well, and where it then stands."""
     draw, items, scores = AdaptiveDraw(among.fitted, among.estimator, 1, seed), [], []
     while True:

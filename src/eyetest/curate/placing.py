@@ -117,7 +117,7 @@ def _missed(fitted: ItemFit, answers: Floats, sizes: Sequence[int], seed: int) -
     return np.array(off)
 
 
-class Placement(NamedTuple):
+class ModelStanding(NamedTuple):
     """A model's score on the whole between its bounds, and its rank among the recorded ones between its bounds."""
 
     score: float
@@ -140,7 +140,7 @@ class RecordedPanel:
         self.scores, self.seed = column_means(table), seed
         self.misfit, self.estimator = misfit(table, seed, tell), Estimator(self.fitted)
 
-    def standing(self, asked: Sequence[int], scores: Sequence[float]) -> Placement:
+    def standing(self, asked: Sequence[int], scores: Sequence[float]) -> ModelStanding:
         """Where a model stands that answered some items."""
         positions, known = np.asarray(asked, np.intp), np.asarray(scores, float).reshape(-1, 1)
         estimated: Estimated = self.estimator.estimate(positions, known)
@@ -150,4 +150,4 @@ class RecordedPanel:
         low, high = max(0.0, score - half), min(1.0, score + half)
         ranks = [1 + int((self.scores > end).sum()) for end in (score, high)]
         worst = 1 + int((self.scores >= low).sum())
-        return Placement(score, low, high, ranks[0], ranks[1], worst, int(estimated.beyond[0]))
+        return ModelStanding(score, low, high, ranks[0], ranks[1], worst, int(estimated.beyond[0]))

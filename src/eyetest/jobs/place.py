@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from eyetest.benchmarks import Benchmark
-from eyetest.curate.placing import FEWEST_ITEMS, AdaptiveDraw, Placement, RecordedPanel
+from eyetest.curate.placing import FEWEST_ITEMS, AdaptiveDraw, ModelStanding, RecordedPanel
 from eyetest.curate.separation import FEWEST_MODELS
 from eyetest.errors import InputError, heading
 from eyetest.jobs.measure import gather
@@ -37,7 +37,7 @@ class Placing:
         self.models, self._within = list(models), within / 100
         self._draw = AdaptiveDraw(panel.fitted, panel.estimator, 1, panel.seed)
         self._waiting, self._asked, self._scores = deque[int](), list[int](), list[float]()
-        self.standing: Placement | None = None
+        self.standing: ModelStanding | None = None
 
     def items(self, plan: Plan) -> Iterator[Item]:
         """Each item when it is needed, by what was heard until then."""
@@ -95,7 +95,7 @@ class Placed(NamedTuple):
     """Where a model stands: a row for it and for each recorded one, by score, and what has to be said beside it."""
 
     table: pl.DataFrame
-    standing: Placement | None
+    standing: ModelStanding | None
     told: str
     notes: tuple[str, ...]
     progress: Progress

@@ -214,7 +214,8 @@ def test_real_answers(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_every_command_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
     monkeypatch.chdir(tmp_path)
     for words in commands("compare.md"):
-        eyetest(*words).fine()
+        if "mybench" not in words:  # servers of the reader's own: test_race.py and test_place.py ask others
+            eyetest(*words).fine()
     assert (tmp_path / "flips.csv").exists()
     page = (ROOT / "docs/compare.md").read_text()
     for line in page.partition("```text\n")[2].partition("```")[0].splitlines():

@@ -47,7 +47,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> WorldStory:
     }
     (place / "models.yaml").write_text(yaml.safe_dump(rows))
     asked = et.run(bench, place / "models.yaml", sights="image,blind-guess", to=place / "run")
-    seen = et.run(fresh, place / "models.yaml", sights="image", to=place / "seen")
+    seen = et.run(fresh, place / "models.yaml", sights="image,blind-guess", to=place / "seen")
     truths, models = read_truth(place / "w"), read_models(place / "models.yaml")
     leaked = [truth.item for truth in truths if "leaked-to-lvlms" in truth.flaws]
     clean = next(truth.item for truth in truths if not truth.flaws and truth.item not in {t.twin for t in truths})
@@ -95,6 +95,7 @@ def test_numbers_are_those_of_the_verdicts(story: WorldStory, page: Path) -> Non
 
 def test_vision_models_stand_beside_what_is_true_of_them(story: WorldStory) -> None:
     table = {row["model"]: row for row in story.birds.iter_rows(named=True)}
+    assert story.birds.height == len(table)
     assert set(table) == {card.name for card in cards().values() if card.sees}
     assert table["hawk-l"]["told"] == cards()["hawk-l"].leaked
     assert table["finch-xs"]["skill"] > table["eagle-l"]["skill"]

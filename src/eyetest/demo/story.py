@@ -154,7 +154,7 @@ class WorldStory:
     def _measured(self, results: Results) -> pl.DataFrame:
         own = Settings(seed=self.seed, own={"sighted": SIGHTED, "blind": BLIND})
         gains = MEASURES["gain"].measure(results, own).table.filter(_sees())
-        skill = MEASURES["accuracy"].measure(self.flawless, Settings(seed=self.seed)).table
+        skill = MEASURES["accuracy"].measure(_seen(self.flawless), Settings(seed=self.seed)).table
         names = dict(zip(bounded("accuracy"), bounded("skill"), strict=True))
         told = pl.col("model").replace_strict({name: card.leaked for name, card in cards().items()}, default=None)
         return gains.join(skill.select("model", *names).rename(names), on="model").with_columns(told.alias("told"))
@@ -185,10 +185,13 @@ class WorldStory:
     @cached_property
     def doubts(self) -> Mapping[str, IntervalEstimate]:
         """How well the consensus of vision models tells each kind of flaw from everything else."""
-        known = self.results
-        seen = Results(known.scores.filter(pl.col("sight") == SIGHTED), known.items, known.models)
-        table = MEASURES["wrong-golds"].measure(seen, Settings(seed=self.seed)).table
+        table = MEASURES["wrong-golds"].measure(_seen(self.results), Settings(seed=self.seed)).table
         return calibrations(self.truths, dict(table.select("item", "flawed").iter_rows()))
+
+
+def _seen(known: Results) -> Results:
+    """What was answered with the picture."""
+    return Results(known.scores.filter(pl.col("sight") == SIGHTED), known.items, known.models)
 
 
 def _sees() -> pl.Expr:

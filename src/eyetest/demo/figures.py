@@ -47,7 +47,8 @@ def lost(story: WorldStory) -> ChartType:
         {"recipe": tried.title} | dict(zip(bounded("lost"), share, strict=False))
         for tried, share in zip(story.tried, shares, strict=True)
     ]
-    x = across("share of good items taken out", ticks=6)
+    most = max((share.high or 0.0 for share in shares), default=0.0)
+    x = across("share of good items taken out", domain=[0.0, 1.05 * most or 1.0], ticks=6)
     dots = intervals(alt.Chart(values(table)), "lost", x, y=rows([tried.title for tried in story.tried], "recipe"))
     return dots.properties(width=_WIDTH, height=step(len(table)))
 

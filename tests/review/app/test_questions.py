@@ -108,7 +108,7 @@ def test_five_questions_to_mathvista(shared: Path, browser: Browser, tmp_path: P
         assert researcher.ask(*MATHVISTA["blind"]) == ids(raw.filter(model=blind, right=True))
         differ = ids(raw.filter(model=BARD, right=True)) & ids(raw.filter(model=LLAVA, right=False))
         assert researcher.ask(*MATHVISTA["differ"]) == differ
-        assert researcher.ask(*MATHVISTA["doubt"]) == doubted(run, 1)
+        assert researcher.ask(*MATHVISTA["doubt"]) == doubted(run, -2)
         refused = raw.filter(pl.col("raw_output").str.contains("^I'm sorry"), model=IDEFICS)
         assert researcher.ask(*MATHVISTA["refused"]) == ids(refused)
         failed = raw.filter(condition="image").group_by("item_id").agg(pl.col("right").sum()).filter(right=0)
@@ -127,7 +127,7 @@ def test_four_questions_to_mmmu_pro(shared: Path, browser: Browser, tmp_path: Pa
         assert researcher.first_blind() == "None"
         differ = ids(standard.filter(model=GEMINI, right=True)) & ids(standard.filter(model=GPT, right=False))
         assert researcher.ask(*MMMU_PRO["differ"]) == differ
-        assert researcher.ask(*MMMU_PRO["doubt"]) == doubted(run, 3)
+        assert researcher.ask(*MMMU_PRO["doubt"]) == doubted(run, 0)
         said = pl.col("raw_output")
         letterless = ~said.str.contains(r"Answer: ?\(?[A-J]\b")
         apologies = vision.filter(said.str.contains("^I'm (sorry|unable)"), letterless, model=GPT)

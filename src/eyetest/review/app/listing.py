@@ -52,10 +52,9 @@ BANDS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("they are split", "0.4.."),
     ),
     "doubt": (
-        ("models speak for it", "..0"),
-        ("hardly against it", "0..1"),
-        ("rather against it", "1..3"),
-        ("strongly against it", "3.."),
+        ("little speaks against it", "..-2"),
+        ("some doubt", "-2..0"),
+        ("rather flawed than sound", "0.."),
     ),
 }
 """Filters for numbers, in words: bounds as an address has them."""

@@ -110,10 +110,10 @@ def test_anchors_are_items_that_tell_of_every_skill_and_not_of_luck() -> None:
 
 def test_what_is_certain_is_drawn_and_the_rest_by_its_chances() -> None:
     fitted, certain = _some(40), np.array([3, 17, 30])
-    draws = [pps(fitted, 12, seed, certain) for seed in range(2_000)]
+    draws = [pps(fitted, 12, seed, certain) for seed in range(500)]
     assert all(np.isin(certain, drawn.items).all() and len(drawn.items) == 12 for drawn in draws)
     assert draws[0].chances[certain].tolist() == [1, 1, 1]
-    assert _shares(draws) == pytest.approx(draws[0].chances, abs=0.05)
+    assert _shares(draws) == pytest.approx(draws[0].chances, abs=0.09)
     everything = pps(fitted, 3, 0, certain)
     assert everything.items.tolist() == certain.tolist()
 

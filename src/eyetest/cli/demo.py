@@ -25,7 +25,7 @@ def demo(
 ) -> None:
     """Draw a benchmark, spoil it on purpose, ask 14 small models, and see which flaws are found.
 
-    Takes about four minutes on two cores, without a network or a key. Everything is left in DIR to play with.
+    Takes about five minutes on two cores, without a network or a key. Everything is left in DIR to play with.
     """
     began = time.monotonic()
     folder = DemoFolder(to, items)

@@ -1,5 +1,6 @@
 """Options of every command that asks models, and how such a command ends."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -8,11 +9,14 @@ from typing import Annotated
 import msgspec
 import typer
 
-from eyetest.cli.options import option
+from eyetest.cli.options import JsonOption, RetryOption, option, put
 from eyetest.cli.terminal import fail, note, out, program, safe
-from eyetest.models import Surroundings
+from eyetest.errors import InputError
+from eyetest.jobs.run import conditions
+from eyetest.jobs.run import sampling as sampling_of
+from eyetest.models import Surroundings, parse_models
 from eyetest.records import ModelEntry
-from eyetest.running import Limits, Progress
+from eyetest.running import Asking, Limits, Progress
 from eyetest.running.planning import PASSED_OVER
 from eyetest.running.progress import line
 from eyetest.running.session import INTERRUPTED
@@ -83,6 +87,44 @@ KeyOption = Annotated[
         "NAME",
     ),
 ]
+
+
+@dataclass(frozen=True)
+class OneByOneOptions:
+    """Of commands that ask item by item until something is known: who, how, and where answers are kept."""
+
+    to: Annotated[Path | None, option("--to", "The run folder; again to go on where it stopped.", "RUN")] = None
+    limit: Annotated[int | None, option("--limit -n", "Of the benchmark only the first N items.", min=1)] = None
+    dry_run: Annotated[bool, option("--dry-run", "Say what would be asked at most, and ask nothing.")] = False
+    retry_failed: RetryOption = False
+    as_json: JsonOption = False
+    models: Annotated[Path | None, who("--models", "A models.yaml that has who is named.", "FILE")] = None
+    key_env: KeyOption = None
+    sight: Annotated[str, put("--sight", "What is seen (see eyetest run --help).", "NAME")] = "image"
+    method: Annotated[str, put("--method", "How answers are had (see eyetest run --help).", "NAME")] = "generate"
+
+    @property
+    def folder(self) -> Path | None:
+        """Where answers are kept; None where only a plan is wanted."""
+        if self.to is None and not self.dry_run:
+            raise InputError("--to RUN is missing: where are the answers to be kept?")
+        return None if self.dry_run else self.to
+
+    def entries(self, names: Sequence[str]) -> dict[str, ModelEntry]:
+        """Those who are asked."""
+        return with_key(parse_models(names, self.models), self.key_env)
+
+    def asking(self, answering: SamplingOptions, how_far: LimitOptions) -> Asking:
+        """How they are asked."""
+        return Asking(
+            conditions=conditions(sight=self.sight, method=self.method),
+            sampling=sampling_of(answering.temperature, answering.max_tokens),
+            seed=answering.seed,
+            limit=self.limit,
+            limits=how_far.limits(),
+            patience=how_far.surroundings(),
+            retry_failed=self.retry_failed,
+        )
 
 
 def with_key(entries: dict[str, ModelEntry], key_env: str | None) -> dict[str, ModelEntry]:

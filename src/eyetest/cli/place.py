@@ -5,19 +5,14 @@ from typing import Annotated
 
 import polars as pl
 
-from eyetest.cli import options
-from eyetest.cli.asking import KeyOption, LimitOptions, SamplingOptions, exit_as, report, who, with_key
+from eyetest.cli.asking import LimitOptions, OneByOneOptions, SamplingOptions, exit_as, report
 from eyetest.cli.live import TERMINAL, estimate_table
-from eyetest.cli.options import FileOptions, argument, option, put
+from eyetest.cli.options import FileOptions, argument, option
 from eyetest.cli.tables import print_table_as
 from eyetest.cli.terminal import note, out, print_json, safe
-from eyetest.errors import InputError
 from eyetest.jobs import place as job
 from eyetest.jobs.opening import open_bench
-from eyetest.jobs.run import conditions, sampling
 from eyetest.measures.printed import plain
-from eyetest.models import parse_models
-from eyetest.running import Asking
 
 _NEIGHBOURS = 2
 """Recorded models that are shown above and below those that the new one may lie among."""
@@ -29,19 +24,11 @@ def place(
     answers: Annotated[
         list[Path], option("--answers", "A run with answers of other models, at least nine; repeat it.", "RUN")
     ],
-    to: Annotated[Path | None, option("--to", "The run folder; again to go on where it stopped.", "RUN")] = None,
     within: Annotated[
         float, option("--within", "End when the score is known to so many points, up or down.", min=0.1, max=50)
     ] = 5.0,
-    limit: Annotated[int | None, option("--limit -n", "Of the benchmark only the first N items.", min=1)] = None,
-    dry_run: Annotated[bool, option("--dry-run", "Say what would be asked at most, and ask nothing.")] = False,
-    retry_failed: options.RetryOption = False,
-    as_json: options.JsonOption = False,
-    models: Annotated[Path | None, who("--models", "A models.yaml that has MODEL.", "FILE")] = None,
-    key_env: KeyOption = None,
-    sight: Annotated[str, put("--sight", "What is seen (see eyetest run --help).", "NAME")] = "image",
-    method: Annotated[str, put("--method", "How answers are had (see eyetest run --help).", "NAME")] = "generate",
     *,
+    one_by_one: OneByOneOptions,
     answering: SamplingOptions,
     how_far: LimitOptions,
     file: FileOptions,
@@ -51,25 +38,15 @@ def place(
     What is asked next depends on its answers so far. How wide the interval has to be is tried on recorded models that
     are left out. Kill it and call it again: it goes on where it stopped.
     """
-    if to is None and not dry_run:
-        raise InputError("--to RUN is missing: where are the answers to be kept?")
-    entries = with_key(parse_models([model], models), key_env)
-    asking = Asking(
-        conditions=conditions(sight=sight, method=method),
-        sampling=sampling(answering.temperature, answering.max_tokens),
-        seed=answering.seed,
-        limit=limit,
-        limits=how_far.limits(),
-        patience=how_far.surroundings(),
-        retry_failed=retry_failed,
-    )
+    to, entries = one_by_one.folder, one_by_one.entries([model])
+    asking = one_by_one.asking(answering, how_far)
     benchmark = open_bench(on, file.read(), TERMINAL)
     session, goal = job.start(benchmark, entries, asking, answers, within, TERMINAL)
-    if to is None or dry_run:
-        out.print(estimate_table(session.estimate(to)))
+    if to is None:
+        out.print(estimate_table(session.estimate(one_by_one.to)))
         return
     placed = job.finish(session, goal, to, TERMINAL)
-    if as_json:
+    if one_by_one.as_json:
         now = placed.standing._asdict() if placed.standing else None
         rows = plain(placed.table).to_dicts()
         print_json({"standing": now, "told": placed.told, "ranking": rows, "notes": list(placed.notes)})

@@ -113,7 +113,8 @@ def _missed(fitted: ItemFit, answers: Floats, sizes: Sequence[int], seed: int) -
         draw.hear(items, heard[items, who])
         if number in sizes:
             estimated = estimator.estimate(np.arange(len(answers)), heard)
-            off.append((estimated.scores - column_means(answers)) / estimated.errors)
+            stated = np.maximum(estimated.errors, np.finfo(float).tiny)
+            off.append((estimated.scores - column_means(answers)) / stated)
     return np.array(off)
 
 

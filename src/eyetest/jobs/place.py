@@ -55,7 +55,7 @@ class Placing:
         self._draw.hear(np.array([place]), np.array([score]))
         self._asked.append(place)
         self._scores.append(score)
-        if self.known >= min(FEWEST_ITEMS, self.items_in_all):
+        if self.known >= FEWEST_ITEMS or len(self._asked) == self.items_in_all:
             self.standing = self.panel.standing(self._asked, self._scores)
 
     @property

@@ -6,6 +6,7 @@ the task are found that are most like it outside of the band, and what is drawn 
 Two companions are enough for a picture to be no odd one: some tasks have several kinds of pictures.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -66,10 +67,15 @@ def _one_task(subject: Subject) -> Tasks:
 
 
 def _once_each(tasks: Tasks) -> tuple[Tasks, list[list[Item]]]:
-    """Every picture of a task once (asked about again it would be its own companion), and the items that show it."""
+    """Every picture of a task once (asked about again it would be its own companion), and the items that show it.
+
+    Tasks that have too few pictures are left out: nothing is usual there.
+    """
     shown_by: dict[tuple[str, int], list[int]] = {}
     for index, (item, task) in enumerate(zip(tasks.items, tasks.task.tolist(), strict=True)):
         shown_by.setdefault((item.images[0].sha256, task), []).append(index)
+    pictures = Counter(task for _, task in shown_by)
+    shown_by = {key: indices for key, indices in shown_by.items() if pictures[key[1]] >= LEAST_OF_A_TASK}
     firsts = [indices[0] for indices in shown_by.values()]
     items, sketches = [tasks.items[index] for index in firsts], [tasks.sketches[index] for index in firsts]
     groups = [[tasks.items[index] for index in indices] for indices in shown_by.values()]
@@ -85,14 +91,14 @@ def _bands(tasks: Tasks, subject: Subject) -> Floats:
     for number, members in enumerate(tasks.members()):
         subject.progress(OddInTask.summary, number / len(tasks.names))
         others = np.sort(rng.permutation(members)[:_MOST_COMPARED])
-        if len(others) < LEAST_OF_A_TASK:
+        if not len(others):
             continue
         for start in range(0, len(members), _AT_ONCE):
             rows = members[start : start + _AT_ONCE]
             apart[rows, :SIDE] = _apart(edges, seen, rows, others)
             apart[rows, SIDE:] = _apart(edges.swapaxes(1, 2), seen.swapaxes(1, 2), rows, others)
     usual = np.median(apart, axis=0)
-    return np.asarray(apart / (usual + _FLOOR * usual.mean()))
+    return np.asarray(apart / np.maximum(usual + _FLOOR * usual.mean(), np.finfo(float).tiny))
 
 
 def _apart(edges: Cells, seen: Cells, rows: Ints, others: Ints) -> Floats:

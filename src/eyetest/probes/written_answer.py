@@ -66,10 +66,12 @@ class WrittenAnswer:
 
 
 def _sample(subject: Subject) -> list[Item]:
-    """Items whose gold would say something, as many as may be read, drawn by lot."""
+    """Items of which every option could be found, or finding the gold alone would be no luck; drawn by lot."""
     shortest = subject.thresholds.text.shortest_answer
     items = [
-        item for item in subject.choice_items if item.images and is_telling(item.choices[item.gold[0]].text, shortest)
+        item
+        for item in subject.choice_items
+        if item.images and all(is_telling(choice.text, shortest) for choice in item.choices)
     ]
     drawn = subject.rng(_NAME, "sample").permutation(len(items))[: subject.thresholds.tasks.most_read]
     return [items[index] for index in sorted(drawn.tolist())]

@@ -147,3 +147,15 @@ def test_kinds_that_do_not_differ_change_little() -> None:
     kinds = recurring([("w", "x", "y", "z")] * 1_000)
     plain, apart = (suspicion(choices, options, golds, known).ratios for known in (None, kinds))
     assert stats.spearmanr(plain, apart).statistic > 0.98
+
+
+def test_answers_that_no_learnt_item_has_are_rare() -> None:
+    """Of many items only every second one is learnt from; the yes and no of task b is not among them."""
+    items = 4_401
+    tasks = ["a" if item % 3 else "b" for item in range(items)]
+    kinds = np.array([[1, 2] if task == "a" else [0, 0] for task in tasks])
+    kinds[next(item for item in range(1, items, 2) if tasks[item] == "b")] = [1, 2]
+    rng = np.random.default_rng(0)
+    chosen, golds = rng.integers(0, 2, (items, 4)), rng.integers(0, 2, items)
+    found = suspicion(chosen, np.full(items, 2), golds, kinds, tasks)
+    assert np.isfinite(found.states).all()

@@ -90,7 +90,9 @@ def _cells(number: Ints, kinds: ArrayLike | None, tasks: Sequence[str | None] | 
         kind += (np.array([places.get(task or "", 0) for task in tasks], np.int64) * (kind.max(initial=0) + 1))[
             :, None
         ]
-    return np.asarray(np.unique(kind, return_inverse=True)[1].reshape(kind.shape), np.int64)
+    learnt = np.unique(kind[some])  # what no item of these has is rare
+    place = np.minimum(np.searchsorted(learnt, kind), len(learnt) - 1)
+    return np.asarray(np.where(learnt[place] == kind, place, 0), np.int64)
 
 
 def recurring(answers: Iterable[Sequence[str]]) -> Ints:

@@ -28,6 +28,8 @@ def voices(surprises: Floats) -> Floats:
     pairs = alike[~np.eye(len(spoke), dtype=bool)]
     noise = _NOISE / np.sqrt(len(said))
     base = min(float(np.quantile(pairs, _UNRELATED)), _AT_MOST) + noise
+    if base >= 1:  # so few items cannot tell kin from others
+        return own
     kin = np.clip((alike - base) / (1 - base), 0.0, 1.0)
     np.fill_diagonal(kin, 1.0)
     own[spoke] = 1 / kin.sum(axis=1)

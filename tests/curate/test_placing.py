@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eyetest.curate.placing import FEWEST_ITEMS, AdaptiveDraw, Misfit, ModelStanding, RecordedPanel
+from eyetest.curate.placing import FEWEST_ITEMS, AdaptiveDraw, Misfit, ModelStanding, RecordedPanel, misfit
 from eyetest.measures.stats.item_analysis import probabilities
 
 Floats = NDArray[np.float64]
@@ -29,7 +29,18 @@ def world(kinds: int = 1) -> tuple[Floats, Floats]:
 
 @cache
 def panel(kinds: int = 1) -> RecordedPanel:
-    return RecordedPanel([f"q{n}" for n in range(ITEMS)], world(kinds)[0], seed=1)
+    models = [f"m{n}" for n in range(16)]
+    return RecordedPanel([f"q{n}" for n in range(ITEMS)], models, world(kinds)[0], seed=1)
+
+
+def test_relatives_are_left_out_together() -> None:
+    """Copies of the model that is asked would make the curves look better than they are for a stranger."""
+    answers = np.repeat(world(4)[0][:, :8], 4, axis=1)
+    apart = misfit(answers, [f"{name}-{n}" for name in "abcdefgh" for n in range(4)], seed=1)
+    strangers = misfit(answers, [f"{n}" for n in range(32)], seed=1)
+    assert apart.models == 8
+    assert strangers.models == 32
+    assert apart.within(100) > strangers.within(100)
 
 
 def asked(answers: Floats, among: RecordedPanel, within: float, seed: int) -> tuple[int, ModelStanding]:

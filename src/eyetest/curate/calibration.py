@@ -66,7 +66,7 @@ def left_out(scores: ArrayLike, size: int, kin: Sequence[str], seed: int = 0) ->
     ``scores`` has a row an item and a column a model, from 0 to 1, nan where not asked.
     """
     table = np.asarray(scores, float)
-    folds = _folds(kin, np.random.default_rng([seed, _FOLDS]))
+    folds = family_folds(kin, np.random.default_rng([seed, _FOLDS]))
     errors = np.empty((table.shape[1], _DRAWS))
     true = column_means(table)
     for fold in np.unique(folds):
@@ -81,7 +81,7 @@ def left_out(scores: ArrayLike, size: int, kin: Sequence[str], seed: int = 0) ->
     return Missed(errors, list(kin), folds)
 
 
-def _folds(kin: Sequence[str], rng: np.random.Generator) -> NDArray[np.intp]:
+def family_folds(kin: Sequence[str], rng: np.random.Generator) -> NDArray[np.intp]:
     """Folds of nearly the same size that tear no family apart: the largest family first, to where fewest are."""
     names, members = np.unique(list(kin), return_inverse=True)
     sizes = np.bincount(members)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from eyetest.curate.calibration import families, family_folds
 from eyetest.curate.drawing import Places
 from eyetest.curate.subset import Estimated, Estimator
 from eyetest.measures.stats.intervals import Floats, column_means, one_thread
@@ -19,7 +20,6 @@ from eyetest.measures.stats.item_analysis import SCALE, ItemFit, fit, probabilit
 
 FEWEST_ITEMS = 25
 """Before so many answers nothing is said: how far off the curves are was not tried with fewer."""
-_FOLDS = 4
 _MOST_LEFT_OUT = 48
 """Recorded models that the curves are tried on: more would take longer and hardly tell more."""
 _FURTHEST = 0.5
@@ -67,6 +67,7 @@ class Misfit(NamedTuple):
     items: tuple[int, ...]
     ratios: tuple[float, ...]
     models: int
+    """How many that are no relatives."""
 
     def within(self, items: int) -> float:
         """How many stated errors lie on either side of a score, for 95 % of models such as the panel's."""
@@ -74,24 +75,26 @@ class Misfit(NamedTuple):
         return ratio * float(special.stdtrit(self.models - 1, 0.975))
 
 
-def misfit(table: Floats, seed: int, tell: Callable[[float], None] = lambda share: None) -> Misfit:
-    """Try curves on models that had no say in them: a quarter is left out at a time and asked as a new one would be.
+def misfit(
+    table: Floats, models: Sequence[str], seed: int, tell: Callable[[float], None] = lambda share: None
+) -> Misfit:
+    """Try curves on models that had no say in them, nor had relatives: left out and asked as a new one would be.
 
     ``table`` has a row an item and a column a model. A ratio is never below 1.
     """
-    sizes = _sizes(len(table))
-    shuffled = np.random.default_rng(seed).permutation(table.shape[1])
+    sizes, kin = _sizes(len(table)), families(models)
+    folds = family_folds(kin, np.random.default_rng(seed))
     off: list[Floats] = []
-    for fold in range(_FOLDS):
-        held = shuffled[fold::_FOLDS]
-        fitted = fit(np.delete(table, held, axis=1))
-        held = held[: _MOST_LEFT_OUT // _FOLDS]
+    tried: set[str] = set()
+    for fold in range(parts := int(folds.max()) + 1):
+        fitted = fit(table[:, folds != fold])
+        held = np.flatnonzero(folds == fold)[: _MOST_LEFT_OUT // parts]
         with one_thread():
             off.append(_missed(fitted, table[:, held], sizes, seed))
-        tell((fold + 1) / _FOLDS)
-    squares = np.hstack(off) ** 2
-    ratios = np.maximum(np.sqrt(squares.mean(axis=1)), 1.0)
-    return Misfit(tuple(sizes), tuple(ratios.tolist()), squares.shape[1])
+        tried |= {kin[column] for column in held.tolist()}
+        tell((fold + 1) / parts)
+    ratios = np.maximum(np.sqrt((np.hstack(off) ** 2).mean(axis=1)), 1.0)
+    return Misfit(tuple(sizes), tuple(ratios.tolist()), len(tried))
 
 
 def _sizes(items: int) -> list[int]:
@@ -135,11 +138,16 @@ class RecordedPanel:
     """Recorded models: the curves of items fitted to their answers, their scores, and how far off the curves are."""
 
     def __init__(
-        self, items: Sequence[str], table: Floats, seed: int, tell: Callable[[float], None] = lambda share: None
+        self,
+        items: Sequence[str],
+        models: Sequence[str],
+        table: Floats,
+        seed: int,
+        tell: Callable[[float], None] = lambda share: None,
     ) -> None:
         self.items, self.fitted = list(items), fit(table)
         self.scores, self.seed = column_means(table), seed
-        self.misfit, self.estimator = misfit(table, seed, tell), Estimator(self.fitted)
+        self.misfit, self.estimator = misfit(table, models, seed, tell), Estimator(self.fitted)
 
     def standing(self, asked: Sequence[int], scores: Sequence[float]) -> ModelStanding:
         """Where a model stands that answered some items."""

@@ -122,8 +122,9 @@ def start(
         raise InputError(f"{heading('answers')}: {there}; at least {FEWEST_MODELS}")
     title = f"trying the curves of {counted(len(names), 'item')} on {counted(len(others), 'recorded model')}"
     with observer.steps(title) as step:
-        panel = RecordedPanel(names, table[:, others], asking.seed, lambda share: step(title, share))
-    goal = Placing(model, [models[column] for column in others], panel, within)
+        recorded = [models[column] for column in others]
+        panel = RecordedPanel(names, recorded, table[:, others], asking.seed, lambda share: step(title, share))
+    goal = Placing(model, recorded, panel, within)
     asking = msgspec.structs.replace(asking, items=tuple(names))
     return Session(bench, dict(entries), asking, hit=is_hit, goal=goal), goal
 

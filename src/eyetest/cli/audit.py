@@ -83,7 +83,7 @@ def audit(
         print_json(result)
     else:
         out.print(card(result))
-        for line in _next_steps(result, bench):
+        for line in _next_steps(result, bench, html):
             out.print(line, soft_wrap=True)
     if verdicts:
         rows = result.verdicts([item.id for item in benchmark])
@@ -116,13 +116,14 @@ def card(result: Audit) -> RenderableType:
     return Group(*parts)
 
 
-def _next_steps(result: Audit, bench: Path) -> Iterator[str]:
+def _next_steps(result: Audit, bench: Path, page_file: Path | None) -> Iterator[str]:
     """Commands to go on with, as they can be pasted."""
     if first := next((finding for finding in result.alarms if finding.items), None):
         item = first.items[0]
         yield f"Look first:  {typed(program(), 'show', bench, *['--'] * item.startswith('-'), item)}"
-    page = "As a page" if result.blindness else "With pictures"
-    yield f"{page}:  {typed(program(), 'audit', bench, '--html', 'audit.html')}"
+    if page_file is None:
+        page = "As a page" if result.blindness else "With pictures"
+        yield f"{page}:  {typed(program(), 'audit', bench, '--html', 'audit.html')}"
 
 
 def verdict_line(result: Audit) -> Text:

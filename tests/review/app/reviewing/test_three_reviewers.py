@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -79,11 +80,11 @@ class Said(NamedTuple):
 class Reviewer:
     """Somebody who works until nothing waits, whatever happens to the server."""
 
-    def __init__(self, name: str, window: BrowserWindow, home: str) -> None:
-        self.name, self._window, self._home = name, window, home
+    def __init__(self, name: str, window: BrowserWindow, home: str, back: Event) -> None:
+        self.name, self._window, self._home, self._back = name, window, home, back
         self.said: dict[tuple[str, int], Said] = {}
         self.edits: dict[str, str] = {}
-        self._stumbled = False
+        self._stumbled = self._changed = False
 
     def work(self) -> None:
         """Decide about whatever comes; come back while others are not done."""
@@ -126,7 +127,7 @@ class Reviewer:
         if before is None and at == 3:
             send_twice(window)
         self.send()
-        if before is None and at == 4 and not window.evaluate(GONE):
+        if self._back.is_set() and not self._changed:
             self._change_mind(item, number)
 
     def fill(self, item: str, kind: str) -> None:
@@ -169,15 +170,17 @@ class Reviewer:
             assert window.evaluate("[decide.elements.decision.value, comment.value]") == [kind, "half a thought"]
 
     def _change_mind(self, item: str, number: int) -> None:
-        """Withdraw a decision and make it again."""
+        """Withdraw a decision and make it again, where the server was there to keep it."""
         self._go_home()
+        if not self._window.evaluate(f"Boolean(document.querySelector('[aria-label=\"Undo {item}\"]'))"):
+            return
+        self._changed = True
         self.undo(item)
-        self._window.wait(f"{TASK} || {GONE}")
+        self._window.wait(TASK)
         kind = intended(self.name, item)
         self.said[item, number] = Said(item, number, (kind, "undo", kind))
-        if not self._window.evaluate(GONE):
-            self.fill(item, kind)
-            self.send()
+        self.fill(item, kind)
+        self.send()
 
     def undo(self, item: str) -> None:
         """Press the button beside a decision."""
@@ -274,14 +277,14 @@ class Ended(NamedTuple):
 def work_through(browser: Browser, place: Path, items: int) -> Ended:
     """Invite three people, let them work at once, and kill the server in the middle."""
     draw_benchmark(place / "bench", items=items)
-    reviewers = []
+    reviewers, back = [], Event()
     with Server(place / "bench", place / "review") as server, ReviewProject.open(place / "review") as project:
         for name, kind in zip(NAMES, (Reviewer, Reviewer, Typist), strict=True):
             window = browser.visitor()
             window.goto(project.link(project.invite(name)))
             window.press("Enter")
             window.wait(HOME)
-            reviewers.append(kind(name, window, server.home))
+            reviewers.append(kind(name, window, server.home, back))
             reviewers[-1].items = items
         with ThreadPoolExecutor(len(reviewers)) as pool:
             working = [pool.submit(one.work) for one in reviewers]
@@ -289,6 +292,7 @@ def work_through(browser: Browser, place: Path, items: int) -> Ended:
                 time.sleep(0.3)
             server.kill()
             server.start()
+            back.set()  # minds are changed from now on: what was meant is known only of a server that is there
             for one in working:
                 one.result(600)
     return Ended(place / "review", reviewers, items)

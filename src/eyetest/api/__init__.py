@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from eyetest import world
     from eyetest.api import measure
     from eyetest.api.audit import Audited, audit
+    from eyetest.api.curate import Part, describe, estimate, subset
     from eyetest.api.editions import harden_renew, harden_twins
     from eyetest.api.harden import harden_options, harden_page, harden_screenshot
+    from eyetest.api.look import Explained, RuleDifference, RunStatus, diff_rules, explain, status
     from eyetest.api.open_ import open, open_run  # noqa: A004
     from eyetest.api.place import PlaceResult, place
     from eyetest.api.race import RaceResult, race
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from eyetest.api.report import bundle_items, card, chart, charts, report
     from eyetest.api.results import Compared, compare, results, score
     from eyetest.api.review import export_review, import_review, review_decisions, review_outcomes, revise
-    from eyetest.api.run import import_answers, run
+    from eyetest.api.run import export_answers, import_answers, run
     from eyetest.api.suite import ToldSuite, suite
     from eyetest.api.views import MeasureTable as Measured
     from eyetest.benchmarks import Benchmark, ReadOptions, export_benchmark, import_benchmark
@@ -39,6 +41,7 @@ __all__ = [
     "Choice",
     "Compared",
     "Condition",
+    "Explained",
     "EyetestError",
     "ImageRef",
     "Item",
@@ -47,13 +50,16 @@ __all__ = [
     "Manifest",
     "Measured",
     "ModelEntry",
+    "Part",
     "PlaceResult",
     "RaceResult",
     "ReadOptions",
     "Reading",
     "Refined",
     "Results",
+    "RuleDifference",
     "Run",
+    "RunStatus",
     "ToldSuite",
     "Turn",
     "audit",
@@ -62,6 +68,11 @@ __all__ = [
     "chart",
     "charts",
     "compare",
+    "describe",
+    "diff_rules",
+    "estimate",
+    "explain",
+    "export_answers",
     "export_benchmark",
     "export_review",
     "harden_options",
@@ -87,6 +98,8 @@ __all__ = [
     "revise",
     "run",
     "score",
+    "status",
+    "subset",
     "suite",
     "world",
 ]
@@ -94,7 +107,9 @@ __all__ = [
 _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest": ("world",),
     "eyetest.api": ("measure",),
-    "eyetest.api.run": ("import_answers", "run"),
+    "eyetest.api.curate": ("Part", "describe", "estimate", "subset"),
+    "eyetest.api.look": ("Explained", "RuleDifference", "RunStatus", "diff_rules", "explain", "status"),
+    "eyetest.api.run": ("export_answers", "import_answers", "run"),
     "eyetest.api.review": ("export_review", "import_review", "review_decisions", "review_outcomes", "revise"),
     "eyetest.api.suite": ("ToldSuite", "suite"),
     "eyetest.api.audit": ("Audited", "audit"),

@@ -19,12 +19,16 @@ _CARDS: dict[type, str] = {Benchmark: "benchmark_card", Item: "item_card", Run: 
 def open(path: AnyPath, read: ReadOptions | None = None) -> Benchmark:  # noqa: A001 (what one types in a notebook)
     """Open a benchmark folder, or any file that eyetest can read as one.
 
-    A file is read once and kept in the cache. Large benchmarks are read as you go.
+    A file is read once and kept in the cache. Large benchmarks are read as you go: ``bench["17"]`` is the item of
+    that id, ``bench[17]`` the one at that place, counted from 0, ``bench[:5]`` the first five; ``bench.frame`` is a
+    Polars table of all.
 
     >>> bench = et.open("world/benchmark")
     >>> item = next(iter(bench))
-    >>> bench[item.id] == item
+    >>> bench[item.id] == bench[0] == bench[:5][0] == item
     True
+    >>> bench.frame.columns[:5]
+    ['id', 'question', 'options', 'gold', 'images']
     """
     return open_benchmark(path, read)
 

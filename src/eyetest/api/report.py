@@ -13,7 +13,7 @@ from eyetest.jobs import open as looking
 from eyetest.jobs import report as job
 from eyetest.jobs.card import make_card
 from eyetest.jobs.measure import Measurable, Scoring, gather, settings
-from eyetest.jobs.opening import AnyPath, Bench, Models, several
+from eyetest.jobs.opening import AnyPath, Bench, Models, path_of, several
 from eyetest.measures import Results
 from eyetest.pages.item_counts import items_at
 from eyetest.reports import FIGURES
@@ -82,7 +82,8 @@ def _things(what: Results | Told | Sequence[Told]) -> Results | list[Path | Run 
         return what
     named: list[Told] = several(what)
     things = [one.path if isinstance(one, RefinedFolder) else one for one in named]
-    return [one if isinstance(one, Run | Benchmark) else Path(one) for one in things]
+    expected = "runs, refinements and benchmarks, or their paths"
+    return [one if isinstance(one, Run | Benchmark) else path_of(one, "what", expected) for one in things]
 
 
 def bundle_items(what: Told | Sequence[Told], *, to: AnyPath, golds: bool = True, overwrite: bool = False) -> Path:

@@ -16,6 +16,7 @@ from eyetest.measures import Results, Settings
 from eyetest.measures.compare import Contest, flips_of
 from eyetest.measures.printed import plain
 from eyetest.records import Score, columns
+from eyetest.runs.stored import one_line_if_damaged, responses_frame
 
 
 def results(
@@ -49,20 +50,29 @@ def score(
     metric: str | None = None,
     bench: Bench | None = None,
     rescore_given: bool = False,
+    replies: bool = True,
 ) -> pl.DataFrame:
-    """Read and score every answer of a run; one row an answer, with the rule that read it.
+    """Read and score every answer of a run; one row an answer, with the rule that read it and the ``reply`` itself.
 
     The table is also kept in the run, beside those of other rules, metrics and golds. Responses are never touched; a
     call that failed has no score. ``rescore_given`` scores what others have scored, where its words are there.
+    Without ``replies`` the table stays small.
 
     >>> table = et.score("run")
     >>> table.height
     720
     >>> table["score"].max()
     1.0
+    >>> table.filter(reading="unparsed").select("item", "model", "reply").height
+    0
     """
     table = scoring.score(run, Scoring(rules, bench, metric, rescore_given))
-    return pl.read_parquet(table.path, glob=False).select(columns(Score))
+    scores = pl.read_parquet(table.path, glob=False).select(columns(Score))
+    if not replies:
+        return scores
+    with one_line_if_damaged(table.run.path):
+        said = responses_frame(table.run.path).select("request", pl.col("text").alias("reply")).collect()
+    return scores.join(said, on="request", how="left", maintain_order="left")
 
 
 _MOST_SENTENCES = 40

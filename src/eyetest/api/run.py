@@ -12,13 +12,14 @@ import polars as pl
 
 from eyetest.jobs import import_answers as importing
 from eyetest.jobs import run as job
-from eyetest.jobs.opening import AnyPath, Bench, Models, Observer, model_entries, several
+from eyetest.jobs.opening import AnyPath, AnyRun, Bench, Models, Observer, model_entries, open_run, several
 from eyetest.jobs.perturbation import perturbed, read_perturbation
 from eyetest.records import Condition
 from eyetest.running import Asking, Limits, Progress
 from eyetest.running.progress import every, line
 from eyetest.running.session import INTERRUPTED
 from eyetest.runs import Run
+from eyetest.runs.answers import write_answers
 from eyetest.runs.importing import AnswerFile, FieldMap
 from eyetest.store.handwritten import convert
 from eyetest.wording import counted, listed
@@ -176,3 +177,18 @@ def import_answers(
         about = f"{counted(brought.unknown.total(), 'answer')} to items that the benchmark does not have"
         warnings.warn(f"{about} left out: {listed(brought.unknown)}", stacklevel=2)
     return Run(Path(to))
+
+
+def export_answers(run: AnyRun, *, to: AnyPath, overwrite: bool = False) -> Path:
+    """Write a run's answers as one table: .parquet, .jsonl or .csv, by the ending of its name; gives its place.
+
+    It can be brought into another run with `et.import_answers`, or replayed as it is.
+
+    >>> pl.read_csv(et.export_answers("run", to="answers.csv")).height
+    720
+    """
+    opened = open_run(run)
+    _, missing = write_answers(opened.path, Path(to), overwrite=overwrite)
+    if missing:
+        warnings.warn(f"{counted(missing, 'planned call')} without an answer are not in the table", stacklevel=2)
+    return Path(to)

@@ -133,20 +133,24 @@ class MeasureTable:
         return max(0, len(self) - _MOST_ROWS)
 
     def __repr__(self) -> str:
-        columns = words_of(self.frame)
-        widths = [max(map(len, (column["name"], *column["cells"]))) for column in columns]
-        sides = ["<" if column["kind"] != "number" else ">" for column in columns]
-        rows = [[column["name"] for column in columns], *zip(*(column["cells"] for column in columns), strict=True)]
-        lines = [
-            "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)).rstrip()
-            for row in rows
-        ]
-        if self.left_out:
-            lines.append(f"… and {self.left_out:,} more rows in .frame")
-        return "\n".join([*lines, *(f"note: {line}" for line in self.notes)])
+        return "\n".join([*lines_of(self.frame), *(f"note: {line}" for line in self.notes)])
 
     def _repr_html_(self) -> str:
         return card(self.name, words_of(self.frame), self.notes, left_out=self.left_out)
+
+
+def lines_of(frame: pl.DataFrame) -> list[str]:
+    """A table as lines of text; of a long one its first rows, and how many more there are."""
+    columns = words_of(frame)
+    widths = [max(map(len, (column["name"], *column["cells"]))) for column in columns]
+    sides = ["<" if column["kind"] != "number" else ">" for column in columns]
+    rows = [[column["name"] for column in columns], *zip(*(column["cells"] for column in columns), strict=True)]
+    lines = [
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    more = [f"… and {len(frame) - _MOST_ROWS:,} more rows in .frame"] if len(frame) > _MOST_ROWS else []
+    return [*lines, *more]
 
 
 def words_of(frame: pl.DataFrame) -> list[dict[str, Any]]:

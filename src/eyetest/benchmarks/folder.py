@@ -5,21 +5,25 @@ when somebody looks, so a benchmark may be far larger than memory.
 """
 
 import hashlib
+import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
+from typing import SupportsIndex, overload
 
 import msgspec
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from eyetest.benchmarks import itemtable
 from eyetest.benchmarks.images import ImageStore
+from eyetest.benchmarks.item_frame import item_frame
 from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, READABLE_VERSIONS, ImageRef, Item, ItemCounts, Manifest, check
 from eyetest.store import refuse_to_lose, replacing_folder
@@ -70,8 +74,34 @@ class Benchmark:
             for batch in file.batches(_BATCH):
                 yield from itemtable.from_batch(batch)
 
-    def __getitem__(self, item_id: str) -> Item:
-        return self.take([self.position(item_id)])[0]
+    @overload
+    def __getitem__(self, which: str | SupportsIndex) -> Item: ...
+
+    @overload
+    def __getitem__(self, which: slice) -> list[Item]: ...
+
+    def __getitem__(self, which: str | SupportsIndex | slice) -> Item | list[Item]:
+        """An item by its id (text) or by where it stands (a number); several by a slice."""
+        if isinstance(which, str):
+            return self.take([self.position(which)])[0]
+        if isinstance(which, slice):
+            return self.take(range(*which.indices(len(self))))
+        try:
+            number = operator.index(which)
+        except TypeError:
+            kinds = "its id (text), where it stands (a whole number), or a slice"
+            raise TypeError(f"an item is had by {kinds}, not by {short(which)}") from None
+        if not -len(self) <= number < len(self):
+            there = (
+                f'{self.manifest.name} has {len(self):,} items, from 0; an item whose id is {number} is ["{number}"]'
+            )
+            raise IndexError(f"no item at {number:,}: {there}")
+        return self.take([number % len(self)])[0]
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """All items as one table: texts, golds in words, how many pictures, and a column for each tag."""
+        return item_frame(self)
 
     def position(self, item_id: str) -> int:
         """Where an item stands in the benchmark."""

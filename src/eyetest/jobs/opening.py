@@ -1,5 +1,6 @@
 """What a user points at, opened: benchmarks, runs, models. And who is told what a job does meanwhile."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -80,7 +81,7 @@ def open_bench(bench: Bench, read: ReadOptions | None = None, observer: Observer
     """The benchmark itself. Unless told otherwise, items whose answer is held back are welcome."""
     if isinstance(bench, Benchmark):
         return bench
-    path = Path(bench)
+    path = path_of(bench, "bench", "a benchmark, or the path of one")
     if is_benchmark(path):
         return open_benchmark(path)
     title = f"reading {path.name}"
@@ -90,7 +91,22 @@ def open_bench(bench: Bench, read: ReadOptions | None = None, observer: Observer
 
 def open_run(run: AnyRun) -> Run:
     """The run itself."""
-    return run if isinstance(run, Run) else Run(Path(run))
+    return run if isinstance(run, Run) else Run(path_of(run, "run", "a run, or the path of one"))
+
+
+def path_of(said: object, name: str, expected: str = "a path") -> Path:
+    """A path that a user gave, or one line that says what was given in its place."""
+    if isinstance(said, str | os.PathLike):
+        return Path(said)
+    raise InputError(f"{heading(name)}: found {kind_of(said)}, expected {expected}")
+
+
+def kind_of(said: object) -> str:
+    """What somebody gave, for an error: a value by itself, anything larger by its kind."""
+    if said is None or isinstance(said, bool | int | float | bytes):
+        return short(said)
+    kind = type(said).__name__
+    return f"{'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}"
 
 
 def open_runs(runs: AnyRun | Sequence[AnyRun]) -> list[Run]:

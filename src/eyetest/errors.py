@@ -67,6 +67,10 @@ class DamagedWarning(UserWarning):
     """Part of what was stored is damaged and left out; the rest is used."""
 
 
+class ReadingWarning(UserWarning):
+    """A file was read in a way that whoever wrote it may not have meant; it says how, and what to do if so."""
+
+
 class Forbidden(EyetestError):  # noqa: N818 (it says what it is)
     """Somebody asks for what is not theirs to see or to do."""
 

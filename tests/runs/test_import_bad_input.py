@@ -104,8 +104,8 @@ FILES: dict[str, tuple[Make, str]] = {
     "deep JSON": (written("a.jsonl", "[" * 200_000), "line 1 is nested too deeply"),
     "deep JSON with NaN": (written("a.jsonl", '{"a": NaN, "b": ' + "[" * 200_000), "a.jsonl line 1 is"),
     "not UTF-8 line": (written("a.jsonl", b'{"item": "caf\xe9"}'), "line 1 is not JSON: it is not UTF-8"),
-    "not UTF-8 CSV": (written("a.csv", b"item,model,text\n1,m,caf\xe9\n"), "a.csv cannot be read"),
-    "UTF-16 CSV": (written("a.csv", "item,model,text\n".encode("utf-16")), "a.csv cannot be read"),
+    "not UTF-8 CSV": (written("a.csv", "item,model,text\n1,m,不知道\n".encode("gbk")), "a.csv is not UTF-8"),
+    "UTF-16 CSV": (written("a.csv", "item,model,text\n1".encode("utf-16")[:-1]), "a.csv cannot be read"),
     "too few cells": (written("a.csv", "item,model,text\n1,m,A\n2,m\n"), "a.csv row 2: 2 cells under 3 columns"),
     "open quote": (
         written("a.tsv", 'item\tmodel\ttext\n1\tm\tA\n2\tm\t"B\n3\tm\tC\n'),

@@ -20,6 +20,7 @@ from eyetest.errors import InputError, ItemError
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
 from eyetest.store import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.store.files import is_as_written, read_regular, refuse_special
+from eyetest.tabular.table import PACKED, named_sheet, unpacked_name
 from eyetest.version import __version__
 
 Progress = Callable[[float], None]
@@ -29,7 +30,7 @@ _INSIDE = "benchmark"
 _REPORT_EVERY = 50
 _ABSENT = -1
 """Size and time of a picture that was looked for and not there: when it comes, the file is read anew."""
-_DATA_SUFFIXES = (".tsv", ".csv", ".xlsx", ".json", ".jsonl", ".parquet", ".arrow")
+_DATA_SUFFIXES = (".tsv", ".csv", ".xlsx", ".json", ".jsonl", ".parquet", ".arrow", *PACKED)
 
 
 class Import(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +65,8 @@ def import_benchmark(
     (60, [])
     """
     how = how or Import()
+    source, sheet = named_sheet(source)
+    how = msgspec.structs.replace(how, read=msgspec.structs.replace(how.read, sheet=sheet))
     _, skipped = _import(source, to, how, progress)
     return Benchmark(to), skipped
 
@@ -94,11 +97,11 @@ def open_benchmark(
     path: str | Path, read: ReadOptions | None = None, progress: Progress = lambda share: None
 ) -> Benchmark:
     """A benchmark folder, or any readable file as one."""
-    path = Path(path)
+    path, sheet = named_sheet(Path(path))
     if is_benchmark(path):
         return Benchmark(path)
     refuse_one_above(path)
-    read = read or ReadOptions()
+    read = msgspec.structs.replace(read or ReadOptions(), sheet=sheet)
     cached = _cache_folder(path, read)
     if not (is_benchmark(cached) and _unchanged(cached)):
         how = Import(read=read, overwrite=True)
@@ -134,8 +137,11 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
     if not source.exists():
         raise InputError(f"{source} does not exist")
     file_name = _readable(Path(os.path.abspath(source)).name)  # noqa: PTH100 (a link keeps its own name)
+    stem = Path(unpacked_name(file_name)).stem
+    if sheet := how.read.sheet:
+        file_name, stem = f"{file_name}#{sheet}", f"{stem}-{sheet}"
     manifest = Manifest(
-        name=how.name or Path(file_name.removesuffix(".gz")).stem,
+        name=how.name or stem,
         version=how.version,
         licence=how.licence,
         source=how.source,

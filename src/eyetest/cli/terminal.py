@@ -18,7 +18,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.text import Text
 
 from eyetest.cli.main import PipeClosedError
-from eyetest.errors import DamagedWarning
+from eyetest.errors import DamagedWarning, ReadingWarning
 from eyetest.redaction import redact
 
 
@@ -128,15 +128,19 @@ def note(message: str) -> None:
     err.print(Text.assemble(("note: ", "bold yellow"), safe(message)), soft_wrap=True)
 
 
+_TOLD = (DamagedWarning, ReadingWarning)
+
+
 @contextmanager
 def telling_damage() -> Iterator[None]:
-    """What readers leave out because it is damaged is a note, told once, like all that the user should know."""
+    """What readers leave out as damaged, or may have misread, is a note, told once, like all that one should know."""
     with warnings.catch_warnings():
-        warnings.simplefilter("default", DamagedWarning)
+        for kind in _TOLD:
+            warnings.simplefilter("default", kind)
         shown = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-            if issubclass(category, DamagedWarning):
+            if issubclass(category, _TOLD):
                 note(str(message))
             else:
                 shown(message, category, *rest, **more)

@@ -1,4 +1,4 @@
-"""The first sheet of an Excel file, as whoever made it meant it.
+"""A sheet of an Excel file, as whoever made it meant it.
 
 A text that begins with "=" is written as a formula by pandas' Excel writers, which nobody ever computes; what it says
 is then in the formula, and its value is missing or 0.
@@ -8,11 +8,14 @@ import errno
 import warnings
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from eyetest.errors import InputError, short
+from eyetest.errors import InputError, nearest, short
+from eyetest.tabular.excel_looks import as_seen
 from eyetest.tabular.table import Row, refuse_twins
 
 EXCEL_CELL = 32_767
@@ -27,12 +30,19 @@ _PACKED = 100
 """A part of more than `_SMALL` bytes may unpack to so many times its stored size; tables of text come to 20."""
 
 
-class ExcelTable:
-    """The rows below the first, each with an empty text for an empty cell; rows of nothing are no rows."""
+_Read = TypeVar("_Read")
 
-    def __init__(self, path: Path) -> None:
+
+class ExcelTable:
+    """The rows below the first, each with an empty text for an empty cell; rows of nothing are no rows.
+
+    ``sheet`` names one, else it is the first. Numbers and dates are values, or with ``seen`` what a person sees.
+    """
+
+    def __init__(self, path: Path, sheet: str = "", *, seen: bool = False) -> None:
         self.path, self.done = path, 0.0
-        header = [str(cell) for cell in next(_sheet_rows(path), [])]
+        self._rows = partial(_sheet_rows, path, sheet, seen)
+        header = [str(cell) for cell in next(self._rows(), [])]
         while header and not header[-1]:
             header.pop()
         self._header = header
@@ -41,7 +51,7 @@ class ExcelTable:
 
     def __iter__(self) -> Iterator[Row]:
         number, width = 0, len(self._header)
-        for line, cells in enumerate(islice(_sheet_rows(self.path), 1, None), 1):
+        for line, cells in enumerate(islice(self._rows(), 1, None), 1):
             where = f"{self.path.name} row {line}"
             if any(cell != "" for cell in cells[width:]):
                 raise InputError(f"{where}: there is more than the {width} columns that have a name")
@@ -53,26 +63,59 @@ class ExcelTable:
         self.done = 1.0
 
 
-def _sheet_rows(path: Path) -> Iterator[list[Any]]:
+def sheet_names(path: Path) -> list[str]:
+    """The sheets of a file, in its order."""
+    with _opened(path, data_only=True) as book:
+        return [sheet.title for sheet in book.worksheets]
+
+
+def _sheet_rows(path: Path, sheet: str, seen: bool) -> Iterator[list[Any]]:
     """The rows, header first, with an empty text for an empty cell."""
+    rows = cells = 0
+    with _opened(path, data_only=True) as computed, _opened(path, data_only=False) as written:
+        values = _sheet(path, computed, sheet).iter_rows(values_only=not seen)
+        formulas = _sheet(path, written, sheet).iter_rows(values_only=True)
+        for pair in _quietly(zip(values, formulas, strict=True)):
+            rows += 1
+            cells += max(map(len, pair))
+            _check_count(path, rows, cells)
+            said = map(as_seen, pair[0]) if seen else pair[0]
+            yield [_cell(*both) for both in zip_longest(said, pair[1])]
+
+
+def _quietly(rows: Iterator[_Read]) -> Iterator[_Read]:
+    """The same rows; what openpyxl warns of is no concern of a table, but others may warn between two rows."""
+    while True:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            row = next(rows, None)
+        if row is None:
+            return
+        yield row
+
+
+def _sheet(path: Path, book: Any, name: str) -> Any:
+    sheets = {sheet.title: sheet for sheet in book.worksheets}
+    if name and name not in sheets:
+        raise InputError(f"{path} has no sheet {short(name)}; {nearest(name, sheets)}")
+    sheet = sheets[name] if name else book.worksheets[0]
+    sheet.reset_dimensions()  # some writers say "A1" whatever there is
+    return sheet
+
+
+@contextmanager
+def _opened(path: Path, *, data_only: bool) -> Iterator[Any]:
+    """The workbook; whatever is wrong with it, now or while it is read, becomes one line."""
     import openpyxl  # noqa: PLC0415 (slow to load, and few files are Excel's)
 
-    books: list[Any] = []
-    rows = cells = 0
+    book = None
     try:
         _check_parts(path)
-        with path.open("rb") as values_file, path.open("rb") as formulas_file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for file, data_only in ((values_file, True), (formulas_file, False)):
-                books.append(openpyxl.load_workbook(file, read_only=True, data_only=data_only))
-                for sheet in books[-1].worksheets[:1]:
-                    sheet.reset_dimensions()  # some writers say "A1" whatever there is
-            sheets = [book.worksheets[0].iter_rows(values_only=True) for book in books]
-            for values, formulas in zip(*sheets, strict=True):
-                rows += 1
-                cells += max(len(values), len(formulas))
-                _check_count(path, rows, cells)
-                yield [_cell(*pair) for pair in zip_longest(values, formulas)]
+        with path.open("rb") as file:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                book = openpyxl.load_workbook(file, read_only=True, data_only=data_only)
+            yield book
     except InputError:
         raise
     except OSError as error:
@@ -82,7 +125,7 @@ def _sheet_rows(path: Path) -> Iterator[list[Any]]:
     except Exception as error:  # openpyxl raises whatever its parsers raise
         raise _unreadable(path, error) from None
     finally:
-        for book in books:
+        if book is not None:
             book.close()
 
 

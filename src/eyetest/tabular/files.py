@@ -1,4 +1,4 @@
-"""Any table a person may have, by the ending of its name; all but Parquet and Excel may be packed with gzip."""
+"""Any table a person may have, by the ending of its name; all but Parquet and Excel may be packed."""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -11,24 +11,27 @@ import pyarrow as pa
 
 from eyetest.errors import InputError
 from eyetest.tabular.arrow_table import ArrowTable, parquet_part
+from eyetest.tabular.dialect import dialect_of
 from eyetest.tabular.excel import ExcelTable
 from eyetest.tabular.json_table import JsonTable
 from eyetest.tabular.separated import SeparatedTable
 from eyetest.tabular.sheets import GUARDED, restored_row
-from eyetest.tabular.table import Row, Rows, kind_of, open_plain
+from eyetest.tabular.table import Row, Rows, kind_of, named_sheet
 
 _SHEETS = (".csv", ".tsv", ".xlsx")
 _ROWS_AT_ONCE = 5_000
-_LONGEST_HEADER = 2**20
 
 
 class TableFile:
-    """A file as a table; whatever is wrong with it becomes one line."""
+    """A file as a table; whatever is wrong with it becomes one line.
 
-    def __init__(self, path: Path) -> None:
+    ``sheet`` names one of an Excel file; with ``seen`` its cells say what a person sees in them.
+    """
+
+    def __init__(self, path: Path, sheet: str = "", *, seen: bool = False) -> None:
         self.path, self.done = path, 0.0
         with _one_line(path):
-            self._table = _OPENERS[kind_of(path)](path)
+            self._table = ExcelTable(path, sheet, seen=seen) if is_excel(path) else _OPENERS[kind_of(path)](path)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -57,13 +60,14 @@ def _one_line(path: Path) -> Iterator[None]:
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a file of answers, each with its number for a person."""
+    path, sheet = named_sheet(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder; answers are read from {', '.join(_OPENERS)} files")
     if kind_of(path) not in _OPENERS:
         raise InputError(f"{path}: answers are read from {', '.join(_OPENERS)} files")
     if not path.is_file():
         raise InputError(f"{path} is no file")
-    table = TableFile(path)
+    table = TableFile(path, sheet)
     if is_sheet(path) and not table.columns:
         raise InputError(f"{path} is empty")
     for row in table:
@@ -86,14 +90,11 @@ def _parquet(path: Path) -> ArrowTable:
 
 
 def _csv(path: Path) -> SeparatedTable:
-    """Where a comma is part of a number, spreadsheets write semicolons between cells."""
-    with open_plain(path) as file:
-        header = file.readline(_LONGEST_HEADER)
-    return SeparatedTable(path, ";" if b";" in header and b"," not in header else ",")
+    return SeparatedTable(path, dialect_of(path))
 
 
 def _tsv(path: Path) -> SeparatedTable:
-    return SeparatedTable(path, "\t")
+    return SeparatedTable(path, dialect_of(path, "\t"))
 
 
 _OPENERS: dict[str, Callable[[Path], Rows]] = {

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from eyetest.errors import InputError, short
-from eyetest.tabular.table import Row, open_plain, plain_size
+from eyetest.tabular.table import Row, kind_of, open_plain, plain_size
 
 MAX_LINE = 256 * 2**20
 MAX_DOCUMENT = 2**31
@@ -57,7 +57,7 @@ class JsonTable:
 
     def _is_document(self, first_line: bytes, where: str, *, more: bool) -> bool:
         """Whether the whole file is one JSON value, judged by its first line and whether there are others."""
-        if self.path.name.lower().removesuffix(".gz").endswith(".json"):
+        if kind_of(self.path) == ".json":
             return not (more and first_line.endswith(b"}") and isinstance(_decoded(first_line), dict))
         if not first_line.startswith(b"["):
             return False

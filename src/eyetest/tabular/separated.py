@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from eyetest.errors import InputError
+from eyetest.tabular.dialect import TABS, Dialect
 from eyetest.tabular.table import Row, open_plain, plain_size, refuse_twins
 
 MAX_CELL = 64 * 2**20
@@ -116,8 +117,8 @@ def _cell_end(line: bytes, at: int) -> int:
 class SeparatedTable:
     """CSV and the like as rows of text, each with a cell for every column of the first line."""
 
-    def __init__(self, path: Path, separator: str) -> None:
-        self.path, self.done, self._separator = path, 0.0, separator
+    def __init__(self, path: Path, dialect: Dialect = TABS) -> None:
+        self.path, self.done, self._dialect = path, 0.0, dialect
         self.columns = tuple(next(self.rows(), ()))
         refuse_twins(path, self.columns)
 
@@ -131,8 +132,10 @@ class SeparatedTable:
         """The cells of all rows, header first; strictly, since an open quote would swallow the rest in silence."""
         csv.field_size_limit(MAX_CELL)
         number = 0
-        with io.TextIOWrapper(open_plain(self.path), "utf-8-sig", newline="") as file:
-            lines = csv.reader(self._lines(file), delimiter=self._separator, strict=True)
+        with io.TextIOWrapper(open_plain(self.path), self._dialect.encoding, newline="") as file:
+            if self._dialect.preface:
+                file.readline(MAX_LINE)
+            lines = csv.reader(self._lines(file), delimiter=self._dialect.separator, strict=True)
             try:
                 for number, cells in enumerate(filter(None, lines)):  # noqa: B007 (told below)
                     yield cells

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Any, NamedTuple, Protocol
 
 from eyetest.errors import InputError, heading, nearest, short
 
+PACKED = (".gz", ".zst")
 MAX_UNPACKED = 2**31
 MAX_GROWTH = 200
-"""A gzip file may unpack into `MAX_UNPACKED` bytes, or into so many times its size."""
+"""A packed file may unpack into `MAX_UNPACKED` bytes, or into so many times its size."""
+_SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
 _BUFFER = 2**20
 Values = dict[str, Any]
 """A row's values by the names of its columns."""
@@ -43,17 +46,28 @@ class Rows(Protocol):
 
 def kind_of(path: Path) -> str:
     """A file's kind by its ending, that of ``quiz.csv.gz`` being ``.csv``."""
-    return Path(path.name.lower().removesuffix(".gz")).suffix
+    return Path(unpacked_name(path.name.lower())).suffix
+
+
+def unpacked_name(name: str) -> str:
+    """The name without the ending that only says how a file is packed."""
+    return name[: -len(ending)] if (ending := next(filter(name.lower().endswith, PACKED), "")) else name
+
+
+def named_sheet(path: Path) -> tuple[Path, str]:
+    """A file, and the sheet of it that ``quiz.xlsx#Items`` names; no sheet where it names none."""
+    named = _SHEET.fullmatch(path.name)
+    return (path.with_name(named[1]), named[2]) if named and not path.exists() else (path, "")
 
 
 def open_plain(path: Path) -> io.BufferedReader:
-    """A file's bytes, unpacked where they are packed with gzip."""
-    packed = path.suffix.lower() == ".gz"
+    """A file's bytes, unpacked where they are packed."""
+    packed = path.suffix.lower() in PACKED
     return io.BufferedReader(_Unpacking(path) if packed else io.FileIO(path), _BUFFER)
 
 
 def plain_size(path: Path) -> int:
-    """How many bytes `open_plain` gives, at least 1; of a gzip file what it says itself: good enough to show."""
+    """How many bytes `open_plain` gives, at least 1; of a packed file what it says itself: good enough to show."""
     with path.open("rb") as file:
         size = file.seek(0, io.SEEK_END)
         if path.suffix.lower() == ".gz" and size > 4:
@@ -64,14 +78,14 @@ def plain_size(path: Path) -> int:
 
 class _Unpacking(io.RawIOBase):
     def __init__(self, path: Path) -> None:
-        self._path, self._file, self._total = path, gzip.open(path), 0  # noqa: SIM115 (closed with this one)
+        self._path, self._file, self._total = path, _unpacker(path), 0
         self._most = max(MAX_UNPACKED, MAX_GROWTH * path.stat().st_size)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._file.read1(len(buffer))
+        data = self._file.read(min(len(buffer), _BUFFER))
         self._total += len(data)
         if self._total > self._most:
             raise InputError(
@@ -83,6 +97,14 @@ class _Unpacking(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
+
+
+def _unpacker(path: Path) -> Any:
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path)
+    import pyarrow as pa  # noqa: PLC0415 (slow to load, and few files are packed so)
+
+    return pa.CompressedInputStream(pa.OSFile(str(path)), "zstd")
 
 
 def refuse_twins(path: Path, names: Iterable[str]) -> None:

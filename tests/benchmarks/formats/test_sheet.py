@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import openpyxl
+import pyarrow as pa
 import pytest
 
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark, open_benchmark
-from eyetest.errors import InputError, ItemError
+from eyetest.errors import InputError, ItemError, ReadingWarning
+from eyetest.tabular.files import read_rows
 from tests.conftest import png
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
@@ -39,12 +41,17 @@ def as_excel(path: Path, *rows: Row) -> Path:
 
 
 def as_packed_csv(path: Path, *rows: Row) -> Path:
-    plain = as_csv(path.with_suffix(".plain"), *rows)
-    path.write_bytes(gzip.compress(plain.read_bytes()))
+    plain = as_csv(path.with_suffix(".plain"), *rows).read_bytes()
+    path.write_bytes(gzip.compress(plain) if path.suffix == ".gz" else pa.compress(plain, "zstd", asbytes=True))
     return path
 
 
-WRITERS = [("quiz.csv", as_csv), ("quiz.xlsx", as_excel), ("quiz.csv.gz", as_packed_csv)]
+WRITERS = [
+    ("quiz.csv", as_csv),
+    ("quiz.xlsx", as_excel),
+    ("quiz.csv.gz", as_packed_csv),
+    ("quiz.csv.zst", as_packed_csv),
+]
 
 
 def imported(path: Path, **read: Any) -> Benchmark:
@@ -124,7 +131,68 @@ def test_numbers_and_dates_of_excel_say_what_they_look_like(tmp_path: Path) -> N
 
     (item,) = imported(path)
     assert [choice.text for choice in item.choices] == ["1999", "2.5"]
-    assert item.tags == {"year": 2003, "seen": "2024-05-06 00:00:00"}
+    assert item.tags == {"year": 2003, "seen": "2024-05-06"}
+
+
+LOOKS = [
+    (0.5, "0.00", "0.50"),
+    (1234.5, "#,##0.00", "1234.50"),
+    (0.504, "0.00", "0.504"),
+    (0.25, "0%", "25%"),
+    (0.125, "0.0%", "12.5%"),
+    (7, "000", "007"),
+    (-2, "00", "-2"),
+    (1.5, "$0.00", "1.5"),
+    (True, "0.00", "True"),
+]
+
+
+def test_numbers_of_excel_look_as_their_format_says_where_that_loses_nothing(tmp_path: Path) -> None:
+    path = as_excel(tmp_path / "quiz.xlsx", ("question", "answer"), *(("How much?", value) for value, _, _ in LOOKS))
+    book = openpyxl.load_workbook(path)
+    for row, (_, look, _) in enumerate(LOOKS, 2):
+        book.worksheets[0].cell(row, 2).number_format = look
+    book.save(path)
+
+    assert [item.references for item in imported(path)] == [(seen,) for _, _, seen in LOOKS]
+
+
+def test_a_gold_that_excel_shortened_is_still_its_option(tmp_path: Path) -> None:
+    """0.50 that was typed into a cell is 0.5 ever after, while the options are text."""
+    path = as_excel(tmp_path / "quiz.xlsx", ("question", "options", "answer"), ("How much?", "0.25 | 0.50 | 5", 0.5))
+
+    (item,) = imported(path)
+    assert item.gold == (1,)
+
+
+def test_what_excel_made_a_date_or_cut_is_told_once_a_column(tmp_path: Path) -> None:
+    rows = [(10**16 + n, "Which score?", "1-3", datetime(2024, 1, 2), "B", datetime(2020, 1, 1)) for n in (10, 500)]
+    path = as_excel(tmp_path / "quiz.xlsx", ("id", "question", "A", "B", "answer", "seen"), *rows)
+
+    with pytest.warns(ReadingWarning) as told:
+        first, _ = imported(path)
+    assert [choice.text for choice in first.choices] == ["1-3", "2024-01-02"]
+    said = [str(one.message) for one in told]
+    assert len(said) == 2
+    assert said[0].startswith("quiz.xlsx row 1: B: 2024-01-02 is a date to Excel")
+    assert "row 1: id: 10000000000000010 is a number" in said[1]
+
+
+def test_a_sheet_is_named_behind_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EYETEST_CACHE", str(tmp_path / "cache"))
+    book = openpyxl.load_workbook(as_excel(tmp_path / "quiz.xlsx", ("question", "answer"), ("Who?", "me")))
+    sheet = book.create_sheet("Part 2")
+    for row in (("question", "answer"), ("Why?", "so"), ("When?", "now")):
+        sheet.append(row)
+    book.save(tmp_path / "quiz.xlsx")
+
+    assert [item.question for item in open_benchmark(tmp_path / "quiz.xlsx")] == ["Who?"]
+    second = open_benchmark(tmp_path / "quiz.xlsx#Part 2")
+    assert [item.question for item in second] == ["Why?", "When?"]
+    assert (second.manifest.name, second.manifest.origin.file) == ("quiz-Part 2", "quiz.xlsx#Part 2")
+    assert [values["answer"] for _, values in read_rows(tmp_path / "quiz.xlsx#Part 2")] == ["so", "now"]
+    with pytest.raises(InputError, match=r"quiz\.xlsx has no sheet 'Part2'; did you mean \"Part 2\"\?"):
+        open_benchmark(tmp_path / "quiz.xlsx#Part2")
 
 
 def test_rows_of_nothing_are_no_items(tmp_path: Path) -> None:
@@ -153,27 +221,44 @@ def test_what_is_wrong_is_told(tmp_path: Path, text: str, message: str) -> None:
     assert not (tmp_path / "b").exists()
 
 
-def test_bytes_that_are_no_text_are_told(tmp_path: Path) -> None:
-    (tmp_path / "quiz.csv").write_bytes(b"question,answer\nWer schl\xe4ft?,ich\n")
-    with pytest.raises(InputError, match=r"quiz\.csv cannot be read: .*utf-8"):
-        imported(tmp_path / "quiz.csv")
+PLAIN = b"question,answer\nWho?,me\n" * 99
+ZSTD = pa.compress(PLAIN, "zstd", asbytes=True)
 
 
 @pytest.mark.parametrize(
-    "data", [gzip.compress(b"question,answer\nWho?,me\n" * 99, mtime=0)[:-9], b"\x1f\x8b\x08 nothing", b"plain"]
+    ("ending", "data"),
+    [
+        ("gz", gzip.compress(PLAIN, mtime=0)[:-9]),
+        ("gz", b"\x1f\x8b\x08 nothing"),
+        ("gz", b"plain"),
+        ("zst", ZSTD[:-9]),
+        ("zst", ZSTD[:4]),
+        ("zst", b"plain"),
+    ],
 )
-def test_a_damaged_gzip_file_is_told(tmp_path: Path, data: bytes) -> None:
-    (tmp_path / "quiz.csv.gz").write_bytes(data)
-    with pytest.raises(InputError, match=r"quiz\.csv\.gz cannot be read"):
-        imported(tmp_path / "quiz.csv.gz")
+def test_a_damaged_packed_file_is_told(tmp_path: Path, ending: str, data: bytes) -> None:
+    path = tmp_path / f"quiz.csv.{ending}"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=rf"quiz\.csv\.{ending} cannot be read"):
+        imported(path)
 
 
-def test_a_gzip_file_unpacks_into_no_more_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eyetest.tabular.table.MAX_UNPACKED", 2**20)
+@pytest.mark.parametrize("ending", ["jsonl.gz", "json.gz", "csv.gz", "jsonl.zst"])
+def test_a_packed_file_unpacks_into_no_more_than_it_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """Nobody waits for its end, and no more of it than may be is in memory."""
+    monkeypatch.setattr("eyetest.tabular.table.MAX_UNPACKED", 2**14)
     monkeypatch.setattr("eyetest.tabular.table.MAX_GROWTH", 2)
-    (tmp_path / "quiz.jsonl.gz").write_bytes(gzip.compress(b'{"question": "Who?", "answer": "me"}\n' * 10**5, 1))
-    with pytest.raises(InputError, match=r"quiz\.jsonl\.gz unpacks into more than"):
-        imported(tmp_path / "quiz.jsonl.gz")
+    path = tmp_path / f"quiz.{ending}"
+    head, line = (b"", b'{"question": "Who?", "answer": "me"}\n')
+    if ending.startswith("csv"):
+        head, line = (b"question,answer\n", b"Who?,me\n")
+    plain = head + line * 2**13
+    path.write_bytes(gzip.compress(plain, 1) if ending.endswith("gz") else pa.compress(plain, "zstd", asbytes=True))
+    for read in (imported, lambda file: list(read_rows(file))):
+        with pytest.raises(InputError, match=rf"quiz\.{ending} unpacks into more than"):
+            read(path)
 
 
 def test_a_formula_is_what_it_says(tmp_path: Path) -> None:

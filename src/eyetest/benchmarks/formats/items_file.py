@@ -1,13 +1,12 @@
 """Plain files with a row an item and pictures as paths beside them: JSON Lines, CSV, Excel."""
 
-from collections.abc import Iterator
-from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from eyetest.benchmarks.folder import Benchmark, distinct_images
+from eyetest.benchmarks.formats.support.sheet_rows import SheetReader, SheetTable
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ItemReader, ReadOptions, plain_row
 from eyetest.benchmarks.rows.layout import as_cell, unreserved
@@ -15,7 +14,12 @@ from eyetest.records import Item
 from eyetest.store.files import inside
 from eyetest.tabular.files import TableFile
 from eyetest.tabular.sheets import GUARDED, SheetWriter, inert
-from eyetest.tabular.table import Row, Rows
+from eyetest.tabular.table import PACKED
+
+
+def with_packed(*endings: str) -> tuple[str, ...]:
+    """Endings, and the same of packed files."""
+    return tuple(ending + packed for ending in endings for packed in ("", *PACKED))
 
 
 class Jsonl:
@@ -25,7 +29,7 @@ class Jsonl:
     summary = "JSON Lines: one object an item, image paths, base64 or data URLs"
     is_folder = True
     _usual_name = "items.jsonl"
-    endings: tuple[str, ...] = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+    endings: tuple[str, ...] = with_packed(".jsonl", ".json")
 
     def recognises(self, folder: Path) -> bool:
         """A folder with a file of the name that an export has."""
@@ -36,7 +40,7 @@ class Jsonl:
         if path.is_dir():
             inside(path / self._usual_name, path)
             path /= self._usual_name
-        return ItemReader(self._table(path), options, store)
+        return self._reader(path, options, store)
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write a folder: the items' file and ``images/``."""
@@ -46,8 +50,8 @@ class Jsonl:
         self._write_items(benchmark, to / self._usual_name)
         return []
 
-    def _table(self, path: Path) -> Rows:
-        return TableFile(path)
+    def _reader(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
+        return ItemReader(TableFile(path), options, store)
 
     def _write_items(self, benchmark: Benchmark, to: Path) -> None:
         with to.open("wb") as file:
@@ -61,10 +65,10 @@ class Sheet(Jsonl):
     name = "csv"
     summary = "CSV or Excel: one row an item, image paths, options in columns A, B, C … or in one cell"
     _usual_name = "items.csv"
-    endings = (".csv", ".csv.gz", ".xlsx")
+    endings = (*with_packed(".csv"), ".xlsx")
 
-    def _table(self, path: Path) -> Rows:
-        return SheetTable(path)
+    def _reader(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
+        return SheetReader(SheetTable(path, options.sheet), options, store)
 
     def _write_items(self, benchmark: Benchmark, to: Path) -> None:
         columns = dict.fromkeys(name for item in benchmark for name in _sheet_row(item))
@@ -72,30 +76,6 @@ class Sheet(Jsonl):
             sheet = SheetWriter(file, list(columns), mark=True)
             for row in map(_sheet_row, benchmark):
                 sheet.write([[as_cell(row.get(name, "")) for name in columns]])
-
-
-class SheetTable:
-    """The rows of a sheet. An empty cell says nothing, and numbers and dates say what they look like."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.done = path, 0.0
-        self._file = TableFile(path)
-        self.columns = tuple(name for name in self._file.columns if name)
-
-    def __iter__(self) -> Iterator[Row]:
-        number = 0
-        for row in self._file:
-            values = {name: _said(cell) for name, cell in row.values.items() if name and cell not in ("", None)}
-            self.done = self._file.done
-            if values:
-                yield row._replace(number=number, values=values)
-                number += 1
-
-
-def _said(cell: Any) -> Any:
-    if isinstance(cell, float) and cell.is_integer():
-        return int(cell)
-    return str(cell) if isinstance(cell, datetime | date | time) else cell
 
 
 def _pictures(item: Item) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class TsvTable(SeparatedTable):
 
     def __init__(self, path: Path) -> None:
         self._file = SeparatedFile(path)
-        super().__init__(path, "\t")
+        super().__init__(path)
 
     def rows(self) -> Iterator[list[Any]]:
         """The cells of all rows as bytes, but for the header."""

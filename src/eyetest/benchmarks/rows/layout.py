@@ -24,6 +24,7 @@ ANSWER_STYLES: tuple[AnswerStyle, ...] = get_args(AnswerStyle)
 _LETTERS = re.compile(r"\(?([A-Za-z])\)?[.:]?")
 _SEVERAL = re.compile(r"[A-Z](?:\s*(?:[,;]\s*)?[A-Z])+")
 _HIDDEN = ("", "?")
+_NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?")
 
 Options = Sequence[str]
 
@@ -61,6 +62,8 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a user may have to say about a file."""
 
     format: str | None = None
+    sheet: str = ""
+    """Of an Excel file; the first if none is named."""
     fields: dict[str, str] = {}
     """Our field → the file's column; several columns joined by ``+`` for images and options."""
     drop: tuple[str, ...] = ()
@@ -221,7 +224,13 @@ def _by_text(answer: Any, options: Options) -> tuple[int, ...] | None:
         for position, option in enumerate(options):
             if same(option) == same(text):
                 return (position,)
-    return None
+    equal = [i for i, option in enumerate(options) if _NUMBER.fullmatch(option.strip()) and _equals(option, text)]
+    return (equal[0],) if len(equal) == 1 else None
+
+
+def _equals(option: str, text: str) -> bool:
+    """Whether two numbers are one: spreadsheets write 0.50 as 0.5."""
+    return _NUMBER.fullmatch(text.strip()) is not None and float(option) == float(text)
 
 
 def _by_index(answer: Any, options: Options) -> tuple[int, ...] | None:

@@ -17,7 +17,7 @@ from eyetest.reform.annotation import Annotations
 from eyetest.store.files import refuse_special
 from eyetest.tabular.files import read_rows
 from eyetest.tabular.json_table import MAX_DOCUMENT, JsonTable, decode
-from eyetest.tabular.table import Values, kind_of, open_plain
+from eyetest.tabular.table import Values, kind_of, open_plain, unpacked_name
 
 TABLES = (".csv", ".tsv", ".xlsx", ".json", ".jsonl", ".parquet")
 """Endings of files that hold one record a row."""
@@ -77,9 +77,9 @@ class AnnotationFiles:
         return tuple(path for path in others if path not in self.files)
 
     def ending(self, *endings: str, beside: bool = False) -> list[Path]:
-        """Files whose names end so, whatever their case; packed with gzip or not."""
+        """Files whose names end so, whatever their case; packed or not."""
         paths = (*self.files, *self.beside) if beside else self.files
-        return [path for path in paths if path.name.lower().removesuffix(".gz").endswith(endings)]
+        return [path for path in paths if unpacked_name(path.name.lower()).endswith(endings)]
 
     def document(self, path: Path) -> Any:
         """What a JSON file holds, read once."""

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check test-slow speed peers browser wordnet ocr torch vllm label-studio argilla lock clean
+.PHONY: demo test check test-slow speed tutorial peers browser wordnet ocr torch vllm label-studio argilla lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -34,6 +34,10 @@ speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/reform.py
 	$(BIN)/python speed/review.py
 	$(BIN)/python speed/zoo.py
+
+# Runs the tutorial and stores it with what it printed.
+tutorial: $(VENV)/dev.installed
+	$(BIN)/python -m tools.tutorial
 
 # Tools that speed/ compares with, in an environment of their own.
 peers: .venv-peers/installed

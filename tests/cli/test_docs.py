@@ -1,10 +1,12 @@
 """Every command of the README and of measures.md, refine.md and reform.md runs in its order; so does the suite's."""
 
+import json
 import re
 import shlex
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 import yaml
 
@@ -82,6 +84,20 @@ def test_refine(mine: Path, eyetest: Eyetest) -> None:
     assert (mine / "better.tsv").exists()
     assert (mine / "again/verdicts.parquet").exists()
     assert all(item.description for item in Benchmark(mine / "described/benchmark"))
+
+
+def test_peers(mine: Path, eyetest: Eyetest) -> None:
+    shutil.copy("mine.tsv", "mybench.tsv")
+    rows = pl.read_csv("mine.tsv", separator="\t", infer_schema=False).drop("image", "history", strict=False)
+    said = rows.with_columns(pl.concat_str(pl.lit("A "), "B").alias("prediction"))
+    said.write_csv("llava_mybench.tsv", separator="\t")
+    for words in commands("peers.md"):
+        if words[0] != "compare":  # for two models
+            done = eyetest(*words)
+            assert done.code == 0, (words, done.err)
+    assert (mine / "LMUData/mended.tsv").exists()
+    read = eyetest("diff-rules", "answers", "--a", "eyetest", "--b", "vlmevalkit", "--json").fine()
+    assert json.loads(read)["models"][0]["differ"] > 0
 
 
 def test_measures(mine: Path, eyetest: Eyetest) -> None:

@@ -15,7 +15,7 @@ def outputs(notebook: Any) -> list[Any]:
 
 def told(notebook: Any) -> list[str]:
     """What it says in words. Cards and charts may look otherwise some day and say the same."""
-    return [output.text if output.output_type == "stream" else output.data["text/plain"] for output in outputs(notebook)]
+    return [one.text if one.output_type == "stream" else one.data["text/plain"] for one in outputs(notebook)]
 
 
 @pytest.mark.filterwarnings("ignore")  # of the kernel's own making

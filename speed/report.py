@@ -94,7 +94,7 @@ def main() -> None:
         build(folder, options.items, options.models)
         page = folder / "report.html"
         told = ("--models", f"{folder}/models.yaml", "--with", f"{folder}/elo.csv", "--gallery", "0", "--overwrite")
-        seconds, peak = eyetest("report", f"{folder}/run", "--to", str(page), *told)
+        seconds, peak = eyetest("report", f"{folder}/run", "--page", str(page), *told)
         print(f"{options.items:,} items × {options.models} models × {len(SIGHTS)} sights: "
               f"{seconds:.1f} s, {page.stat().st_size / 1e6:.2f} MB page, {peak:,.0f} MB peak")  # fmt: skip
 

@@ -146,7 +146,7 @@ def test_one_line_and_exit_code_2(tmp_path: Path, case: str) -> None:
         (["import", "b.jsonl", "--to", "b", "--map", "questoin=q"], 'no field "questoin"; did you mean "question"?'),
         (["import", "b.jsonl", "--to", "b", "--map", "question"], "--map takes FIELD=COLUMN pairs"),
         (["import", "b.jsonl", "--to", "b", "--map", "question=qestion"], 'did you mean "question"?'),
-        (["import", "b.jsonl", "--to", "b", "--answers", "lettre"], 'did you mean "letter"?'),
+        (["import", "b.jsonl", "--to", "b", "--gold-style", "lettre"], 'did you mean "letter"?'),
         (["import", "b.jsonl", "--to", "b", "--images", "gone"], "--images: gone is no folder"),
         (["import", "b.jsonl", "--to", "b", "--drop", "gone"], '--drop: no column "gone"'),
         (["import", "b.jsonl", "--to", "b", "--format", "parquet"], "b.jsonl is not a Parquet file"),

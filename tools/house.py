@@ -175,7 +175,7 @@ def _set_out() -> None:
     from eyetest.recipes import recipe_text  # noqa: PLC0415
 
     _one_item()
-    _command("world", "new", "--to", "world", "--items", "90", "--size", "48")
+    _command("world", "new", "--to", "world", "--item-count", "90", "--size", "48")
     Path("models.yaml").write_text(
         "".join(f'm{n}: {{spec: "scripted:right=0.{n % 9 + 1},blind=0"}}\n' for n in range(16))
     )

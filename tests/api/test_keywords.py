@@ -35,7 +35,7 @@ def test_no_error_speaks_of_an_option(here: Path) -> None:
         lambda: et.results("run", cluster="nonsense"),
         lambda: et.run("world/benchmark", "scripted:right=0.5", trials=0, to="asked"),
         lambda: et.refine("world/benchmark", "chance-aware", "models.yaml", hold_out="nobody", to="better"),
-        lambda: et.report("run", to="there.html"),
+        lambda: et.report("run", page="there.html"),
         lambda: et.open("there.html"),
     ]
     for call in wrong:

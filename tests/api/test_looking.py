@@ -78,7 +78,7 @@ def test_wrong_types_are_one_line(here: Path) -> None:
         (lambda: et.measure.accuracy([run, bench]), "run: found a Benchmark"),
         (lambda: et.status(bench), "run: found a Benchmark"),
         (lambda: et.run(run, "scripted:", to="x"), "bench: found a Run"),
-        (lambda: et.report(number, to="x.html"), "found 3 \\(int\\), expected"),
+        (lambda: et.report(number, page="x.html"), "found 3 \\(int\\), expected"),
         (lambda: et.describe(bench, ["a=scripted:", "b=scripted:"], to="x"), "model: found 2, expected one"),
     ]
     for call, told in wrong:

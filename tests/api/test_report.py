@@ -24,8 +24,8 @@ def test_it_tells_what_the_command_tells(here: Path, eyetest: Eyetest, monkeypat
     monkeypatch.setattr(job, "write_report_page", lambda told, about, *_, **__: pages.append((told, about)))
     better = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
     Path("elo.csv").write_text("seer,1200\nsquinter,1100\nlanguage,900\n")
-    et.report(["run", better], to="page.html", tables="tables", external="elo.csv", resamples=100)
-    eyetest("report", "run", "better", "--to", "page.html", "--with", "elo.csv", "--resamples", 100).fine()
+    et.report(["run", better], page="page.html", tables="tables", external="elo.csv", resamples=100)
+    eyetest("report", "run", "better", "--page", "page.html", "--with", "elo.csv", "--resamples", 100).fine()
     (told, about), (told_too, about_too) = pages
     assert {"duplicates", "external", "funnel"} <= {one.figure.name for one in told.drawn}
     assert [one.figure.name for one in told.drawn] == [one.figure.name for one in told_too.drawn]
@@ -40,9 +40,9 @@ def test_it_tells_what_the_command_tells(here: Path, eyetest: Eyetest, monkeypat
 
 
 def test_results_and_benchmarks_have_pages_too(here: Path) -> None:
-    et.report(et.results("run"), to="results.html", resamples=100)
+    et.report(et.results("run"), page="results.html", resamples=100)
     assert "3 models on 60 items" in words_of("results.html")
-    et.report(et.open("world/benchmark"), to="items.html", figures="figures", gallery=0)
+    et.report(et.open("world/benchmark"), page="items.html", figures="figures", gallery=0)
     assert "60 items; nobody was asked yet." in words_of("items.html")
     assert {"composition.svg", "composition.png"} <= {file.name for file in Path("figures").iterdir()}
 
@@ -51,9 +51,9 @@ def test_what_it_refuses(here: Path) -> None:
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("somebody's")
     with pytest.raises(InputError, match=r"notes\.txt"):
-        et.report("run", to="page.html", figures="mine", overwrite=True)
+        et.report("run", page="page.html", figures="mine", overwrite=True)
     with pytest.raises(InputError, match="no run, no refinement, and no benchmark"):
-        et.report("mine", to="page.html")
+        et.report("mine", page="page.html")
     with pytest.raises(InputError, match="gallery: found -1"):
-        et.report("run", to="page.html", gallery=-1)
+        et.report("run", page="page.html", gallery=-1)
     assert not Path("page.html").exists()

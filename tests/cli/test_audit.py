@@ -38,7 +38,7 @@ def test_the_card_names_what_was_planted(tmp_path: Path, spoilt: dict[str, list[
 
 
 def test_json_verdicts_and_repair(tmp_path: Path, spoilt: dict[str, list[str]]) -> None:
-    outputs = ("--json", "--verdicts", "v.parquet", "--fix", "mended")
+    outputs = ("--json", "--verdicts-to", "v.parquet", "--fix", "mended")
     done = run("audit", "spoilt", *QUICK, *outputs, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     kinds = {finding["kind"] for finding in json.loads(done.stdout)["findings"]}
@@ -69,7 +69,7 @@ def test_a_probe_of_ones_own_is_one_file(tmp_path: Path, spoilt: dict[str, list[
 def test_no_output_replaces_a_file_that_stands_there(tmp_path: Path) -> None:
     draw_benchmark(tmp_path / "b", items=8)
     (tmp_path / "precious.html").write_text("precious")
-    for option in ("--html", "--verdicts"):
+    for option in ("--page", "--verdicts-to"):
         done = run("audit", "b", "--probe", "malformed", option, "precious.html", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert "already there" in done.stderr
@@ -85,7 +85,7 @@ def test_no_output_replaces_a_file_that_stands_there(tmp_path: Path) -> None:
         (["--probe", "gone.py"], "gone.py does not exist"),
         (["--thresholds", "gone.yaml"], "gone.yaml cannot be read"),
         (["--thresholds", "odd.yaml"], 'did you mean "min_items"?'),
-        (["--probe", "malformed", "--verdicts", "v.xlsx"], "a table is written as .parquet, .csv, .jsonl"),
+        (["--probe", "malformed", "--verdicts-to", "v.xlsx"], "a table is written as .parquet, .csv, .jsonl"),
         (["--against", "gone"], "gone does not exist"),
     ],
 )
@@ -109,7 +109,7 @@ def test_without_pictures_nothing_is_called_a_repeat_and_nothing_is_removed(
             answer = ("yes", "no")[n % 2]
             row = {"id": n, "question": f"Is there a {n % 3} in it?", "options": ["yes", "no"], "answer": answer}
             file.write(json.dumps(row | pictures) + "\n")
-    done = run("audit", "b.jsonl", *QUICK, "--fix", "mended", "--html", "page.html", cwd=tmp_path)
+    done = run("audit", "b.jsonl", *QUICK, "--fix", "mended", "--page", "page.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     first, said, *_ = done.stdout.splitlines()
     assert first.startswith("b · 120 items")

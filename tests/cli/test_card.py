@@ -74,13 +74,13 @@ def test_the_card_says_how_to_make_it_again(here: Path, eyetest: Eyetest) -> Non
 
 def test_what_was_said_outlives_the_card(here: Path, eyetest: Eyetest) -> None:
     eyetest(*REFINE, "--to", "d").fine()
-    said = eyetest("card", "d/benchmark", "--set", "licence=CC-BY-4.0", "--set", "language=en").fine()
+    said = eyetest("card", "d/benchmark", "--fact", "licence=CC-BY-4.0", "--fact", "language=en").fine()
     assert "nobody has said: about, contact, citation" in said
     assert "licence is unknown" not in said
     assert yaml.safe_load((here / "d/card.yaml").read_text()) == {"licence": "CC-BY-4.0", "language": ["en"]}
     eyetest(*REFINE, "--to", "d").fine()
     assert (front(here / "d/benchmark")["license"], front(here / "d/benchmark")["language"]) == ("cc-by-4.0", ["en"])
-    eyetest("card", "d", "--set", "language=").fine()
+    eyetest("card", "d", "--fact", "language=").fine()
     assert "language" not in front(here / "d/benchmark")
 
 
@@ -96,7 +96,7 @@ def test_half_a_card_is_not_taken_for_a_persons(here: Path, eyetest: Eyetest) ->
 def test_what_was_said_outlives_the_items(here: Path, eyetest: Eyetest) -> None:
     eyetest("export", "b", "--format", "vlmevalkit", "--to", "b.tsv").fine()
     eyetest("import", "b.tsv", "--to", "again").fine()
-    eyetest("card", "again", "--set", "licence=CC-BY-4.0").fine()
+    eyetest("card", "again", "--fact", "licence=CC-BY-4.0").fine()
     eyetest("import", "b.tsv", "--to", "again", "--overwrite").fine()
     assert not (here / "again/README.md").exists(), "it spoke of items that were replaced"
     eyetest("card", "again").fine()
@@ -129,9 +129,9 @@ def test_a_card_yaml_that_is_wrong_stops_a_refinement_before_it_asks(here: Path,
 def test_any_benchmark_and_any_place(here: Path, eyetest: Eyetest) -> None:
     said = eyetest("card", "b").fine()
     assert "README.md, croissant.json → b" in said
-    assert "the licence is unknown: --set licence=…" in said
+    assert "the licence is unknown: --fact licence=…" in said
     assert is_benchmark(here / "b")
-    eyetest("card", "b", "--to", "elsewhere", "--set", "contact=me").fine()
+    eyetest("card", "b", "--to", "elsewhere", "--fact", "contact=me").fine()
     assert card(here / "elsewhere")[1] == card(here / "b")[1]
     assert (here / "elsewhere/card.yaml").read_text() == "contact: me\n"
     assert not (here / "b/card.yaml").exists()
@@ -155,7 +155,7 @@ def test_exports_that_are_uploaded_carry_it(here: Path, eyetest: Eyetest, monkey
     import datasets
 
     eyetest(*REFINE, "--to", "d").fine()
-    eyetest("card", "d", "--set", "licence=MIT").fine()
+    eyetest("card", "d", "--fact", "licence=MIT").fine()
     for name in ("lmms-eval", "datasets"):
         for overwrite in ((), ("--overwrite",)):
             eyetest("export", "d/benchmark", "--format", name, "--to", name, *overwrite).fine()

@@ -64,11 +64,8 @@ def test_the_ranking_first_then_neighbours_then_a_sentence_each(run: str, eyetes
 @pytest.mark.parametrize(
     "words",
     [
-        ("r", "--models", "beta", "alpha"),
-        ("--models", "beta", "alpha", "r"),
-        ("r", "--models", "beta,alpha"),
-        ("r", "--models", "beta", "--models", "alpha"),
-        ("--models", "beta", "r", "alpha"),
+        ("r", "--model", "beta,alpha"),
+        ("--model", "beta", "r", "-m", "alpha"),
     ],
 )
 def test_two_models_are_named_in_any_way(run: str, eyetest: Eyetest, words: tuple[str, ...]) -> None:
@@ -84,7 +81,7 @@ def test_two_models_are_named_in_any_way(run: str, eyetest: Eyetest, words: tupl
 
 
 def test_several_named_models_are_compared_all_with_all(run: str, eyetest: Eyetest) -> None:
-    answer = found(eyetest, run, "--models", "beta", "gamma", "delta")
+    answer = found(eyetest, run, "--model", "beta,gamma,delta")
     assert [(pair["a"], pair["b"]) for pair in answer["pairs"]] == [
         ("beta", "gamma"),
         ("beta", "delta"),
@@ -95,7 +92,7 @@ def test_several_named_models_are_compared_all_with_all(run: str, eyetest: Eyete
 
 def test_names_with_commas_and_names_of_folders(tmp_path: Path, run: str, eyetest: Eyetest) -> None:
     bring_in(eyetest, "odd", {"a, large": [1, 0, 1], "r": [0, 0, 1]})
-    answer = found(eyetest, "odd", "--models", "a, large", "--models", "r")
+    answer = found(eyetest, "odd", "--model", "a, large", "--model", "r")
     assert [(pair["a"], pair["b"]) for pair in answer["pairs"]] == [("a, large", "r")]
 
 
@@ -113,7 +110,7 @@ def test_four_shapes(run: str, eyetest: Eyetest) -> None:
 
 
 def test_items_that_flip_are_listed_and_written(run: str, eyetest: Eyetest, tmp_path: Path) -> None:
-    words = ("compare", run, "--models", "alpha", "delta")
+    words = ("compare", run, "--model", "alpha,delta")
     *_, table, links = eyetest(*words, "--flips", 2).out.strip().split("\n\n")
     shown = table.splitlines()
     answers = "answer=right:alpha@image&answer=wrong:delta@image"
@@ -131,7 +128,7 @@ def test_items_that_flip_are_listed_and_written(run: str, eyetest: Eyetest, tmp_
 
 def test_under_image_where_nothing_is_said(run: str, eyetest: Eyetest) -> None:
     bring_in(eyetest, "b", {"x": [1, 1, 0, 1], "y": [0, 1, 0, 1]})
-    bring_in(eyetest, "b", {"x": [0, 0, 0, 0], "y": [0, 0, 1, 0], "text": [1, 0, 1, 0]}, "--set", "sight=blind")
+    bring_in(eyetest, "b", {"x": [0, 0, 0, 0], "y": [0, 0, 1, 0], "text": [1, 0, 1, 0]}, "--fill", "sight=blind")
     told = eyetest("compare", "b")
     assert "compared under sight image; there are answers under blind too (--sight)" in told.err
     assert "1 model without answers under image: text" in told.err
@@ -141,12 +138,12 @@ def test_under_image_where_nothing_is_said(run: str, eyetest: Eyetest) -> None:
     assert both["notes"] == [
         "all 20 answers were scored by others, whose scores stand as given; none by our rules"
     ], "nothing about sights, for both were asked for"
-    assert "'text' has no answers under what is compared" in eyetest("compare", "b", "--models", "x,text").refused()
+    assert "'text' has no answers under what is compared" in eyetest("compare", "b", "--model", "x,text").refused()
     blind = found(eyetest, "b", "--sight", "blind")
     assert {row["model"] for row in blind["ranking"]} == {"x", "y", "text"}
     assert "did you mean" in eyetest("compare", "b", "--sight", "imag").refused()
-    bring_in(eyetest, "c", {"x": [1, 0], "y": [0, 1]}, "--set", "sight=blind")
-    bring_in(eyetest, "c", {"x": [1, 0], "y": [0, 1]}, "--set", "sight=caption")
+    bring_in(eyetest, "c", {"x": [1, 0], "y": [0, 1]}, "--fill", "sight=blind")
+    bring_in(eyetest, "c", {"x": [1, 0], "y": [0, 1]}, "--fill", "sight=caption")
     assert "none is image; choose with --sight: blind, caption" in eyetest("compare", "c").refused()
 
 
@@ -173,10 +170,10 @@ def test_tiny_runs(run: str, eyetest: Eyetest) -> None:
     ("words", "part"),
     [
         (("r", "nowhere"), "nowhere is no run folder"),
-        (("r", "--models", "alpha", "nowhere"), "'nowhere' is neither a run folder nor a model in these runs"),
-        (("r", "--models", "alpah,beta"), 'did you mean "alpha"?'),
-        (("r", "--models", "alpha"), "at least two names"),
-        (("--models", "alpha", "beta"), "no run to measure"),
+        (("r", "--model", "alpha,nowhere"), "--model: no model 'nowhere' in these runs"),
+        (("r", "--model", "alpah,beta"), 'did you mean "alpha"?'),
+        (("r", "--model", "alpha"), "at least two names"),
+        (("--model", "alpha,beta"), "missing argument"),
         (("r", "--power", "80"), "between 0 and 1"),
         (("r", "--where", "sigt=image"), 'did you mean "sight"?'),
         (("r", "--rules", "eyetst"), 'did you mean "eyetest"?'),

@@ -21,7 +21,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_three_minutes_of_a_newcomer(place: Path, eyetest: Eyetest) -> None:
-    told = eyetest("demo", "--items", f"{ITEMS}").fine()
+    told = eyetest("demo", "--item-count", f"{ITEMS}").fine()
     truths = read_truth(place / "demo/world")
     planted = sum(bool(truth.flaws) for truth in truths)
     assert f"Drew {ITEMS} items and spoilt {planted} of them" in told
@@ -41,7 +41,7 @@ def test_three_minutes_of_a_newcomer(place: Path, eyetest: Eyetest) -> None:
     by_hand = ("--answers", "demo/run", "--models", "demo/models.yaml", "--to", "mine")
     eyetest("refine", "demo/world/benchmark", "--recipe", "demo/recipes/leaks.yaml", *by_hand).fine()
     assert "leaked-to-lvlms" in eyetest("world", "grade", "demo/world", "mine").fine()
-    assert "--overwrite" in eyetest("demo", "--items", f"{ITEMS}").refused()
+    assert "--overwrite" in eyetest("demo", "--item-count", f"{ITEMS}").refused()
 
 
 def test_nothing_of_others_is_replaced(place: Path, eyetest: Eyetest) -> None:

@@ -1,4 +1,4 @@
-"""``eyetest compare A B --ask``: two models asked until one leads, in processes that may be killed."""
+"""``eyetest compare A B --on``: two models asked until one leads, in processes that may be killed."""
 
 import json
 import re
@@ -25,14 +25,14 @@ ITEMS = 120
 def test_it_says_who_leads_and_between_what_both_scores_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     make_bench(tmp_path / "b", ITEMS)
-    done = call("compare", NEW, OLD, "--ask", "b", "--to", "r")
+    done = call("compare", NEW, OLD, "--on", "b", "--to", "r")
     assert done.code == 0, done.err
     assert re.search(r"new leads old on the whole benchmark, by between \S+ and \S+ points", done.out)
     rows = re.findall(r"^(new|old) +(\S+) \[(\S+), (\S+)\] +(\d+) +120$", done.out, re.MULTILINE)
     assert [row[0] for row in rows] == ["new", "old"]
     assert all(float(low) <= float(score) <= float(high) for _, score, low, high, _ in rows)
     assert len(stored(tmp_path / "r")) < 2 * ITEMS
-    again = call("compare", NEW, OLD, "--ask", "b", "--to", "r", "--json")
+    again = call("compare", NEW, OLD, "--on", "b", "--to", "r", "--json")
     told = json.loads(again.out)
     assert told["leader"] == "new"
     assert 0 < told["lead_low"] < told["lead_high"]
@@ -53,7 +53,7 @@ def test_with_answers_of_others_items_on_which_they_differ_come_first(
     et.import_answers(pl.DataFrame(said), tmp_path / "b", to=tmp_path / "others")
     models = ("a=scripted:right=0.8,seed=1", "b=scripted:right=0.7,seed=2")
     limits = ("--max-calls", 60, "--concurrency", 2)
-    done = call("compare", *models, "--ask", "b", "--to", "r", "--answers", "others", *limits)
+    done = call("compare", *models, "--on", "b", "--to", "r", "--answers", "others", *limits)
     assert done.code == 0, done.err
     asked = {row.request for row in stored(tmp_path / "r")}
     items = [int(row.item[1:]) for row in plan_rows(plan_table(tmp_path / "r")) if row.request in asked]
@@ -66,7 +66,7 @@ def test_killed_it_goes_on_and_asks_nothing_twice(tmp_path: Path, endpoint: Endp
     (tmp_path / "m.yaml").write_text(
         yaml.safe_dump({name: f"openai:{name}@{endpoint.url}" for name in ("new", "old")})
     )
-    command = ("compare", "new", "old", "--models", "m.yaml", "--ask", "b", "--to", "r", "--concurrency", 2)
+    command = ("compare", "new", "old", "--models", "m.yaml", "--on", "b", "--to", "r", "--concurrency", 2)
     process = nursery.start(*command)
     until(lambda: endpoint.sent.total() >= 30)
     process.kill()
@@ -94,5 +94,5 @@ def test_bad_words_are_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     make_bench(tmp_path / "b", 8)
-    assert message in call("compare", "--ask=b", *more).refused()
+    assert message in call("compare", "--on=b", *more).refused()
     assert not (tmp_path / "r").exists()

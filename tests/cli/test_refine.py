@@ -555,7 +555,7 @@ def test_leaks_are_found_in_recorded_answers_where_it_is_said_whose_base_is_whos
                 f"{n:02},text,{trial},{'B' if n < 2 else guess}",
             ]
     (tmp_path / "m.csv").write_text("\n".join(rows) + "\n")
-    eyetest("import-answers", "m.csv", "--to", "r", "--set", "sight=blind", "--bench", "b").fine()
+    eyetest("import-answers", "m.csv", "--to", "r", "--fill", "sight=blind", "--bench", "b").fine()
     (tmp_path / "recipe.yaml").write_text(
         "panels: {pairs: {size: 2, sight: blind, trials: 10}}\nstages: [{screen: leaks, panel: pairs}]\n"
     )

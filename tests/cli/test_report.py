@@ -169,19 +169,19 @@ def test_anybody_can_use_it(whole: Path, browser: Browser) -> None:
 
 
 def test_a_run_alone_says_what_else_would_be_told(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
-    eyetest("report", place / "run", "--to", tmp_path / "page.html", "--by", "task", "--resamples", 100).fine()
+    eyetest("report", place / "run", "--page", tmp_path / "page.html", "--by", "task", "--resamples", 100).fine()
     words = words_of(tmp_path / "page.html")
     assert "What is not here" in words
     assert "no refinement was given. It takes a refinement: name the folder that eyetest refine wrote." in words
     assert "--with CSV" in words
     assert "What fell, and what models said" not in words
     assert not [item.id for item in Benchmark(place / "bench") if item.question in words]
-    line = eyetest("report", place / "run", "--to", tmp_path / "page.html").refused()
+    line = eyetest("report", place / "run", "--page", tmp_path / "page.html").refused()
     assert "is already there" in line
 
 
 def test_a_benchmark_alone(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
-    eyetest("report", place / "bench", "--to", tmp_path / "page.html", "--figures", tmp_path / "f").fine()
+    eyetest("report", place / "bench", "--page", tmp_path / "page.html", "--figures", tmp_path / "f").fine()
     words = words_of(tmp_path / "page.html")
     assert "60 items; nobody was asked yet." in words
     assert "name a run beside the benchmark" in words
@@ -200,13 +200,13 @@ def test_the_verdicts_of_an_audit_fill_the_gallery(tmp_path: Path, eyetest: Eyet
             choices = (Choice(text, correct=True), Choice("nan"))
             tags = {"core": text}
             writer.add(Item(id=f"{number} {text}", question=text, choices=choices, images=(image,), tags=tags))
-    eyetest("audit", tmp_path / "b", "--probe", "malformed", "--verdicts", tmp_path / "v.parquet").fine()
+    eyetest("audit", tmp_path / "b", "--probe", "malformed", "--verdicts-to", tmp_path / "v.parquet").fine()
     pairs = list(zip(HOSTILE, reversed(HOSTILE), strict=True))
     said = [(item.id, who, text) for item in Benchmark(tmp_path / "b") for who, text in pairs]
     pl.DataFrame(said, schema=["item", "model", "text"], orient="row").write_parquet(tmp_path / "a.parquet")
     eyetest("import-answers", tmp_path / "a.parquet", "--to", tmp_path / "r", "--bench", tmp_path / "b").fine()
     page = tmp_path / "page.html"
-    eyetest("report", tmp_path / "r", "--verdicts", tmp_path / "v.parquet", "--to", page).fine()
+    eyetest("report", tmp_path / "r", "--verdicts", tmp_path / "v.parquet", "--page", page).fine()
     shown = Tags(page.read_text())
     shown.check_inert(_CSV, SERVED)
     assert page.read_text().count("</style>") == 2
@@ -216,7 +216,7 @@ def test_the_verdicts_of_an_audit_fill_the_gallery(tmp_path: Path, eyetest: Eyet
         assert text in words
     assert page.read_text().count('<article class="item">') == 16
     assert page.read_text().count('<ul class="said">') == 16
-    eyetest("report", tmp_path / "b", "--verdicts", tmp_path / "v.parquet", "--to", page, "--gallery", 0,
+    eyetest("report", tmp_path / "b", "--verdicts", tmp_path / "v.parquet", "--page", page, "--gallery", 0,
             "--overwrite").fine()  # fmt: skip
     assert '<article class="item">' not in page.read_text()
 

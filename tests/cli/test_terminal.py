@@ -56,7 +56,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("show", "бенч é"),
     ("show", "бенч é", f"{ODD} 3"),
     ("show", "бенч é", f"{ODD} 3", "--json"),
-    ("audit", "бенч é", "--fix", "mended", "--html", "a.html", "--verdicts", "v.csv"),
+    ("audit", "бенч é", "--fix", "mended", "--page", "a.html", "--verdicts-to", "v.csv"),
     ("audit", "бенч é", "--json"),
     ("export", "бенч é", "--format", "jsonl", "--to", "x"),
     ("import", "x", "--to", "i → é"),
@@ -71,17 +71,17 @@ COMMANDS: list[tuple[object, ...]] = [
     ("measure", "--list"),
     ("compare", "run é", "--flips", "2"),
     ("compare", "run é", "--json"),
-    ("compare", "--ask", "бенч é", *MODELS, "--models", "m.yaml", "--to", "race é"),
+    ("compare", "--on", "бенч é", *MODELS, "--models", "m.yaml", "--to", "race é"),
     ("place", "--help"),
-    ("report", "run é", "--to", "r.html"),
+    ("report", "run é", "--page", "r.html"),
     ("open", "run é", "--bundle", "bundle é"),
     ("refine", "бенч é", "--recipe", "r.yaml", "--models", "m.yaml", "--to", "ref"),
     ("suite", "suite.yaml", "--to", "out é"),
     ("recipe", "list"),
     ("recipe", "show", "mmstar"),
     ("card", "бенч é", "--to", "card é"),
-    ("world", "new", "--to", "w", "--items", "18"),
-    ("harden", "options", "бенч é", "--to", "ten é", "--options", "6", "--skip-probes"),
+    ("world", "new", "--to", "w", "--item-count", "18"),
+    ("harden", "options", "бенч é", "--to", "ten é", "--option-count", "6", "--skip-probes"),
     ("harden", "screenshot", "бенч é", "--to", "shot é"),
     ("harden", "renew", "w/benchmark", "--to", "new é"),
     ("harden", "twins", "w/benchmark", "--to", "twins é"),
@@ -153,7 +153,7 @@ def test_a_full_disk_behind_the_output(here: Path) -> None:
     assert process.stderr == b"error: standard output: no space left on device\n"
 
 
-@pytest.mark.parametrize("command", [("world", "new", "--to", "w", "--items", "4000"), ("audit", "бенч é")])
+@pytest.mark.parametrize("command", [("world", "new", "--to", "w", "--item-count", "4000"), ("audit", "бенч é")])
 @pytest.mark.parametrize("seconds", [0.15, 0.4, 0.8, 1.5])
 def test_ctrl_c_is_one_line(here: Path, command: tuple[str, ...], seconds: float) -> None:
     process = subprocess.Popen([*BASE, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -174,10 +174,10 @@ WRITING: list[tuple[object, ...]] = [
     ("import-answers", "a.jsonl", "--to", "new"),
     ("run", "бенч é", "--models", "m.yaml", "--to", "new"),
     ("score", "run"),
-    ("report", "run", "--to", "new.html"),
+    ("report", "run", "--page", "new.html"),
     ("refine", "бенч é", "--recipe", "r.yaml", "--models", "m.yaml", "--to", "new"),
     ("card", "бенч é", "--to", "new"),
-    ("audit", "бенч é", "--html", "new.html"),
+    ("audit", "бенч é", "--page", "new.html"),
     ("audit", "бенч é", "--fix", "new"),
 ]
 
@@ -212,7 +212,7 @@ def test_a_file_that_cannot_grow_is_named(
     [
         ("show", b"\xff"),
         ("import", b"x\xff.tsv", "--to", "b"),
-        ("report", b"\xff", "--to", "r.html"),
+        ("report", b"\xff", "--page", "r.html"),
         ("show", "n" * 300),
         ("show", "a\nb"),
         ("import", "бенч é/benchmark.json/", "--to", "b"),
@@ -248,13 +248,13 @@ def test_a_folder_whose_name_is_no_utf_8(here: Path, monkeypatch: pytest.MonkeyP
     for words in (
         ("show", "b"),
         ("show", "b", f"{ODD} 3", "--json"),
-        ("audit", "b", "--html", "a.html"),
+        ("audit", "b", "--page", "a.html"),
         ("export", "b", "--format", "jsonl", "--to", "x"),
         ("import", "x", "--to", "i"),
         ("run", "b", "--model", "scripted:", "--to", "r"),
         ("score", "r"),
         ("measure", "accuracy", "r"),
-        ("report", "r", "--to", "r.html"),
+        ("report", "r", "--page", "r.html"),
         ("refine", "b", "--recipe", here / "r.yaml", "--models", here / "m.yaml", "--to", "ref"),
         ("card", "b"),
     ):

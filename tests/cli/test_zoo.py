@@ -48,7 +48,7 @@ def test_they_are_written_down(here: Path, eyetest: Eyetest) -> None:
     ],
 )
 def test_who_is_not_there(here: Path, eyetest: Eyetest, spec: str, said: str) -> None:
-    eyetest("world", "new", "--items", "18", "--to", "w").fine()
+    eyetest("world", "new", "--item-count", "18", "--to", "w").fine()
     assert said in eyetest("run", "w/benchmark", "--model", spec, "--to", "r").refused()
     assert not (here / "r").exists()
 
@@ -65,14 +65,14 @@ def test_who_is_not_there(here: Path, eyetest: Eyetest, spec: str, said: str) ->
     ],
 )
 def test_settings_that_are_none(here: Path, eyetest: Eyetest, setting: str, said: str) -> None:
-    eyetest("world", "new", "--items", "18", "--to", "w").fine()
+    eyetest("world", "new", "--item-count", "18", "--to", "w").fine()
     (here / "models.yaml").write_text(f"owl: {{spec: 'embedded:owl-m', sampling: {{{setting}}}}}\n")
     assert said in eyetest("run", "w/benchmark", "--models", "models.yaml", "--to", "r").refused()
 
 
 def test_a_mole_is_shown_pictures(here: Path, eyetest: Eyetest) -> None:
     """Its calls fail, each with the reason, and are counted; blind it answers."""
-    eyetest("world", "new", "--items", "18", "--to", "w").fine()
+    eyetest("world", "new", "--item-count", "18", "--to", "w").fine()
     eyetest("run", "w/benchmark", "--model", "embedded:mole-xs", "--sight", "image,blind", "--to", "r")
     outcomes = {(row.outcome, row.error, row.detail) for row in read_responses(here / "r")}
     assert outcomes == {
@@ -84,7 +84,7 @@ def test_a_mole_is_shown_pictures(here: Path, eyetest: Eyetest) -> None:
 def test_docs(here: Path, eyetest: Eyetest) -> None:
     """The page's commands, on a world that is small."""
     for words in commands("zoo.md"):
-        small = ["--items", "18"] if words[:2] == ["world", "new"] else []
+        small = ["--item-count", "18"] if words[:2] == ["world", "new"] else []
         eyetest(*words, *small).fine()
     page = (ROOT / "docs/zoo.md").read_text()
     for name, card in cards().items():
@@ -100,7 +100,7 @@ def test_docs(here: Path, eyetest: Eyetest) -> None:
 
 
 def test_habits_are_written_down(here: Path, eyetest: Eyetest) -> None:
-    eyetest("world", "new", "--items", "18", "--to", "w").fine()
+    eyetest("world", "new", "--item-count", "18", "--to", "w").fine()
     words = ("zoo", "--to", "zoo.yaml", "--taste", "1.5", "--belief", "0.1", "--leaks", "w/leaks.jsonl")
     eyetest(*words).fine()
     owl = read_models(here / "zoo.yaml")["owl-m"]

@@ -59,7 +59,11 @@ def test_the_observer_hears_of_a_file_that_is_read_and_not_of_a_folder(tmp_path:
 @pytest.mark.parametrize(
     ("call", "in_terminal", "in_notebook"),
     [
-        (lambda: read_options(answers="lettre"), '--answers: no style "lettre"', 'answers: no style "lettre"'),
+        (
+            lambda: read_options(gold_style="lettre"),
+            '--gold-style: no style "lettre"',
+            'gold_style: no style "lettre"',
+        ),
         (lambda: conditions(sight="sidewys"), "--sight: no such thing", "sight: no such thing"),
         (lambda: settings((), 0.3, 0, 2000), "--level: from 0.5", "level: from 0.5"),
         (

@@ -53,8 +53,8 @@ def test_forms_and_colours(shared: Path, tmp_path: Path, monkeypatch: pytest.Mon
         for number, test in enumerate(tests)
     ]
     write_lines(tmp_path / "said.jsonl", said)
-    eyetest("import", "colours.jsonl", "--answers", "text", "--to", "colours").fine()
-    brought = ("--set", "method=likelihood", "--model", "imagebind", "--bench", "colours", "--to", "weighed")
+    eyetest("import", "colours.jsonl", "--gold-style", "text", "--to", "colours").fine()
+    brought = ("--fill", "method=likelihood", "--model", "imagebind", "--bench", "colours", "--to", "weighed")
     eyetest("import-answers", "said.jsonl", *brought).fine()
 
     forms = {"runs": ["read"], "dimension": "STP", "task": "KIE"}

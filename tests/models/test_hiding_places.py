@@ -109,7 +109,7 @@ def test_all_places_at_once_and_all_outputs(tmp_path: Path, endpoint: Endpoint, 
     (tmp_path / "m.yaml").write_text(json.dumps({"m": entry}))
     command = ("run", "b", "--models", "m.yaml", "--to", "r", "--attempts", 2, "--backoff", 0.01)
     looks = (("status", "r"), ("status", "r", "--json"), ("score", "r"), ("explain", "r", "q1"), ("measure", "r"))
-    made = (("report", "r", "--to", "page.html"), ("export-answers", "r", "--to", "a.jsonl"))
+    made = (("report", "r", "--page", "page.html"), ("export-answers", "r", "--to", "a.jsonl"))
     said = outputs(nursery, (*command, "--dry-run"), command, *looks, *made, EYETEST_API_KEY=SECRET)
     assert len(stored(tmp_path / "r")) == 6
     left = "".join(path.read_text("latin-1") for path in tmp_path.glob("*.html")) + files(tmp_path)

@@ -30,7 +30,7 @@ def test_a_drawn_world_without_flaws_is_kept(
     tmp_path: Path, eyetest: Eyetest, monkeypatch: pytest.MonkeyPatch, taste: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    eyetest("world", "new", "--to", "w", "--items", "240", "--seed", "91", "--flaws", "none").fine()
+    eyetest("world", "new", "--to", "w", "--item-count", "240", "--seed", "91", "--flaws", "none").fine()
     bench = Benchmark(tmp_path / "w/benchmark")
     write_guesses(bench, taste, tmp_path / "guesses.csv")
     eyetest("import-answers", "guesses.csv", "--to", "answers", "--bench", "w/benchmark").fine()

@@ -47,7 +47,7 @@ def here(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest:
 def refine(eyetest: Eyetest, answers: Path, *more: object, fields: str = MAP, recipe: str = "recipe.yaml") -> float:
     """Bring answers in and refine; how long the refining took."""
     bring = ("import-answers", answers, "--to", "r", "--bench", "b", "--map", fields, "--map-values", SIGHTS)
-    eyetest(*bring, "--set", "trial=0").fine()
+    eyetest(*bring, "--fill", "trial=0").fine()
     began = time.perf_counter()
     eyetest("refine", "b", "--recipe", recipe, "--answers", "r", "--to", "d", *more).fine()
     return time.perf_counter() - began
@@ -129,7 +129,7 @@ def test_distractors_hardly_ever_pass_the_blind_screen(
     """Every distractor takes its turn as the gold; counting hits lets a sixth of them through."""
     predictions.filter(pl.col("condition") == "text").drop("correct_if_given").write_parquet(here / "raw.parquet")
     fields = ("--map", "item=item_id,text=raw_output,model=model+setting+augment", "--map-values", SIGHTS)
-    eyetest("import-answers", "raw.parquet", "--to", "r", "--bench", "b", *fields, "--set", "trial=0").fine()
+    eyetest("import-answers", "raw.parquet", "--to", "r", "--bench", "b", *fields, "--fill", "trial=0").fine()
     bench = Benchmark(here / "b")
     scores = results_of([Run(here / "r")], Scorer(), bench=bench).scores.collect()
     named = scores.with_columns(pl.col("item", "model", "choice", "metric", "outcome", "reading").cast(pl.String))

@@ -362,7 +362,7 @@ def test_what_people_say_is_checked_and_kept() -> None:
         ("licence.text=MIT", "expected licence=VALUE"),
         ("practices.canary=maybe", "expected yes or no"),
         ("practices.canery=yes", 'did you mean "canary"?'),
-        ("published=yesterday", "--set, published"),
+        ("published=yesterday", "--fact, published"),
     ],
 )
 def test_what_makes_no_sense_is_refused(word: str, expected: str) -> None:

@@ -104,23 +104,23 @@ def test_numbers_of_a_refinement_lead_to_their_items(studio: Studio) -> None:
 
 def test_numbers_of_an_audit_lead_to_their_items(studio: Studio) -> None:
     page = studio.folder / "audit.html"
-    et.report(et.audit(studio.bench, probes=QUICK), to=page)
+    et.report(et.audit(studio.bench, probes=QUICK), page=page)
     findings = studio.folder / "audit-findings.json"
     collection = Collection.open([studio.bench, findings])
     keys = Links(page).follow(collection)
     assert keys >= {"suggested", "finding", "gold", "options"}
     assert f"eyetest open {studio.bench} {findings}" in page.read_text()
     with pytest.raises(InputError, match="already there"):
-        et.report(et.audit(studio.bench, probes=QUICK[:1]), to=page)
+        et.report(et.audit(studio.bench, probes=QUICK[:1]), page=page)
 
 
 def test_numbers_of_a_report_lead_to_their_items(studio: Studio) -> None:
     page = studio.folder / "report.html"
-    et.report([studio.run, studio.refined], to=page, resamples=100)
+    et.report([studio.run, studio.refined], page=page, resamples=100)
     collection = Collection.open([studio.run, studio.refined])
     keys = Links(page).follow(collection)
     assert keys >= {"benchmark", "stage", "verdict", "reason", "answer", "tag.axis", "id"}
-    et.report(studio.run, to=page, resamples=100, overwrite=True)
+    et.report(studio.run, page=page, resamples=100, overwrite=True)
     keys = Links(page).follow(Collection.open([studio.run]))
     assert keys >= {"", "answer", "tag.axis", "id"}
     assert "&lt;a class" not in page.read_text()
@@ -237,8 +237,8 @@ def test_a_number_is_a_link_only_where_there_is_something_to_see() -> None:
 def test_links_with_hostile_names_are_followed(hostile: Collection, tmp_path: Path, browse: Browse) -> None:
     bench = next(iter(hostile.benchmarks.values())).path
     run = bench.parent / "run"
-    et.report(run, to=tmp_path / "report.html", by=["kind"], resamples=100)
-    et.report(et.audit(bench, probes=QUICK[:4]), to=tmp_path / "audit.html")
+    et.report(run, page=tmp_path / "report.html", by=["kind"], resamples=100)
+    et.report(et.audit(bench, probes=QUICK[:4]), page=tmp_path / "audit.html")
     both = Collection.open([run, tmp_path / "audit-findings.json"])
     for page in ("report.html", "audit.html"):
         assert Links(tmp_path / page).follow(both)

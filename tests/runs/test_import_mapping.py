@@ -32,7 +32,7 @@ def test_the_briefs_own_words(table: Path, tmp_path: Path, eyetest: Eyetest) -> 
     shots = "shots=setting:zero-shot>none,2-shot-cot>two"
     options = ("--map", f"{COLUMNS},model=name,given=ok", "--map-values", SIGHT, "--map-values", ask)
     said = eyetest(
-        "import-answers", table, "--to", tmp_path / "run", *options, "--map-values", shots, "--set", "trial=0"
+        "import-answers", table, "--to", tmp_path / "run", *options, "--map-values", shots, "--fill", "trial=0"
     ).fine()
     assert answers(tmp_path / "run") == [
         Answer(item="1", model="gpt", sight="blind", text="A", given=1.0),
@@ -85,7 +85,7 @@ def test_values_mapped_to_nothing_leave_their_rows_out(table: Path, tmp_path: Pa
 def test_where_takes_any_of_a_columns_values_and_all_of_the_columns(
     table: Path, tmp_path: Path, eyetest: Eyetest
 ) -> None:
-    options = ("--map", f"{COLUMNS},model=name", "--where", "setting=zero-shot", "--where", "setting=2-shot-cot")
+    options = ("--map", f"{COLUMNS},model=name", "--where", "setting=zero-shot,2-shot-cot")
     said = eyetest("import-answers", table, "--to", tmp_path / "a", *options).fine()
     assert [answer.text for answer in answers(tmp_path / "a")] == ["A", "B", "C"]
     assert "1 rows were left out" in said
@@ -100,7 +100,7 @@ def test_where_compares_numbers_by_what_they_are_called(tmp_path: Path, eyetest:
 
 
 def test_set_wins_over_a_column_of_that_name(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
-    options = ("--map", f"{COLUMNS},model=name+setting", "--set", "trial=4,sight=grey")
+    options = ("--map", f"{COLUMNS},model=name+setting", "--fill", "trial=4,sight=grey")
     eyetest("import-answers", table, "--to", tmp_path / "run", *options).fine()
     assert {(answer.trial, answer.sight) for answer in answers(tmp_path / "run")} == {(4, "grey")}
 
@@ -128,7 +128,7 @@ def test_rows_need_not_have_the_same_columns(tmp_path: Path, eyetest: Eyetest) -
 
 
 def test_duplicates_are_refused_with_both_rows(table: Path, tmp_path: Path, eyetest: Eyetest) -> None:
-    options = ("--map", f"{COLUMNS},model=name", "--set", "trial=0")
+    options = ("--map", f"{COLUMNS},model=name", "--fill", "trial=0")
     line = eyetest("import-answers", table, "--to", tmp_path / "run", *options).refused()
     assert "p.csv row 3: item '1' was answered by 'gpt'" not in line
     assert "p.csv row 2: item '1' was answered by 'gpt' under the same condition in row 1 already" in line

@@ -61,7 +61,7 @@ def test_a_number_is_no_order(tmp_path: Path, bench: Path, eyetest: Eyetest) -> 
     assert "row 2: order: found 1 (int), which does not say what was shown" in refused
     assert "--map-values 'order=1>reversed'" in refused
     assert not (tmp_path / "run").exists()
-    assert "does not say" in eyetest("import-answers", path, "--to", tmp_path / "run", "--set", "order=1").refused()
+    assert "does not say" in eyetest("import-answers", path, "--to", tmp_path / "run", "--fill", "order=1").refused()
     eyetest("import-answers", path, "--to", tmp_path / "run", "--map-values", "order=1>seed 1").fine()
     assert {answer.order for answer in answers(tmp_path / "run")} == {0, 1}
 

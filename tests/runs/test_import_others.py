@@ -71,7 +71,7 @@ def test_failed_calls_have_no_score_though_others_gave_one(tmp_path: Path, bench
 def test_a_table_that_says_failed_itself(tmp_path: Path, eyetest: Eyetest) -> None:
     """Also without a benchmark, where verdicts are taken as they are."""
     rows = [*rows_of("B", "B", given=1), {"item": "q9", "model": "m", "outcome": "failed", "given": 0}]
-    eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run", "--set", "sight=image")
+    eyetest("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run", "--fill", "sight=image")
     (row,) = json.loads(eyetest("measure", "accuracy", tmp_path / "run", "--json").fine())["rows"]
     assert (row["accuracy"], row["n"]) == (1, 2)
 
@@ -116,7 +116,7 @@ def test_explain_shows_no_prompt_that_nobody_sent(tmp_path: Path, bench: Path, e
     assert "order CAB" in said
     assert "✔ C → B  dog" in said
     assert "accuracy 1; given 0 by others, which counts" in " ".join(said.replace("│", " ").split())
-    eyetest("run", bench, "--model", "scripted:", "--items", "q0", "--to", run)
+    eyetest("run", bench, "--model", "scripted:", "--item", "q0", "--to", run)
     eyetest("run", bench, "--model", "mine=scripted:", "--to", run).fine()
     asked = eyetest("explain", run, "q0", "--model", "mine").fine()
     assert "prompt not recorded" not in asked

@@ -18,7 +18,7 @@ MATHVISTA = (
     *("--map-values", "sight=condition:text>blind,caption>caption,image>image"),
     *("--map-values", "ask=setting:zero-shot>direct,2-shot-cot>cot,2-shot-pot>cot"),
     *("--map-values", "shots=setting:zero-shot>none,2-shot-cot>two,2-shot-pot>two"),
-    *("--set", "trial=0"),
+    *("--fill", "trial=0"),
 )
 MMMU_PRO = (
     *("--map", "item=item_id,text=raw_output,given=correct_if_given,ask=setting"),
@@ -118,7 +118,7 @@ def test_mathvistas_matrix(shared: Path, tmp_path: Path, eyetest: Eyetest) -> No
         path,
         tmp_path / "run",
         *("--matrix", "item", "--header", PIPES, "--map", "model=name+augment"),
-        *("--map-values", "sight=condition:text>blind", "--set", "shots=none"),
+        *("--map-values", "sight=condition:text>blind", "--fill", "shots=none"),
         *("--map-values", "ask=setting:zero-shot>direct,2-shot-cot>cot,2-shot-pot>"),
     )
     wanted = [place for place, name in enumerate(header) if place and "2-shot-pot" not in name]

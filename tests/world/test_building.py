@@ -123,15 +123,17 @@ def test_the_benchmark_says_nothing_about_its_flaws(default_world: World) -> Non
 def test_the_command(tmp_path: Path, eyetest: Eyetest) -> None:
     (tmp_path / "mine.yaml").write_text("rates: {wrong-gold: 0.5}\n")
     to = tmp_path / "world"
-    said = eyetest("world", "new", "--items", 40, "--flaws", tmp_path / "mine.yaml", "--size", 64, "--to", to).fine()
+    said = eyetest(
+        "world", "new", "--item-count", 40, "--flaws", tmp_path / "mine.yaml", "--size", 64, "--to", to
+    ).fine()
     assert "40 items, 20 of them with a flaw" in said
     image = next(iter(Benchmark(to / "benchmark"))).images[0]
     assert (image.width, image.height) == (64, 64)
-    assert "already there" in eyetest("world", "new", "--items", 40, "--to", to).refused()
-    eyetest("world", "new", "--items", 40, "--to", to, "--overwrite").fine()
+    assert "already there" in eyetest("world", "new", "--item-count", 40, "--to", to).refused()
+    eyetest("world", "new", "--item-count", 40, "--to", to, "--overwrite").fine()
     assert "did you mean" in eyetest("world", "nwe").refused()
     assert "--to DIR" in eyetest("world", "new").refused()
-    assert "at least 18 items" in eyetest("world", "new", "--items", 5, "--to", tmp_path / "x").refused()
+    assert "at least 18 items" in eyetest("world", "new", "--item-count", 5, "--to", tmp_path / "x").refused()
     for text, told in (("rates: {wrong-golds: 0.1}", "did you mean"), ("rates: {impossible: 2}", "impossible"),
                        ("rates: {leaked-to-lvlms: 0.1}", "groups"), ("rats: {}", "did you mean"),
                        ("rates: {impossible: 0.6, wrong-gold: 0.6}", "more than all"),

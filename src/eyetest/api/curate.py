@@ -53,27 +53,27 @@ def subset(
     to: AnyPath,
     only: str | Sequence[str] = (),
     unseen_by: AnyPath | None = None,
-    source: str = "source",
+    dataset_tag: str = "source",
     answers: AnyRun | Sequence[AnyRun] = (),
     share: float = 0.1,
     sight: str = "image",
     seed: int = 0,
-    options: int | None = None,
+    option_count: int | None = None,
     overwrite: bool = False,
 ) -> Part:
     """Take a part of a benchmark: the tasks you care about, what no compared model was trained on, or a small part.
 
     ``only`` keeps values of tags (``"core=math,logic"``), ``unseen_by`` is a models.yaml that says what models were
-    trained on, by the tag ``source``; with ``answers`` of nine models or more, ``share`` of the items is drawn that
-    tells models apart, and `et.estimate` says what a model would score on the whole; ``options`` is how many each
-    item keeps.
+    trained on, by ``dataset_tag``; with ``answers`` of nine models or more, ``share`` of the items is drawn that
+    tells them apart, and `et.estimate` says what a model would score on the whole. ``option_count`` options of each
+    item are kept.
 
     >>> part = et.subset("world/benchmark", only="core=math", to="mathematics")
     >>> {item.tags["core"] for item in part.benchmark}
     {'math'}
     """
     known = None if unseen_by is None else Path(unseen_by)
-    wanted = job.Selection(several(only), known, source, several(answers), share, sight, seed, options)
+    wanted = job.Selection(several(only), known, dataset_tag, several(answers), share, sight, seed, option_count)
     folder, heard = Path(to), _Listener()
     _, validation = job.subset(open_bench(bench), folder, wanted, overwrite=overwrite, observer=heard)
     return Part(folder, Benchmark(folder / BENCHMARK), validation, tuple(heard.notes))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from eyetest.api.renamed import renamed
 from eyetest.api.run import NOTEBOOK
 from eyetest.benchmarks import Benchmark
 from eyetest.harden.options import OptionSettings
@@ -46,16 +47,17 @@ def harden_screenshot(
     return done.benchmark
 
 
+@renamed(options="option_count", open="open_questions", rounds="writer_rounds")
 def harden_options(
     bench: Bench,
     *,
     to: AnyPath,
-    options: int = 10,
-    open: bool = False,  # noqa: A002 (as the command calls it)
+    option_count: int = 10,
+    open_questions: bool = False,
     seed: int = 0,
     writer: str | None = None,
     checker: str | None = None,
-    rounds: int = 2,
+    writer_rounds: int = 2,
     models: AnyPath | None = None,
     probe: bool = True,
 ) -> HardenedOptions:
@@ -64,20 +66,21 @@ def harden_options(
     ``.benchmark`` is the result, ``.record`` what was written by whom and turned down why, with what can be guessed
     before and after; ``.waiting`` is for people (``to/review/queue.csv``).
 
-    >>> et.harden_options("mmmu", to="mmmu-10", options=10).benchmark  # doctest: +SKIP
+    >>> et.harden_options("mmmu", to="mmmu-10", option_count=10).benchmark  # doctest: +SKIP
     <Benchmark 'mmmu-10-options': 900 items in mmmu-10/benchmark>
     """
-    settings = OptionSettings(options=options, rounds=rounds, open=open, seed=seed)
-    authors = authors_of(writer, checker, models, "writer")
+    settings = OptionSettings(options=option_count, rounds=writer_rounds, open=open_questions, seed=seed)
+    authors = authors_of(writer, checker, models)
     done = options_job.harden_options(bench, to, settings, authors=authors, probe=probe, observer=NOTEBOOK)
     for line in options_job.told(done):
         NOTEBOOK.note(line)
     return done
 
 
+@renamed(to="page")
 def harden_page(
     *runs: AnyRun,
-    to: AnyPath,
+    page: AnyPath,
     figures: AnyPath | None = None,
     settings: Mapping[str, str] | None = None,
     by: str | Sequence[str] = (),
@@ -88,11 +91,11 @@ def harden_page(
 
     ``settings`` says which benchmark is which (original, four, ten, vision), where it is not to be recognised.
 
-    >>> et.harden_page("run4", "run10", "vision", to="settings.html")  # doctest: +SKIP
+    >>> et.harden_page("run4", "run10", "vision", page="settings.html")  # doctest: +SKIP
     PosixPath('settings.html')
     """
     how = Settings(by=tuple(several(by)))
     wanted = page_job.PageWishes(roles=dict(settings or {}), settings=how, title=title)
     folder = None if figures is None else Path(figures)
-    page_job.write_linked(runs, Path(to), wanted, figures=folder, overwrite=overwrite, observer=NOTEBOOK)
-    return Path(to)
+    page_job.write_linked(runs, Path(page), wanted, figures=folder, overwrite=overwrite, observer=NOTEBOOK)
+    return Path(page)

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
+from eyetest.api.renamed import renamed
 from eyetest.api.run import NOTEBOOK
 from eyetest.api.views import card
 from eyetest.benchmarks import Benchmark, ReadOptions
@@ -99,6 +100,7 @@ class RefinedFolder:
         return card(f"{counted(len(self.outcome.kept), 'item')} left", [stages, *columns], self.notes)
 
 
+@renamed(items="links")
 def refine(
     bench: Bench,
     recipe: AnyPath | Recipe,
@@ -112,12 +114,12 @@ def refine(
     skip_review: bool = False,
     retry_failed: bool = False,
     limits: Limits | None = None,
-    items: str | None = None,
+    links: str | None = None,
 ) -> RefinedFolder:
     """Take a benchmark through a recipe: panels screen it, people review it, a better one comes out.
 
     ``models`` are asked, or ``answers`` that were recorded are heard instead. ``panels`` says who sits where,
-    ``hold_out`` who answers but has no say. ``items`` is where the numbers of its page lead: what ``eyetest open``
+    ``hold_out`` who answers but has no say. ``links`` is where the numbers of its page lead: what ``eyetest open``
     serves, or its bundle. Interrupt it and call it again: it goes on where it stopped.
 
     >>> refined = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
@@ -139,7 +141,7 @@ def refine(
     heard: list[AnyRun] = several(answers)
     places = [bench.path if isinstance(bench, Benchmark) else Path(bench)]
     places += [one.path if isinstance(one, Run) else Path(one) for one in heard]
-    refining.items_at = items_at(items, folder / REPORT, [*places, folder])
+    refining.items_at = items_at(links, folder / REPORT, [*places, folder])
     try:
         outcome, steps = job.carry_out(refining)
     except StoppedEarly as stop:

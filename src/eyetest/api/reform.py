@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from eyetest.api.renamed import renamed
 from eyetest.api.run import NOTEBOOK
 from eyetest.benchmarks import Benchmark
 from eyetest.jobs import reform as job
@@ -11,6 +12,7 @@ from eyetest.jobs.opening import AnyPath
 from eyetest.reform.catalog import Dataset
 
 
+@renamed(html="page", model="writer")
 def reform(
     dataset: str | Dataset,
     annotations: AnyPath | Sequence[AnyPath],
@@ -20,15 +22,15 @@ def reform(
     settings: Mapping[str, Any] | None = None,
     limit: int | None = None,
     seed: int = 0,
-    html: AnyPath | None = None,
-    model: str | None = None,
+    page: AnyPath | None = None,
+    writer: str | None = None,
     checker: str | None = None,
     models: AnyPath | None = None,
     overwrite: bool = False,
 ) -> Benchmark:
     """The benchmark that a dataset becomes: one of the catalogue by name, or one of your own by its YAML file.
 
-    ``html`` is where a page about it goes. ``model`` writes distractors for open answers, ``checker`` checks them.
+    ``page`` is where a page about it goes. ``writer`` writes distractors for open answers, ``checker`` checks them.
 
     >>> et.reform("docvqa", "val_v1.0.json", images="documents", to="docvqa")  # doctest: +SKIP
     <Benchmark 'docvqa': 5,349 items in docvqa>
@@ -41,8 +43,8 @@ def reform(
         settings=settings,
         limit=limit,
         seed=seed,
-        html=html,
-        authors=authors_of(model, checker, models),
+        page=page,
+        authors=authors_of(writer, checker, models),
         overwrite=overwrite,
         observer=NOTEBOOK,
     )

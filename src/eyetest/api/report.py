@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eyetest.api.audit import Audited
 from eyetest.api.refine import RefinedFolder
+from eyetest.api.renamed import renamed
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import README
 from eyetest.jobs import audit as auditing
@@ -27,10 +28,11 @@ Told = Run | RefinedFolder | Benchmark | AnyPath
 """What a page can tell of: a run, a refinement, a benchmark, or where one of them lies."""
 
 
+@renamed(to="page", items="links")
 def report(
     what: Audited | Results | Told | Sequence[Told],
     *,
-    to: AnyPath,
+    page: AnyPath,
     figures: AnyPath | None = None,
     tables: AnyPath | None = None,
     gallery: int = job.SHOWN,
@@ -47,7 +49,7 @@ def report(
     resamples: int = 2_000,
     seed: int = 0,
     title: str = "",
-    items: str | None = None,
+    links: str | None = None,
     overwrite: bool = False,
 ) -> Path:
     """Write a page that opens anywhere, without a network, and give its place.
@@ -56,25 +58,25 @@ def report(
     ``figures`` and ``tables`` are folders for those of a paper. ``by`` names the tags that say what items ask for,
     ``external`` is a score of each model from elsewhere, ``verdicts`` a file of those that an audit gave, ``models``
     says what is known of models (language bases, sizes). What cannot be told is left out, and the page says what
-    would bring it. ``items`` is where its numbers lead: what ``eyetest open`` serves (this machine, if not said), or
+    would bring it. ``links`` is where its numbers lead: what ``eyetest open`` serves (this machine, if not said), or
     the folder of a bundle.
 
-    >>> et.report("run", to="report.html").name
+    >>> et.report("run", page="report.html").name
     'report.html'
-    >>> et.report(et.audit("world/benchmark", probes=["malformed"]), to="audit.html").exists()
+    >>> et.report(et.audit("world/benchmark", probes=["malformed"]), page="audit.html").exists()
     True
     """
-    page = Path(to)
+    file = Path(page)
     if isinstance(what, Audited):
-        places = auditing.page_places(what.benchmark.path, page)
-        at = items_at(items, page, places)
-        auditing.write_page(what.audit, what.benchmark, page, at, overwrite=overwrite)
-        return page
+        places = auditing.page_places(what.benchmark.path, file)
+        at = items_at(links, file, places)
+        auditing.write_page(what.audit, what.benchmark, file, at, overwrite=overwrite)
+        return file
     for_paper, for_text = (None if folder is None else Path(folder) for folder in (figures, tables))
-    wanted = job.Wanted(settings(by, level, seed, resamples), external, verdicts, gallery, title, items=items)
+    wanted = job.Wanted(settings(by, level, seed, resamples), external, verdicts, gallery, title, links=links)
     scoring = Scoring(rules, bench, metric, rescore_given, cluster, models)
-    job.report(_things(what), page, wanted, scoring, figures=for_paper, tables=for_text, overwrite=overwrite)
-    return page
+    job.report(_things(what), file, wanted, scoring, figures=for_paper, tables=for_text, overwrite=overwrite)
+    return file
 
 
 def _things(what: Results | Told | Sequence[Told]) -> Results | list[Path | Run | Benchmark]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
+from eyetest.api.renamed import renamed
 from eyetest.api.run import NOTEBOOK
 from eyetest.benchmarks import Benchmark
 from eyetest.jobs import review_tools as tools
@@ -58,23 +59,24 @@ def revise(place: AnyPath, to: AnyPath, *, complete: bool = False, overwrite: bo
     return revising.revise(place, to, complete=complete, overwrite=overwrite, observer=NOTEBOOK).benchmark
 
 
+@renamed(format="tool")
 def export_review(
     place: AnyPath,
     to: AnyPath,
     *,
-    format: str = "csv",  # noqa: A002 (as the option is called)
-    round: int | None = None,  # noqa: A002
+    tool: str = "csv",
+    round: int | None = None,  # noqa: A002 (as the option is called)
     with_pictures: bool = False,
     overwrite: bool = False,
 ) -> list[Path]:
     """What waits in a review and what was decided, as files of another tool: csv, label-studio or argilla.
 
-    >>> et.export_review("bench-review", to="studio", format="label-studio")  # doctest: +SKIP
+    >>> et.export_review("bench-review", to="studio", tool="label-studio")  # doctest: +SKIP
     """
     exported = tools.export_review(
         [Path(place)],
         Path(to),
-        format=format,
+        tool=tool,
         round=round,
         with_pictures=with_pictures,
         overwrite=overwrite,
@@ -82,11 +84,12 @@ def export_review(
     return [Path(to) / name for name in exported.files]
 
 
+@renamed(format="tool")
 def import_review(
     file: AnyPath,
     on: AnyPath,
     *,
-    format: str | None = None,  # noqa: A002
+    tool: str | None = None,
     reviewer: str | Mapping[str, str] = "",
 ) -> int:
     """Take decisions into a review that were made in another tool; gives how many of them were new.
@@ -97,4 +100,4 @@ def import_review(
     """
     named = reviewer if isinstance(reviewer, Mapping) else {"": reviewer}
     names = {str(user): name for user, name in named.items() if name}
-    return tools.import_review(Path(file), Path(on), format=format, reviewers=names, observer=NOTEBOOK).added
+    return tools.import_review(Path(file), Path(on), tool=tool, reviewers=names, observer=NOTEBOOK).added

@@ -4,11 +4,11 @@ from eyetest.benchmarks.folder import Benchmark, BenchmarkWriter, copy_without_p
 from eyetest.benchmarks.formats import FORMATS
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.opening import Import, Skipped, export_benchmark, import_benchmark, open_benchmark
-from eyetest.benchmarks.rows import ANSWER_STYLES, ReadOptions, parse_map
+from eyetest.benchmarks.rows import GOLD_STYLES, ReadOptions, parse_map
 
 __all__ = [
-    "ANSWER_STYLES",
     "FORMATS",
+    "GOLD_STYLES",
     "Benchmark",
     "BenchmarkWriter",
     "ImageStore",

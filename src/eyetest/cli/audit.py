@@ -44,12 +44,12 @@ def audit(
     bench: options.BenchArgument,
     probes: Annotated[Words, option("--probe", "Only these; a file brings your own.", "NAME|FILE.py")] = None,
     against: Annotated[Path | None, option("--against", "Also look for what is in this benchmark.", "OTHER")] = None,
-    html: Annotated[
-        Path | None, written("--html", "A page with pictures, and its findings as JSON beside it.")
+    page: Annotated[
+        Path | None, written("--page", "A page with pictures, and its findings as JSON beside it.", "FILE")
     ] = None,
-    items: options.ItemsOption = None,
-    verdicts: Annotated[
-        Path | None, written("--verdicts", "A verdict for every item (.parquet, .csv, .jsonl).")
+    links: options.LinksOption = None,
+    verdicts_to: Annotated[
+        Path | None, written("--verdicts-to", "A verdict for every item (.parquet, .csv, .jsonl).", "FILE")
     ] = None,
     as_json: Annotated[bool, written("--json", "All findings as JSON instead of the card.")] = False,
     fix: Annotated[Path | None, written("--fix", "A mended copy; no gold is ever changed.", "DIR")] = None,
@@ -66,10 +66,10 @@ def audit(
     name their answer, and shortcuts that a learner finds without any picture. Tests are corrected for being many.
     """
     read = file.read_all(pictures_required=False)
-    if items is not None and html is None:
-        raise InputError(f"{heading('items')}: a page's numbers lead there; write one with {param('html', 'FILE')}")
-    at = items_at(items, html, job.page_places(bench, html)) if html else NOWHERE
-    job.refuse_to_lose_outputs(html, verdicts, fix, overwrite=overwrite)
+    if links is not None and page is None:
+        raise InputError(f"{heading('links')}: a page's numbers lead there; write one with {param('page', 'FILE')}")
+    at = items_at(links, page, job.page_places(bench, page)) if page else NOWHERE
+    job.refuse_to_lose_outputs(page, verdicts_to, fix, overwrite=overwrite)
     benchmark, result = job.audit(
         bench,
         probes=probes or (),
@@ -83,15 +83,15 @@ def audit(
         print_json(result)
     else:
         out.print(card(result))
-        for line in _next_steps(result, bench, html):
+        for line in _next_steps(result, bench, page):
             out.print(line, soft_wrap=True)
-    if verdicts:
+    if verdicts_to:
         rows = result.verdicts([item.id for item in benchmark])
-        write_records(rows, Verdict, verdicts, overwrite=overwrite)
-        note(f"{counted(len(rows), 'verdict')} → {verdicts}")
-    if html:
-        job.write_page(result, benchmark, html, at, overwrite=overwrite)
-        note(f"page → {html}")
+        write_records(rows, Verdict, verdicts_to, overwrite=overwrite)
+        note(f"{counted(len(rows), 'verdict')} → {verdicts_to}")
+    if page:
+        job.write_page(result, benchmark, page, at, overwrite=overwrite)
+        note(f"page → {page}")
     if fix:
         repairs, listing = job.write_repairs(benchmark, result, fix, overwrite=overwrite)
         note(f"{counted(repairs, 'repair')} → {fix}, listed in {listing}")
@@ -122,8 +122,8 @@ def _next_steps(result: Audit, bench: Path, page_file: Path | None) -> Iterator[
         item = first.items[0]
         yield f"Look first:  {typed(program(), 'show', bench, *['--'] * item.startswith('-'), item)}"
     if page_file is None:
-        page = "As a page" if result.blindness else "With pictures"
-        yield f"{page}:  {typed(program(), 'audit', bench, '--html', 'audit.html')}"
+        what = "As a page" if result.blindness else "With pictures"
+        yield f"{what}:  {typed(program(), 'audit', bench, '--page', 'audit.html')}"
 
 
 def verdict_line(result: Audit) -> Text:

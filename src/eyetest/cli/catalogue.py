@@ -23,7 +23,7 @@ JOBS = {
         "score": "score:score",
         "measure": "measure:measure",
         "compare": "compare:compare",
-        "compare --ask": "race:compare_by_asking",
+        "compare --on": "race:compare_by_asking",
         "report": "report:report",
         "explain": "look:explain",
         "read": "score:read",

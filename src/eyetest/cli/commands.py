@@ -15,6 +15,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from eyetest.cli.catalogue import COMMANDS, GROUPS, job_of, summary
 from eyetest.cli.main import CtrlCError, PipeClosedError
+from eyetest.cli.renamed import command_of, renamed
+from eyetest.cli.terminal import note
 from eyetest.errors import InputError, nearest, short
 from eyetest.store.files import refuse_special
 from eyetest.version import __version__
@@ -111,9 +113,11 @@ class _Commands(_Listed):
         return list(dict.fromkeys(name.split()[0] for name in COMMANDS))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        for word in args[1:]:
-            if (name := f"{args[0]} {word.partition('=')[0]}") in COMMANDS and word.startswith("--"):
-                return args[0], _load(name), args[1:]
+        args, old = renamed(args)
+        for spelling, today in old.items():
+            note(f"{spelling} is {today} now; {' '.join(args[: 1 + (args[0] in GROUPS)])} {spelling} still works")
+        if (name := command_of(args)) in COMMANDS and " --" in name:
+            return args[0], _load(name), args[1:]
         if args[0] in GROUPS and args[0] in COMMANDS and " ".join(args[:2]) not in COMMANDS:
             _refuse_slip(args[:2])
             return args[0], _load(args[0]), args[1:]

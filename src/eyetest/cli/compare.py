@@ -9,7 +9,7 @@ import polars as pl
 from eyetest.cli import measure as measuring
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.measure import shown, which
-from eyetest.cli.options import ItemsOption, OverwriteOption, RunsArgument, Words
+from eyetest.cli.options import LinksOption, OverwriteOption, RunsArgument, Words
 from eyetest.cli.tables import print_table_as
 from eyetest.cli.terminal import note, out, print_json, safe
 from eyetest.jobs import compare as job
@@ -17,7 +17,6 @@ from eyetest.jobs.measure import settings
 from eyetest.measures.compare import flips_of
 from eyetest.measures.printed import csv_text, plain
 from eyetest.pages.item_counts import ItemsAt, items_at
-from eyetest.runs import is_run
 from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.wording import counted
 
@@ -28,7 +27,7 @@ _OF_ITEMS = ("item", "a_score", "b_score", "flips", "n")
 
 def compare(
     runs: RunsArgument,
-    models: Annotated[Words, which("--models", "Only these, all pairs; also A,B.", "A B [C…]")] = None,
+    model: Annotated[Words, which("--model -m", "Only these, all pairs: A,B, or repeated.", "NAME")] = None,
     all_pairs: Annotated[bool, which("--all-pairs", "Not only neighbours in the ranking.")] = False,
     sight: Annotated[
         str | None,
@@ -49,7 +48,7 @@ def compare(
     flips: Annotated[
         int, shown("--flips", "List N items that only one of a pair has right, for each.", "N", min=0)
     ] = 0,
-    items: ItemsOption = None,
+    links: LinksOption = None,
     flips_to: Annotated[Path | None, shown("--flips-to", "Write all of them as CSV.", "FILE")] = None,
     overwrite: OverwriteOption = False,
     limit: measuring.LimitOption = 100,
@@ -59,19 +58,25 @@ def compare(
 ) -> None:
     """Compare models on the items that both answered: who leads, by how much, and whether that is more than chance.
 
-    Without --models all are ranked, and neighbours in the ranking compared. Who cannot be told apart shares a rank.
+    Without --model all are ranked, and neighbours in the ranking compared. Who cannot be told apart shares a rank.
 
-    To ask two models only until one leads for certain: compare A B --ask BENCH --to RUN (it has a --help of its own).
+    To ask two models only until one leads for certain: compare A B --on BENCH --to RUN (it has a --help of its own).
     """
     shape = measuring.one_shape(as_csv, as_json, as_latex)
     if flips_to is not None:
         refuse_to_lose(flips_to, overwrite=overwrite, ours=None)
-    folders, words = _told_from_models(runs, models or [])
-    places = [*folders, *([Path(scoring.bench)] if isinstance(scoring.bench, str | Path) else [])]
-    at = items_at(items, Path("page"), places)
+    places = [*runs, *([Path(scoring.bench)] if isinstance(scoring.bench, str | Path) else [])]
+    at = items_at(links, Path("page"), places)
     how = settings((), level, seed, resamples, {"power": power, "bootstrap": bootstrap})
     told = job.compare(
-        folders, words, how, sight=sight, where=where or (), all_pairs=all_pairs, scoring=scoring, observer=TERMINAL
+        runs,
+        model or (),
+        how,
+        sight=sight,
+        where=where or (),
+        all_pairs=all_pairs,
+        scoring=scoring,
+        observer=TERMINAL,
     )
     lists = flips_of(told.results, told.contest) if flips or flips_to is not None else None
     views = job.flips_views(told, lists, at) if flips and lists is not None else []
@@ -91,12 +96,6 @@ def compare(
             print_table_as("latex", table)
     for line in told.notes:
         note(line)
-
-
-def _told_from_models(words: Sequence[Path], models: Sequence[str]) -> tuple[list[Path], list[str]]:
-    """Runs, and model names: behind ``--models A`` the words that are no run folders are names as well."""
-    folders = [word for word in words if not models or is_run(word)]
-    return folders, [*models, *(str(word) for word in words if models and not is_run(word))]
 
 
 def _print_terminal(told: job.Comparison, flips: pl.DataFrame | None, few: int, limit: int) -> None:

@@ -34,7 +34,7 @@ def subset(
     unseen_by: Annotated[
         Path | None, option("--unseen-by", "models.yaml: leave out what any of them was trained on.", "FILE")
     ] = None,
-    source: Annotated[str, option("--source", "The tag that names the dataset.", "TAG")] = "source",
+    dataset_tag: Annotated[str, option("--dataset-tag", "The tag that names the dataset.", "TAG")] = "source",
     answers: Annotated[
         list[Path] | None,
         option("--answers", "Draw a small part that tells these models apart (with --share).", "RUN"),
@@ -42,8 +42,8 @@ def subset(
     share: Annotated[float, option("--share", "Of the items, with --answers.", min=0.001, max=1)] = 0.1,
     sight: Annotated[str, option("--sight", "Which answers of the run count.", "NAME")] = "image",
     seed: Annotated[int, option("--seed", "Of the drawing.", min=0)] = 0,
-    options_: Annotated[
-        int | None, option("--options", "So many options each: the gold and the first distractors.", min=2)
+    option_count: Annotated[
+        int | None, option("--option-count", "So many options each: the gold and the first distractors.", min=2)
     ] = None,
     overwrite: options.OverwriteOption = False,
     *,
@@ -57,7 +57,7 @@ def subset(
     items that were held out, and printed.
     """
     benchmark = open_bench(bench, file.read(), TERMINAL)
-    part = parts.Selection(only or (), unseen_by, source, answers or (), share, sight, seed, options_)
+    part = parts.Selection(only or (), unseen_by, dataset_tag, answers or (), share, sight, seed, option_count)
     items, validation = parts.subset(benchmark, to, part, overwrite=overwrite, observer=TERMINAL)
     if validation is not None:
         print_table_as("terminal", validation)
@@ -128,10 +128,10 @@ def card(
     to: Annotated[
         Path | None, option("--to", "Write the card there. (default: into the benchmark folder)", "DIR")
     ] = None,
-    settings: Annotated[
+    fact: Annotated[
         Words,
         option(
-            "--set",
+            "--fact",
             "What only you know: licence=CC-BY-4.0, contact=…, language=en, sources.NAME=MIT, "
             "practices.NAME=yes. Kept in card.yaml.",
             "KEY=VALUE",
@@ -144,10 +144,10 @@ def card(
     """Write a benchmark's card: README.md for the Hugging Face hub and croissant.json for programs.
 
     It says what is in it, what was taken out and why, what is weak, under what licence it is, and scores itself
-    against good practice. What nobody knows is called unknown; tell it with --set. A refinement writes its own card.
+    against good practice. What nobody knows is called unknown; tell it with --fact. A refinement writes its own card.
     """
     known, benchmark, target = make_card(
-        bench, to, settings or [], read=file.read(), overwrite=overwrite, observer=TERMINAL
+        bench, to, fact or [], read=file.read(), overwrite=overwrite, observer=TERMINAL
     )
     _report(known, target)
     if to is not None and not is_benchmark(target):
@@ -168,9 +168,9 @@ def _report(known: Known, to: Path) -> None:
     kept, decided, asked = score.count("yes"), score.count("yes", "no"), score.count("ask")
     out.print(f"{kept} of {counted(decided, 'practice')} kept; {asked} only a person can answer")
     if not known.licence.is_known:
-        note("the licence is unknown: --set licence=…")
+        note("the licence is unknown: --fact licence=…")
     if known.unlicensed:
         names = listed([source.name for source in known.unlicensed])
-        note(f"of {counted(len(known.unlicensed), 'source')} the licence is unknown ({names}): --set sources.NAME=…")
+        note(f"of {counted(len(known.unlicensed), 'source')} the licence is unknown ({names}): --fact sources.NAME=…")
     if absent := [name for name in ("about", "language", "contact", "citation") if not getattr(known.said, name)]:
-        note(f"nobody has said: {', '.join(absent)} (--set KEY=VALUE)")
+        note(f"nobody has said: {', '.join(absent)} (--fact KEY=VALUE)")

@@ -21,14 +21,14 @@ from eyetest.wording import counted, typed
 def demo(
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where to put it.")] = Path("demo"),
     overwrite: options.OverwriteOption = False,
-    items: Annotated[int, typer.Option("--items", min=FEWEST, hidden=True)] = ITEMS,
+    item_count: Annotated[int, typer.Option("--item-count", min=FEWEST, hidden=True)] = ITEMS,
 ) -> None:
     """Draw a benchmark, spoil it on purpose, ask 14 small models, and see which flaws are found.
 
     Takes about five minutes on two cores, without a network or a key. Everything is left in DIR to play with.
     """
     began = time.monotonic()
-    folder = DemoFolder(to, items)
+    folder = DemoFolder(to, item_count)
     folder.clear(overwrite=overwrite)
     out.print("An eye test of the eye test: a benchmark whose flaws are known. Are they found?\n")
     folder.draw()
@@ -75,7 +75,7 @@ def _conclude(story: WorldStory, folder: DemoFolder, seconds: float) -> None:
         [
             ("look at it", str(folder.page)),
             ("its items", typed(program(), "open", *folder.places, "--browser")),
-            ("your own file", typed(program(), "audit", "mybench.tsv", "--html", "audit.html")),
+            ("your own file", typed(program(), "audit", "mybench.tsv", "--page", "audit.html")),
             ("try a recipe", str(folder.recipes)),
         ]
     )

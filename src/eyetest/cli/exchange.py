@@ -78,7 +78,7 @@ def export(
     overwrite: options.OverwriteOption = False,
     fields: options.MapOption = None,
     images: options.ImagesOption = None,
-    answers: options.AnswersOption = None,
+    gold_style: options.GoldStyleOption = None,
     drop: options.DropOption = None,
     allow_missing_gold: options.GoldOption = False,
 ) -> None:
@@ -87,7 +87,7 @@ def export(
     A folder that can be uploaded as it is (lmms-eval, datasets) gets the benchmark's card along.
     """
     FORMATS[format_name]
-    read = read_options(None, fields or (), images, answers, drop or (), gold_required=not allow_missing_gold)
+    read = read_options(None, fields or (), images, gold_style, drop or (), gold_required=not allow_missing_gold)
     benchmark = open_bench(bench, read, TERMINAL)
     beside = partial(_card, bench, benchmark, format_name)
     for message in export_benchmark(benchmark, format_name, to, overwrite=overwrite, beside=beside):
@@ -125,8 +125,8 @@ def import_answers_(
             "FIELD=[COLUMN:]VALUE>OURS,…",
         ),
     ] = None,
-    constants: Annotated[Words, reading("--set", "The same for all rows: sight=blind.", "FIELD=VALUE,…")] = None,
-    where: Annotated[Words, reading("--where", "Only such rows.", "COLUMN=VALUE")] = None,
+    constants: Annotated[Words, reading("--fill", "The same for all rows: sight=blind.", "FIELD=VALUE,…")] = None,
+    where: Annotated[Words, reading("--where", "Only such rows.", "COLUMN=A,B")] = None,
     matrix: Annotated[str, reading("--matrix", "A table of 0/1; its rows are: item or model.", "ROWS")] = "",
     header: Annotated[
         str | None,

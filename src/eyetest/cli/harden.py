@@ -25,7 +25,7 @@ written = partial(option, panel="What to write")
 
 def page(
     paths: Annotated[list[Path], argument("RUN...", "Runs over the linked settings, blind ones too.")],
-    to: Annotated[Path, written("--to", "The page.", "FILE")],
+    page: Annotated[Path, written("--page", "The page.", "FILE")],
     figures: Annotated[Path | None, written("--figures", "Each figure as SVG, PNG and CSV.", "DIR")] = None,
     gallery: Annotated[int, written("--gallery", "Items of each list to show.", min=0)] = page_job.SHOWN,
     title: Annotated[str | None, written("--title", "Of the page.")] = None,
@@ -55,8 +55,8 @@ def page(
         command=typed("eyetest", *sys.argv[1:]),
     )
     known = replace(scoring, models=models)
-    drawn = page_job.write_linked(paths, to, wanted, known, figures=figures, overwrite=overwrite, observer=TERMINAL)
-    note(f"page → {to}")
+    drawn = page_job.write_linked(paths, page, wanted, known, figures=figures, overwrite=overwrite, observer=TERMINAL)
+    note(f"page → {page}")
     if figures is not None:
         note(f"{counted(drawn, 'figure')} → {figures}")
 

@@ -25,13 +25,16 @@ models_panel = partial(option, panel="Who writes options and who checks them (wi
 def options(
     bench: BenchArgument,
     to: Annotated[
-        str, option("--to", "The folder of the result, or how many options (then BENCH-10-options).", "DIR|N")
-    ],
-    count: Annotated[
-        int, option("--options", "How many options an item shall have.", min=2, max=MAX_CHOICES)
+        str | None, option("--to", "The folder of the result. (default: BENCH-10-options beside BENCH)", "DIR")
+    ] = None,
+    option_count: Annotated[
+        int, option("--option-count", "How many options an item shall have.", min=2, max=MAX_CHOICES)
     ] = OptionSettings().options,
-    open_: Annotated[
-        bool, option("--open", "Give options to questions that have none, where their answer is a number or listed.")
+    open_questions: Annotated[
+        bool,
+        option(
+            "--open-questions", "Give options to questions that have none, where their answer is a number or listed."
+        ),
     ] = False,
     seed: Annotated[int, option("--seed", "Of what is offered and where the gold stands.", min=0)] = 0,
     writer: Annotated[
@@ -40,8 +43,8 @@ def options(
     checker: Annotated[
         str | None, models_panel("--checker", "Another model, which turns down bad ones.", "SPEC")
     ] = None,
-    rounds: Annotated[
-        int, models_panel("--rounds", "How often the writer is asked for what is still missing.", min=1, max=9)
+    writer_rounds: Annotated[
+        int, models_panel("--writer-rounds", "How often the writer is asked for what is still missing.", min=1, max=9)
     ] = OptionSettings().rounds,
     models: Annotated[Path | None, models_panel("--models", "A models.yaml to take both from.", "FILE")] = None,
     skip_probes: Annotated[
@@ -60,13 +63,13 @@ def options(
     DIR/benchmark is the result, DIR/options.json says what was written by whom and turned down why, and
     eyetest review DIR asks people about the new options, in two rounds; then run the same command again.
     """
-    folder, count = _folder(to, bench, count)
-    settings = OptionSettings(options=count, rounds=rounds, open=open_, seed=seed)
+    folder, count = _folder(to, bench, option_count)
+    settings = OptionSettings(options=count, rounds=writer_rounds, open=open_questions, seed=seed)
     done = job.harden_options(
         open_bench(bench, file.read(gold_required=False), TERMINAL),
         folder,
         settings,
-        authors=authors_of(writer, checker, models, "writer"),
+        authors=authors_of(writer, checker, models),
         probe=not skip_probes,
         observer=TERMINAL,
     )
@@ -86,10 +89,13 @@ def options(
     )
 
 
-def _folder(to: str, bench: Path, count: int) -> tuple[Path, int]:
-    """Where results go, and how many options are wanted: a bare number after --to is the latter."""
-    if not to.isdigit():
+def _folder(to: str | None, bench: Path, count: int) -> tuple[Path, int]:
+    """Where results go, and how many options are wanted, which a bare number after --to used to say."""
+    if to is not None and not to.isdigit():
         return Path(to), count
-    if not 2 <= int(to) <= MAX_CHOICES:
-        raise InputError(f"--to: found {to} options, expected 2 to {MAX_CHOICES}")
-    return bench.with_name(f"{bench.stem}-{int(to)}-options"), int(to)
+    if to is not None:
+        if not 2 <= int(to) <= MAX_CHOICES:
+            raise InputError(f"--to: found {to} options, expected 2 to {MAX_CHOICES}")
+        count = int(to)
+        note(f"--to {count} is --option-count {count} now; harden options --to {count} still works")
+    return bench.with_name(f"{bench.stem}-{count}-options"), count

@@ -14,7 +14,7 @@ from eyetest.errors import EyetestError, spelled, system_words
 
 _BAD_INPUT = 2
 _INTERRUPTED = 128 + signal.SIGINT
-_OPTIONS = {"own": "set", "said": "set", "constants": "set", "fields": "map", "columns": "map"}
+_OPTIONS = {"own": "set", "said": "fact", "constants": "fill", "fields": "map", "columns": "map"}
 _OPTIONS |= {"values": "map-values", "spec": "model", "panels": "panel", "external": "with"}
 """Parameters whose option has another name."""
 

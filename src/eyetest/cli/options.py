@@ -36,10 +36,10 @@ BenchArgument = Annotated[Path, argument("BENCH", "A benchmark folder, or any fi
 RunArgument = Annotated[Path, argument("RUN", "A run folder.")]
 RunsArgument = Annotated[list[Path], argument("RUN...", "Run folders, of one benchmark or several.")]
 OverwriteOption = Annotated[bool, option("--overwrite", "Replace what eyetest wrote there before.")]
-ItemsOption = Annotated[
+LinksOption = Annotated[
     str | None,
     option(
-        "--items",
+        "--links",
         f"Where numbers lead: what eyetest open serves, or its bundle. (default: http://{HOST}:{PORT}/)",
         "ADDRESS|DIR",
     ),
@@ -71,10 +71,10 @@ ImagesOption = Annotated[
     Path | None,
     reading("--images", "Folder that image paths start from and may not leave. (default: the file's own)", "DIR"),
 ]
-AnswersOption = Annotated[
+GoldStyleOption = Annotated[
     str | None,
     reading(
-        "--answers",
+        "--gold-style",
         "How golds point at options: letter, text, index (from 0) or number (from 1). (default: by looking)",
         "STYLE",
     ),
@@ -91,21 +91,21 @@ class FileOptions:
     fields: MapOption = None
     images: ImagesOption = None
 
-    def read(self, answers: str | None = None, drop: Words = None, **required: bool) -> ReadOptions:
+    def read(self, gold_style: str | None = None, drop: Words = None, **required: bool) -> ReadOptions:
         """The user's words about it, checked."""
-        return read_options(self.format_name, self.fields or (), self.images, answers, drop or (), **required)
+        return read_options(self.format_name, self.fields or (), self.images, gold_style, drop or (), **required)
 
 
 @dataclass(frozen=True)
 class GoldFileOptions(FileOptions):
     """The same, with how golds are written and what is left out."""
 
-    answers: AnswersOption = None
+    gold_style: GoldStyleOption = None
     drop: DropOption = None
 
     def read_all(self, **required: bool) -> ReadOptions:
         """The user's words about it, checked."""
-        return self.read(self.answers, self.drop, **required)
+        return self.read(self.gold_style, self.drop, **required)
 
 
 @dataclass(frozen=True)

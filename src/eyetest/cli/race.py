@@ -1,4 +1,4 @@
-"""``eyetest compare A B --ask``: ask two models only until one leads for certain."""
+"""``eyetest compare A B --on``: ask two models only until one leads for certain."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +19,7 @@ AnswersOption = Annotated[
 
 def compare_by_asking(
     pair: Annotated[list[str], argument("A B", "Two models: openai:MODEL@URL, NAME=SPEC, or names of --models.")],
-    ask: Annotated[Path, option("--ask", "The benchmark: a folder, or any file that eyetest can import.", "BENCH")],
+    on: Annotated[Path, option("--on", "The benchmark: a folder, or any file that eyetest can import.", "BENCH")],
     answers: AnswersOption = None,
     *,
     one_by_one: OneByOneOptions,
@@ -34,7 +34,7 @@ def compare_by_asking(
     """
     to, entries = one_by_one.folder, one_by_one.entries(pair)
     asking = one_by_one.asking(answering, how_far)
-    session = job.start(open_bench(ask, file.read(), TERMINAL), entries, asking, answers or (), TERMINAL)
+    session = job.start(open_bench(on, file.read(), TERMINAL), entries, asking, answers or (), TERMINAL)
     if to is None:
         out.print(estimate_table(session.estimate(one_by_one.to)))
         return

@@ -58,7 +58,7 @@ def refine(
     max_cost: Annotated[
         float | None, limits("", "Stop before all stages together pass it (prices: --models).", min=0)
     ] = None,
-    items: options.ItemsOption = None,
+    links: options.LinksOption = None,
     as_json: Annotated[bool, option("--json", "Print the funnel as JSON.")] = False,
     *,
     file: options.FileOptions,
@@ -70,7 +70,7 @@ def refine(
     command again. What waits for people they decide with eyetest review DIR; then run it again.
     """
     chosen = job.find_recipe(recipe, to)
-    at = items_at(items, to / REPORT, [bench, *(answers or []), to])
+    at = items_at(links, to / REPORT, [bench, *(answers or []), to])
     benchmark = open_bench(bench, file.read(drop=drop, gold_required=True), TERMINAL)
     if answers and dry_run:
         raise InputError("--dry-run: recorded answers are not asked for, so there is nothing to estimate")

@@ -46,14 +46,14 @@ def reform(
     ] = None,
     to: Annotated[Path | None, option("--to", "The benchmark folder.", "DIR")] = None,
     set_: Annotated[Words, option("--set", "A setting of the reformer: options=6; repeatable.", "KEY=VALUE")] = None,
-    model: Annotated[
-        str | None, option("--model", "Writes distractors for open answers (see eyetest run).", "SPEC")
+    writer: Annotated[
+        str | None, option("--writer", "A model that writes distractors for open answers (see eyetest run).", "SPEC")
     ] = None,
     checker: Annotated[str | None, option("--checker", "Another model, which checks them.", "SPEC")] = None,
     models: Annotated[Path | None, option("--models", "A models.yaml to take both from.", "FILE")] = None,
     limit: Annotated[int | None, option("--limit -n", "Only the first N items.", min=1)] = None,
     seed: Annotated[int, option("--seed", "Of distractors and their order.", min=0)] = 0,
-    html: Annotated[Path | None, option("--html", "A page with items, distractors and figures.", "FILE")] = None,
+    page: Annotated[Path | None, option("--page", "A page with items, distractors and figures.", "FILE")] = None,
     overwrite: options.OverwriteOption = False,
 ) -> None:
     """Turn a dataset's annotations into choice or text questions.
@@ -66,7 +66,7 @@ def reform(
     elif name == _CHECK:
         _check((what or [""])[0], annotations)
     elif name == _PAGE:
-        _page(what or [], html, seed, overwrite=overwrite)
+        _page(what or [], page, seed, overwrite=overwrite)
     else:
         if not annotations:
             raise InputError(f"--annotations PATH is missing: {load_dataset(name).files or 'where does it lie?'}")
@@ -82,19 +82,19 @@ def reform(
                 settings=settings,
                 limit=limit,
                 seed=seed,
-                html=html,
-                authors=authors_of(model, checker, models),
+                page=page,
+                authors=authors_of(writer, checker, models),
                 overwrite=overwrite,
                 observer=TERMINAL,
             )
         )
 
 
-def _page(benches: list[str], html: Path | None, seed: int, *, overwrite: bool) -> None:
-    if not benches or html is None:
-        raise InputError("eyetest reform page BENCH... --html FILE: which benchmarks, and which file?")
-    job.write_page([Path(bench) for bench in benches], html, seed=seed, overwrite=overwrite)
-    out.print(safe(f"page → {html}"), soft_wrap=True)
+def _page(benches: list[str], page: Path | None, seed: int, *, overwrite: bool) -> None:
+    if not benches or page is None:
+        raise InputError("eyetest reform page BENCH... --page FILE: which benchmarks, and which file?")
+    job.write_page([Path(bench) for bench in benches], page, seed=seed, overwrite=overwrite)
+    out.print(safe(f"page → {page}"), soft_wrap=True)
 
 
 def _list(what: str) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 from eyetest.cli import measure as measuring
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.measure import which
-from eyetest.cli.options import ItemsOption, OverwriteOption, Words, argument, option
+from eyetest.cli.options import LinksOption, OverwriteOption, Words, argument, option
 from eyetest.cli.terminal import note
 from eyetest.jobs import report as job
 from eyetest.jobs.measure import settings
@@ -22,12 +22,12 @@ def report(
     paths: Annotated[
         list[Path], argument("RUN|REFINED|BENCH...", "Run folders, what refine wrote, benchmarks; together.")
     ],
-    to: Annotated[Path, written("--to", "The page.", "FILE")],
+    page: Annotated[Path, written("--page", "The page.", "FILE")],
     figures: Annotated[Path | None, written("--figures", "Each figure as SVG, PNG and CSV.", "DIR")] = None,
     tables: Annotated[Path | None, written("--tables", "Each table as LaTeX and Markdown.", "DIR")] = None,
     gallery: Annotated[int, written("--gallery", "Items that fell to show; 0 for none.", min=0)] = job.SHOWN,
     title: Annotated[str | None, written("--title", "Of the page.")] = None,
-    items: ItemsOption = None,
+    links: LinksOption = None,
     overwrite: OverwriteOption = False,
     by: Annotated[Words, which("--by", "Tags that say what items ask for.", "TAG")] = None,
     external: measuring.ExternalOption = None,
@@ -50,13 +50,13 @@ def report(
         gallery=gallery,
         title=title or "",
         command=typed("eyetest", *sys.argv[1:]),
-        items=items,
+        links=links,
     )
     known = replace(scoring, models=models)
     counts = job.report(
-        paths, to, wanted, known, figures=figures, tables=tables, overwrite=overwrite, observer=TERMINAL
+        paths, page, wanted, known, figures=figures, tables=tables, overwrite=overwrite, observer=TERMINAL
     )
-    note(f"page → {to}")
+    note(f"page → {page}")
     for what, folder in (("figure", figures), ("table", tables)):
         if folder is not None:
             note(f"{counted(counts[what], what)} → {folder}")

@@ -20,7 +20,7 @@ def export(
     ],
     asked: AskedOptions,
     to: Annotated[Path, option("--to", "A new folder for the files.", "DIR")],
-    format_: Annotated[str, option("--format", f"{', '.join(get_args(ToolFormat))}.", "NAME")] = "csv",
+    tool: Annotated[str, option("--tool", f"Whose files: {', '.join(get_args(ToolFormat))}.", "NAME")] = "csv",
     round_: Annotated[int | None, option("--round", "Only this round.", min=1)] = None,
     with_pictures: Annotated[
         bool, option("--with-pictures", "Put the pictures themselves into the files (for argilla always).")
@@ -36,7 +36,7 @@ def export(
         places,
         to,
         wishes=asked.wishes(),
-        format=format_,
+        tool=tool,
         round=round_,
         with_pictures=with_pictures,
         overwrite=overwrite,
@@ -49,8 +49,8 @@ def export(
 def import_(
     file: Annotated[Path, argument("FILE", "CSV, the JSON that Label Studio exports, or a folder of Argilla.")],
     on: OnOption,
-    format_: Annotated[
-        str | None, option("--format", "csv, label-studio or argilla, where the file does not show it.", "NAME")
+    tool: Annotated[
+        str | None, option("--tool", "Whose file: csv, label-studio or argilla, where it does not show.", "NAME")
     ] = None,
     reviewer: Annotated[
         list[str] | None,
@@ -59,7 +59,7 @@ def import_(
 ) -> None:
     """Take decisions in that were made in another tool: all that are new, or none where one is wrong."""
     names = dict(_named(text) for text in reviewer or ())
-    imported = job.import_review(file, on, format=format_, reviewers=names, observer=TERMINAL)
+    imported = job.import_review(file, on, tool=tool, reviewers=names, observer=TERMINAL)
     note(f"{counted(imported.read, 'decision')} in {file.name}, {imported.added:,} of them new")
 
 

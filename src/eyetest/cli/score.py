@@ -150,7 +150,7 @@ def read(
     first: Annotated[list[str], option("--options", "The options in the order as shown.", "OPTION…")],
     others: Annotated[Words, typer.Argument(metavar="", hidden=True)] = None,
     rules: Annotated[str, option("--rules", "Whose rules, or `all`.", "NAME")] = "eyetest",
-    marks: Annotated[str, option("--marks", "How options are marked: upper, lower or digit.")] = "upper",
+    marks: Annotated[str, option("--marks", "How options are marked: upper, lower or digit.", "NAME")] = "upper",
     as_json: JsonOption = False,
 ) -> None:
     """Read one reply to a choice question: which option it commits to, which rule says so, and where in the text.

@@ -31,7 +31,7 @@ def world(
         Path | None, argument("VERDICTS", "grade: a table of verdicts, or the folder of a refinement.")
     ] = None,
     to: Annotated[Path | None, new("--to", "Where the world goes.", "DIR")] = None,
-    items: Annotated[int, new("--items", "How many items.", min=1)] = 1200,
+    item_count: Annotated[int, new("--item-count", "How many items.", min=1)] = 1200,
     seed: Annotated[int, new("--seed", "Another seed, another world.")] = 7,
     flaws: Annotated[
         str, new("--flaws", f"Which flaws, and how many: {', '.join(flaw_names())}, or a file.", "FILE")
@@ -53,7 +53,7 @@ def world(
     if action == "new":
         if to is None or folder is not None:
             raise InputError("where does the world go? eyetest world new --to DIR")
-        made = new_world(to, load_rates(flaws), items=items, seed=seed, size=size, overwrite=overwrite)
+        made = new_world(to, load_rates(flaws), items=item_count, seed=seed, size=size, overwrite=overwrite)
         flawed = sum(bool(truth.flaws) for truth in read_truth(to))
         told = f"{counted(len(made), 'item')}, {flawed:,} of them with a flaw → {to}"
         out.print(safe(told), soft_wrap=True)

@@ -20,7 +20,7 @@ _FEWEST = 2
 def fewer_options(item: Item, count: int, seed: int = 0) -> Item | None:
     """The item with so many options; None where it has fewer, not just one gold, or options tied to their order."""
     if not _FEWEST <= count <= MAX_CHOICES:
-        raise InputError(f"{heading('options')}: found {count}, expected {_FEWEST} to {MAX_CHOICES}")
+        raise InputError(f"{heading('option_count')}: found {count}, expected {_FEWEST} to {MAX_CHOICES}")
     if len(item.choices) < count or len(item.gold) != 1 or not can_reorder(item):
         return None
     if len(item.choices) == count:

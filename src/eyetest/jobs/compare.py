@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from eyetest.errors import InputError, nearest, param, short
+from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.jobs.measure import AS_USUAL, Measurable, Scoring, Where, gather, wanted
 from eyetest.jobs.opening import SILENT, Observer, several
 from eyetest.measures import Results, Settings
@@ -106,7 +106,5 @@ def _names(words: Sequence[str], known: Sequence[str], anywhere: Sequence[str]) 
             mend = f"see {param('sight')} and {param('where')}"
             raise InputError(f"{short(name)} has no answers under what is compared; {mend}")
         if name not in known:
-            raise InputError(
-                f"{short(name)} is neither a run folder nor a model in these runs; {nearest(name, known)}"
-            )
+            raise InputError(f"{heading('model')}: no model {short(name)} in these runs; {nearest(name, known)}")
     return names

@@ -26,7 +26,7 @@ _QUESTIONS, _RUN = "questions", "run"
 class Authors(msgspec.Struct, frozen=True, kw_only=True):
     """Who writes distractors and who checks them: specs, or names in a file of models."""
 
-    model: str
+    writer: str
     checker: str
     models: Path | None = None
 
@@ -34,25 +34,20 @@ class Authors(msgspec.Struct, frozen=True, kw_only=True):
     def entries(self) -> tuple[tuple[str, str], dict[str, ModelEntry]]:
         """The names of both, and how they are asked. Nobody checks what he wrote himself."""
         (writer, writing), (checker, checking) = (
-            next(iter(parse_models([spec], self.models).items())) for spec in (self.model, self.checker)
+            next(iter(parse_models([spec], self.models).items())) for spec in (self.writer, self.checker)
         )
         if writing.spec == checking.spec or writer == checker:
             raise InputError(f"{heading('checker')}: {self.checker} cannot check what it wrote itself; name another")
         return (writer, checker), {writer: writing, checker: checking}
 
 
-def authors_of(
-    model: str | None, checker: str | None, models: AnyPath | None, writer: str = "model"
-) -> Authors | None:
-    """Who writes and who checks distractors, where somebody does; one without the other is a mistake.
-
-    ``writer`` is what the parameter for the first is called.
-    """
-    if model is None and checker is None:
+def authors_of(writer: str | None, checker: str | None, models: AnyPath | None) -> Authors | None:
+    """Who writes and who checks distractors, where somebody does; one without the other is a mistake."""
+    if writer is None and checker is None:
         return None
-    if model is None or checker is None:
-        raise InputError(f"{param(writer)} writes distractors and {param('checker')} checks them: name both")
-    return Authors(model=model, checker=checker, models=Path(models) if models is not None else None)
+    if writer is None or checker is None:
+        raise InputError(f"{param('writer')} writes distractors and {param('checker')} checks them: name both")
+    return Authors(writer=writer, checker=checker, models=Path(models) if models is not None else None)
 
 
 def asking(questions: Questions, observer: Observer) -> AskModel:

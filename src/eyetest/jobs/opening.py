@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from eyetest.benchmarks import ANSWER_STYLES, FORMATS, Benchmark, ReadOptions, is_benchmark, open_benchmark, parse_map
+from eyetest.benchmarks import FORMATS, GOLD_STYLES, Benchmark, ReadOptions, is_benchmark, open_benchmark, parse_map
 from eyetest.errors import InputError, heading, nearest, short
 from eyetest.models.specs import named_models, parse_models, read_models
 from eyetest.records import ModelEntry
@@ -53,7 +53,7 @@ def read_options(
     format_name: str | None = None,
     fields: Sequence[str] = (),
     images: Path | None = None,
-    answers: str | None = None,
+    gold_style: str | None = None,
     drop: Sequence[str] = (),
     *,
     gold_required: bool = False,
@@ -62,15 +62,15 @@ def read_options(
     """The user's words about a file, checked."""
     if format_name:
         FORMATS[format_name]
-    if answers is not None and answers not in ANSWER_STYLES:
-        raise InputError(f'{heading("answers")}: no style "{answers}"; {nearest(answers, ANSWER_STYLES)}')
+    if gold_style is not None and gold_style not in GOLD_STYLES:
+        raise InputError(f'{heading("gold_style")}: no style "{gold_style}"; {nearest(gold_style, GOLD_STYLES)}')
     if images is not None and not images.is_dir():
         raise InputError(f"{heading('images')}: {images} is no folder")
     return ReadOptions(
         format=format_name,
         fields=parse_map(fields),
         images=images,
-        answers=answers,
+        gold_style=gold_style,
         drop=tuple(drop),
         gold_required=gold_required,
         pictures_required=pictures_required,

@@ -29,7 +29,7 @@ def reform(
     settings: Mapping[str, Any] | None = None,
     limit: int | None = None,
     seed: int = 0,
-    html: AnyPath | None = None,
+    page: AnyPath | None = None,
     authors: Authors | None = None,
     overwrite: bool = False,
     observer: Observer = SILENT,
@@ -49,15 +49,15 @@ def reform(
         overwrite=overwrite,
     )
     title = f"reforming {described.name}"
-    if html is not None:
-        refuse_to_lose(Path(html), overwrite=overwrite, ours=None)
+    if page is not None:
+        refuse_to_lose(Path(page), overwrite=overwrite, ours=None)
     kit = Kit(seed)
     if authors is not None:
         have_written(plan, authors, kit, observer)
     with observer.steps(title) as step:
         done = build(plan, kit, progress=lambda items: step(f"{title}: {items:,} items", 0.0))
-    if html is not None:
-        write_page([done.benchmark], html, seed=seed, overwrite=overwrite)
+    if page is not None:
+        write_page([done.benchmark], page, seed=seed, overwrite=overwrite)
     return done
 
 

@@ -61,7 +61,7 @@ class Wanted:
     gallery: int = SHOWN
     title: str = ""
     command: str = ""
-    items: str | None = None
+    links: str | None = None
     """Where the page's numbers lead: an address, or the folder of a bundle."""
 
 
@@ -118,7 +118,7 @@ def _items_at(
         return NOWHERE
     more = [scoring.bench, wanted.verdicts if str(wanted.verdicts).endswith(".parquet") else None]
     places = [one.path if isinstance(one, Run | Benchmark) else Path(one) for one in (*things, *more) if one]
-    return items_at(wanted.items, to, places)
+    return items_at(wanted.links, to, places)
 
 
 def find_sources(

@@ -21,8 +21,8 @@ from eyetest.review.exchange import (
     Outgoing,
     TaskKey,
     ToolFormat,
-    check_format,
     check_target,
+    check_tool,
     read_files,
     write_files,
 )
@@ -54,13 +54,13 @@ def export_review(
     to: Path,
     *,
     wishes: ReviewWishes = _NO_WISHES,
-    format: str = "csv",  # noqa: A002 (what both doors call it)
-    round: int | None = None,  # noqa: A002
+    tool: str = "csv",
+    round: int | None = None,  # noqa: A002 (what both doors call it)
     with_pictures: bool = False,
     overwrite: bool = False,
 ) -> ExportedReview:
     """Write what waits in a review, and what was decided, as files of another tool; begin one where there is none."""
-    tool = check_format(format)
+    form = check_tool(tool)
     check_target(to, overwrite=overwrite)
     project, collection = open_review(places, wishes, observer=SILENT)
     with project:
@@ -72,7 +72,7 @@ def export_review(
     for one in decisions:
         said.setdefault((one.item, one.round, one.adjudicates), []).append(one)
         by_item.setdefault(one.item, []).append(one)
-    making = _Making(collection, plan, tool, with_pictures or tool == "argilla")
+    making = _Making(collection, plan, form, with_pictures or form == "argilla")
     open_ = [key for key in waiting if round in (None, key[1])]
     disputed = {
         (item, number, True): earlier(plan, by_item.get(item, ()), number)
@@ -86,7 +86,7 @@ def export_review(
         decided=making.assignments(decided, said),
         reviewers={one.number: one.reviewers for one in plan.rounds},
     )
-    files = write_files(outgoing, tool, to, overwrite=overwrite)
+    files = write_files(outgoing, form, to, overwrite=overwrite)
     return ExportedReview(len(open_), sum(len(said[key]) for key in decided), files)
 
 
@@ -94,7 +94,7 @@ def import_review(
     file: Path,
     on: Path,
     *,
-    format: str | None = None,  # noqa: A002
+    tool: str | None = None,
     reviewers: Mapping[str, str] = _AS_THE_TOOL_SAYS,
     observer: Observer = SILENT,
 ) -> ImportedReview:
@@ -102,7 +102,7 @@ def import_review(
 
     ``reviewers``: what somebody is called here, by what the tool calls them; under ``""`` whoever it does not name.
     """
-    tool = None if format is None else check_format(format)
+    form = None if tool is None else check_tool(tool)
     with find_review(on) as project:
         plan, ids = project.plan, project.ids()
         expected = Expected(
@@ -111,7 +111,7 @@ def import_review(
             fingerprint=plan.fingerprint,
             reviewers=reviewers,
         )
-        decisions = read_files(file, expected, tool)
+        decisions = read_files(file, expected, form)
         return ImportedReview(len(decisions), project.add_decisions(decisions, file.name))
 
 

@@ -47,25 +47,25 @@ class Small(NamedTuple):
 class Selection(NamedTuple):
     """Which items: those with some values of tags, those that no model was trained on, or a share that tells.
 
-    With how many ``options`` each, where that is said.
+    With ``option_count`` options each, where that is said.
     """
 
     only: Sequence[str] = ()
     unseen_by: Path | None = None
-    source: str = "source"
+    dataset_tag: str = "source"
     answers: Sequence[AnyRun] = ()
     share: float = 0.1
     sight: str = "image"
     seed: int = 0
-    options: int | None = None
+    option_count: int | None = None
 
 
 def subset(
     benchmark: Benchmark, to: Path, part: Selection, *, overwrite: bool = False, observer: Observer = SILENT
 ) -> tuple[int, pl.DataFrame | None]:
     """Write a part of a benchmark; how many items it has, and how well a small one serves models that had no say."""
-    if not part.only and part.unseen_by is None and not part.answers and part.options is None:
-        ways = f"{param('only', 'TAG=A,B')}, {param('unseen_by', 'models.yaml')}, {param('options', 4)}"
+    if not part.only and part.unseen_by is None and not part.answers and part.option_count is None:
+        ways = f"{param('only', 'TAG=A,B')}, {param('unseen_by', 'models.yaml')}, {param('option_count', 4)}"
         small_way = f"{param('answers', 'RUN')} {param('share', '0.1')}"
         raise InputError(f"which part? {ways}, or {small_way}")
     items, steps = [candidate(item) for item in benchmark], []
@@ -73,7 +73,7 @@ def subset(
         items = only_with(items, part.only)
         steps.append("only " + "; ".join(part.only))
     if part.unseen_by is not None:
-        items = unseen(items, read_models(part.unseen_by), part.source, observer)
+        items = unseen(items, read_models(part.unseen_by), part.dataset_tag, observer)
         steps.append(f"unseen by the models of {part.unseen_by.name}")
     small = None
     if part.answers:
@@ -89,10 +89,10 @@ def subset(
     wanted = {item.id for item in items}
     whole: Iterable[Item] = (item for item in benchmark if item.id in wanted)
     name = f"{benchmark.manifest.name}-part"
-    if part.options is not None:
-        steps.append(f"{part.options} options each, seed {part.seed}")
+    if part.option_count is not None:
+        steps.append(f"{part.option_count} options each, seed {part.seed}")
         whole = _with_options(whole, len(wanted), part, observer)
-        name = f"{benchmark.manifest.name}-{part.options}-options"
+        name = f"{benchmark.manifest.name}-{part.option_count}-options"
     written = write_part(benchmark, whole, to / BENCHMARK, (name, "; ".join(steps)), overwrite=overwrite)
     if small is None:
         return written, None
@@ -219,14 +219,14 @@ def unseen(
 
 def _with_options(items: Iterable[Item], total: int, part: Selection, observer: Observer) -> Iterator[Item]:
     """The items with so many options; those that cannot have as many are counted, and told of at the end."""
-    assert part.options is not None
+    assert part.option_count is not None
     left = total
     for item in items:
-        if (fewer := fewer_options(item, part.options, part.seed)) is not None:
+        if (fewer := fewer_options(item, part.option_count, part.seed)) is not None:
             left -= 1
             yield fewer
     if left == total:
-        raise InputError(f"{heading('options')}: no item has {part.options} options that may change places")
+        raise InputError(f"{heading('options')}: no item has {part.option_count} options that may change places")
     if left:
-        why = f"fewer than {part.options} options, none or several right, or options that speak of each other"
+        why = f"fewer than {part.option_count} options, none or several right, or options that speak of each other"
         observer.note(f"{counted(left, 'item')} left out: {why}")

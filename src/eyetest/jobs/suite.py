@@ -195,7 +195,7 @@ def _with_fewer_options(entry: SuiteEntry, to: Path, seed: int, observer: Observ
         name = f"{entry.name}-{count}-options"
         folder = to / BENCHMARKS / name
         if not _is_derived(folder / BENCHMARK, source):
-            subset(source, folder, Selection(options=count, seed=seed), overwrite=True, observer=observer)
+            subset(source, folder, Selection(option_count=count, seed=seed), overwrite=True, observer=observer)
         source = Benchmark(folder / BENCHMARK)
         yield SuiteEntry(name, about, source, [to / RUNS / name], count)
 

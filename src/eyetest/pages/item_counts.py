@@ -94,7 +94,7 @@ def _served(address: str, places: Sequence[Path]) -> ItemsAt:
         host = None
     if not host or parts.query or parts.fragment or parts.username or not address.isascii():
         raise InputError(
-            f"{heading('items')}: found {short(address)}, expected http://HOST:PORT/, or a bundle's folder"
+            f"{heading('links')}: found {short(address)}, expected http://HOST:PORT/, or a bundle's folder"
         )
     if host not in (HOST, "localhost"):
         return ItemsAt(f"{address.rstrip('/')}/?")

@@ -126,9 +126,9 @@ def test_answers_by_index_and_options_as_a_list(tmp_path: Path) -> None:
 def test_ambiguous_answers_are_asked_about_not_guessed(tmp_path: Path) -> None:
     rows = [{"question": "Which?", "options": ["w", "x", "y"], "answer": 1}]
     path = write_parquet(tmp_path / "b.parquet", rows)
-    with pytest.raises(InputError, match="--answers index or --answers number"):
+    with pytest.raises(InputError, match="--gold-style index or --gold-style number"):
         import_benchmark(path, tmp_path / "b")
-    read = ReadOptions(answers="number")
+    read = ReadOptions(gold_style="number")
     benchmark, _ = import_benchmark(path, tmp_path / "b", Import(read=read))
     assert benchmark["0"].gold == (0,)
 

@@ -54,7 +54,7 @@ def test_golds_in_every_style(tmp_path: Path, answer: Any, gold: int) -> None:
 
 
 def test_letters_that_are_options_too_are_asked_about(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--answers letter or --answers text"):
+    with pytest.raises(InputError, match="--gold-style letter or --gold-style text"):
         imported(tmp_path, question(options=["B", "A"], answer="A"))
     assert imported(tmp_path, question(options=["B", "A"], answer="A"), answers="text")["1"].gold == (1,)
 
@@ -116,7 +116,7 @@ def test_options_by_letter(tmp_path: Path) -> None:
 
 def test_an_index_is_not_assumed_because_one_answer_fits_nothing(tmp_path: Path) -> None:
     rows = [question(id=str(n), options=list("wxyz"), answer=a) for n, a in enumerate([1, 2, 3, "?!"])]
-    with pytest.raises(InputError, match="--answers index or --answers number"):
+    with pytest.raises(InputError, match="--gold-style index or --gold-style number"):
         imported(tmp_path, *rows)
 
 

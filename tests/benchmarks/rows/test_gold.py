@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from eyetest.benchmarks.rows.layout import ANSWER_STYLES, AnswerStyle, choose_style, find_gold, is_missing
+from eyetest.benchmarks.rows.layout import GOLD_STYLES, GoldStyle, choose_style, find_gold, is_missing
 from eyetest.errors import InputError
 
 ANIMALS = ("cat", "dog", "bird", "fish")
@@ -116,7 +116,7 @@ def test_anything_else_is_an_answer(answer: Any) -> None:
         (["A", "?", None, ""], "letter"),
     ],
 )
-def test_the_only_style_that_fits_every_answer_is_chosen(answers: list[Any], style: AnswerStyle) -> None:
+def test_the_only_style_that_fits_every_answer_is_chosen(answers: list[Any], style: GoldStyle) -> None:
     assert choose_style([(answer, ANIMALS) for answer in answers], "file") == style
 
 
@@ -140,7 +140,7 @@ def test_answers_that_fit_two_styles_are_not_guessed(
     with pytest.raises(InputError) as raised:
         choose_style([(answer, options) for answer in answers], "mine.tsv")
     assert str(raised.value).startswith("mine.tsv: ")
-    assert f"--answers {first} or --answers {second}" in str(raised.value)
+    assert f"--gold-style {first} or --gold-style {second}" in str(raised.value)
 
 
 def test_the_style_of_most_answers_is_chosen_where_none_fits_all() -> None:
@@ -153,4 +153,4 @@ def test_a_file_without_answers_is_read_by_letter() -> None:
 
 
 def test_the_styles_a_user_may_name() -> None:
-    assert ANSWER_STYLES == ("letter", "text", "index", "number")
+    assert GOLD_STYLES == ("letter", "text", "index", "number")

@@ -6,7 +6,7 @@ import pytest
 
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ItemReader, ReadOptions, reading
-from eyetest.benchmarks.rows.layout import AnswerStyle
+from eyetest.benchmarks.rows.layout import GoldStyle
 from eyetest.benchmarks.rows.reading import plan
 from eyetest.errors import InputError, ItemError
 from eyetest.records import Choice, Lineage, Turn
@@ -125,8 +125,8 @@ def test_an_answer_that_is_no_option_says_where_what_and_what_else() -> None:
     ("style", "answer", "gold"),
     [("index", 1, (1,)), ("number", 1, (0,)), ("text", "dog", (1,)), ("letter", "A", (0,))],
 )
-def test_the_user_says_how_answers_are_given(style: AnswerStyle, answer: Any, gold: tuple[int, ...]) -> None:
-    assert read_item(choice_row(answer=answer), options=ReadOptions(answers=style)).gold == gold
+def test_the_user_says_how_answers_are_given(style: GoldStyle, answer: Any, gold: tuple[int, ...]) -> None:
+    assert read_item(choice_row(answer=answer), options=ReadOptions(gold_style=style)).gold == gold
 
 
 def test_the_style_is_taken_from_all_rows() -> None:
@@ -142,7 +142,7 @@ def test_a_text_among_letters_is_found_by_its_text() -> None:
 
 
 def test_answers_that_can_be_read_two_ways_ask_the_user() -> None:
-    with pytest.raises(InputError, match=r"table\.jsonl: .*--answers index or --answers number"):
+    with pytest.raises(InputError, match=r"table\.jsonl: .*--gold-style index or --gold-style number"):
         read_item(choice_row(answer=1), choice_row(answer=2))
 
 

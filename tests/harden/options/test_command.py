@@ -29,7 +29,7 @@ def models(endpoint: Endpoint) -> Endpoint:
 
 def words(folder: Path, endpoint: Endpoint, *more: object) -> tuple[object, ...]:
     specs = [f"openai:{name}@{endpoint.url}" for name in ("scribe", "critic")]
-    command = ("harden", "options", folder / "given", "--to", folder / "out", "--skip-probes", "--options", 8)
+    command = ("harden", "options", folder / "given", "--to", folder / "out", "--skip-probes", "--option-count", 8)
     return (*command, "--writer", specs[0], "--checker", specs[1], *more)
 
 

@@ -14,7 +14,7 @@ def import_mathvista(shared: Path, folder: Path) -> Run:
     columns = "item=item_id,text=raw_output,given=correct_if_given,model=model+setting+augment"
     sights = "sight=condition:text>blind,caption>caption,image>image"
     answers = shared / "data/mathvista/predictions.parquet"
-    told = ("--bench", folder / "bench", "--map", columns, "--set", "trial=0", "--map-values", sights)
+    told = ("--bench", folder / "bench", "--map", columns, "--fill", "trial=0", "--map-values", sights)
     call("import-answers", answers, "--to", folder / "run", *told).fine()
     return Run(folder / "run")
 

@@ -83,7 +83,7 @@ def first_picture(place: Path, question: str) -> bytes:
 
 @pytest.mark.parametrize("tool", ["label-studio", "argilla"])
 def test_a_tools_users_get_their_names(place: Path, tmp_path: Path, tool: str) -> None:
-    call("review", "export", place, "--to", tmp_path / "out", "--format", tool, "--with-pictures").fine()
+    call("review", "export", place, "--to", tmp_path / "out", "--tool", tool, "--with-pictures").fine()
     answers: dict[str, Any] = {
         "decision": "keep",
         "label_error": "knowledge",
@@ -124,7 +124,7 @@ def test_users_whose_names_hold_a_sign_of_ours_get_their_names_too(place: Path, 
 
 
 def test_spaces_around_a_name_make_nobody_else(place: Path, tmp_path: Path) -> None:
-    call("review", "export", place, "--to", tmp_path / "out", "--format", "label-studio").fine()
+    call("review", "export", place, "--to", tmp_path / "out", "--tool", "label-studio").fine()
     path = tmp_path / "out" / "round-1.json"
     tasks = json.loads(path.read_bytes())
     said = [region("decision", "choices", "keep"), region("label_error", "choices", "knowledge")]
@@ -142,7 +142,7 @@ def test_spaces_around_a_name_make_nobody_else(place: Path, tmp_path: Path) -> N
 
 
 def test_pictures_that_stay_where_they_are_are_named(place: Path, tmp_path: Path) -> None:
-    call("review", "export", place, "--to", tmp_path / "out", "--format", "label-studio").fine()
+    call("review", "export", place, "--to", tmp_path / "out", "--tool", "label-studio").fine()
     tasks = json.loads((tmp_path / "out" / "round-1.json").read_bytes())
     (address,) = tasks[0]["data"]["pictures"]
     picture = (Path("/") / address.removeprefix("/data/local-files/?d=")).read_bytes()
@@ -156,8 +156,8 @@ def test_pictures_that_stay_where_they_are_are_named(place: Path, tmp_path: Path
 
 def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(place: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    told = call("review", "export", place, "--to", out, "--format", "labelstudio").refused()
-    assert '--format: no format "labelstudio"; did you mean "label-studio"?' in told
+    told = call("review", "export", place, "--to", out, "--tool", "labelstudio").refused()
+    assert '--tool: no tool "labelstudio"; did you mean "label-studio"?' in told
     assert "--round: found 2, expected 1 to 1" in call("review", "export", place, "--to", out, "--round", 2).refused()
     assert not out.exists()
     out.mkdir()
@@ -199,13 +199,13 @@ def test_a_refinement_whose_benchmark_has_moved_is_refused_until_somebody_names_
 def test_an_export_begins_a_review_where_there_is_none(tmp_path: Path) -> None:
     bench, out = make_bench(tmp_path / "bench", ITEMS), tmp_path / "out"
     asked = ("--items", 2, "--rounds", "2,1", "--solve", "--form", "mmmu-pro-errors")
-    told = call("review", "export", bench.path, *asked, "--to", out, "--format", "argilla").fine()
+    told = call("review", "export", bench.path, *asked, "--to", out, "--tool", "argilla").fine()
     assert "2 to decide, 0 decisions" in told
     settings = json.loads((out / "round-1" / ".argilla" / "settings.json").read_bytes())
     assert settings["distribution"]["min_submitted"] == 2
     assert "gold" not in [field["name"] for field in settings["fields"]]
     assert settings["questions"][0]["name"] == "solved"
-    files = et.export_review(bench.path, to=tmp_path / "more", format="csv")
+    files = et.export_review(bench.path, to=tmp_path / "more", tool="csv")
     assert [path.name for path in files] == ["queue.csv", "decisions.csv"]
     keep = {"decision": "keep", "label_error": "reasoning", "solved": "B"}
     ana = fill_in(files[0], "ana", keep, keep)

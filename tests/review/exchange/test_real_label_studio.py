@@ -80,7 +80,7 @@ def decision(item: str, reviewer: str, kind: str, **values: Any) -> Decision:
 @pytest.mark.slow
 def test_a_review_in_label_studio(studio: Studio, bench: Benchmark, tmp_path: Path) -> None:
     open_review([bench.path], ReviewWishes(rounds="2", form="mmmu-pro-errors")).project.close()
-    call("review", "export", bench.path, "--to", tmp_path / "out", "--format", "label-studio").fine()
+    call("review", "export", bench.path, "--to", tmp_path / "out", "--tool", "label-studio").fine()
     project = studio.project("round 1", tmp_path / "out" / "round-1.xml", tmp_path / "out" / "round-1.json", 2)
     people = {name: studio.sign_up(f"{name}@example.org") for name in ("ana", "ben", "cleo")}
     ids = {row["email"].partition("@")[0]: row["id"] for row in studio.call("GET", "/api/users")}
@@ -173,7 +173,7 @@ EXPECTED = [
 
 def settle(owner: Studio, cleo: Studio, bench: Benchmark, tmp_path: Path, names: list[str]) -> None:
     """What two disagree about goes out again with what they said, and a third settles it there."""
-    call("review", "export", bench.path, "--to", tmp_path / "more", "--format", "label-studio").fine()
+    call("review", "export", bench.path, "--to", tmp_path / "more", "--tool", "label-studio").fine()
     config, content = (tmp_path / "more" / f"settle-1.{ending}" for ending in ("xml", "json"))
     project = owner.project("settle", config, content)
     tasks = owner.tasks(project)
@@ -193,7 +193,7 @@ def settle(owner: Studio, cleo: Studio, bench: Benchmark, tmp_path: Path, names:
 def travel(owner: Studio, bench: Benchmark, tmp_path: Path) -> None:
     """What was decided travels through the server and is known again, with the authors and times it had."""
     out = tmp_path / "all"
-    call("review", "export", bench.path, "--to", out, "--format", "label-studio", "--with-pictures").fine()
+    call("review", "export", bench.path, "--to", out, "--tool", "label-studio", "--with-pictures").fine()
     project = owner.project("decided", out / "round-1.xml", out / "round-1-decided.json")
     exported = owner.export(project, tmp_path / "travelled.json")
     with find_review(bench.path) as review:

@@ -94,8 +94,8 @@ class TsvReader(ItemReader):
     def __init__(self, rows: TsvTable, options: ReadOptions, store: ImageStore) -> None:
         free = [column for column in rows.columns if column not in options.drop]
         fields = {**_usual_fields(free), **options.fields}
-        answers = options.answers or "letter"
-        super().__init__(rows, msgspec.structs.replace(options, answers=answers, fields=fields), store)
+        gold_style = options.gold_style or "letter"
+        super().__init__(rows, msgspec.structs.replace(options, gold_style=gold_style, fields=fields), store)
         self._tsv = rows
         self._names = Names(self.fields, self.columns, has_group="group" in self.fields)
         self._images: dict[str, tuple[ImageRef, ...]] = {}
@@ -186,7 +186,7 @@ class TsvReader(ItemReader):
         if item.choices and not any(column in theirs for column in self.layout.options):
             together[self.layout.question] = ours[self.layout.question]
         theirs_together = {column: theirs.get(column, "") for column in together}
-        if together != theirs_together and self.layout.answers == "letter":
+        if together != theirs_together and self.layout.gold_style == "letter":
             spellings[OPTIONS_UNIT] = Spelling(_as_json(together), _as_json(theirs_together))
         for column in self.columns:
             pair = Spelling(ours.get(column, ""), theirs.get(column, ""))

@@ -19,8 +19,8 @@ from eyetest.records import Item, OptionProvenance, letter
 from eyetest.tabular.literals import looks_like_list
 from eyetest.tabular.table import listed_columns, parse_pairs, refuse_unknown_field, split_columns
 
-AnswerStyle = Literal["letter", "text", "index", "number"]
-ANSWER_STYLES: tuple[AnswerStyle, ...] = get_args(AnswerStyle)
+GoldStyle = Literal["letter", "text", "index", "number"]
+GOLD_STYLES: tuple[GoldStyle, ...] = get_args(GoldStyle)
 _LETTERS = re.compile(r"\(?([A-Za-z])\)?[.:]?")
 _SEVERAL = re.compile(r"[A-Z](?:\s*(?:[,;]\s*)?[A-Z])+")
 _HIDDEN = ("", "?")
@@ -69,7 +69,7 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     drop: tuple[str, ...] = ()
     images: Path | None = None
     """The folder that image paths are relative to and may not leave; the file's own by default."""
-    answers: AnswerStyle | None = None
+    gold_style: GoldStyle | None = None
     gold_required: bool = True
     pictures_required: bool = True
     """Whether a picture that is named and not there is an error. Else its name is kept as a tag of the item."""
@@ -87,7 +87,7 @@ class ItemLayout(msgspec.Struct, frozen=True, kw_only=True):
     """Options are part of the question text."""
     answer: str = ""
     answer_letter: str = ""
-    answers: AnswerStyle = "letter"
+    gold_style: GoldStyle = "letter"
     hint: str = ""
     history: str = ""
     description: str = ""
@@ -195,7 +195,7 @@ def is_missing(answer: Any) -> bool:
     return answer is None or (isinstance(answer, str) and answer.strip() in _HIDDEN) or answer == []
 
 
-def find_gold(answer: Any, options: Options, style: AnswerStyle) -> tuple[int, ...] | None:
+def find_gold(answer: Any, options: Options, style: GoldStyle) -> tuple[int, ...] | None:
     """Positions of the right options, or None where the answer points at none of them."""
     if isinstance(answer, list | tuple):
         golds = [find_gold(part, options, style) for part in answer]
@@ -254,17 +254,17 @@ _STYLES: dict[str, Callable[[Any, Options], tuple[int, ...] | None]] = {
 }
 
 
-def choose_style(sample: Iterable[tuple[Any, Options]], where: str) -> AnswerStyle:
+def choose_style(sample: Iterable[tuple[Any, Options]], where: str) -> GoldStyle:
     """The one style in which every sampled answer, or else most of them, points at an option."""
     answers = [(answer, options) for answer, options in sample if not is_missing(answer)]
-    readings = {style: [find_gold(answer, options, style) for answer, options in answers] for style in ANSWER_STYLES}
+    readings = {style: [find_gold(answer, options, style) for answer, options in answers] for style in GOLD_STYLES}
     fits = {style: sum(gold is not None for gold in golds) for style, golds in readings.items()}
-    fitting = [style for style in ANSWER_STYLES if fits[style] == max(fits.values())]
+    fitting = [style for style in GOLD_STYLES if fits[style] == max(fits.values())]
     for style in fitting[1:]:
         if readings[style] != readings[fitting[0]]:
             raise InputError(
                 f"{where}: answers can be read as {fitting[0]} or as {style}, with different results; "
-                f"say which with {param('answers', fitting[0])} or {param('answers', style)}"
+                f"say which with {param('gold_style', fitting[0])} or {param('gold_style', style)}"
             )
     return fitting[0]
 

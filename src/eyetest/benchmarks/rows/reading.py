@@ -14,7 +14,7 @@ import msgspec
 
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows.layout import (
-    ANSWER_STYLES,
+    GOLD_STYLES,
     ItemLayout,
     ReadOptions,
     choose_style,
@@ -62,12 +62,12 @@ def plan(rows: Rows, options: ReadOptions) -> ItemLayout:
         layout = msgspec.structs.replace(layout, images=(column,), tag_columns=tags)
     if not layout.options:
         layout = msgspec.structs.replace(layout, inline_options=options_are_inline(layout, sample))
-    if options.answers:
-        return msgspec.structs.replace(layout, answers=options.answers)
+    if options.gold_style:
+        return msgspec.structs.replace(layout, gold_style=options.gold_style)
     if not layout.answer or layout.answer_letter:
         return layout
     offers = [(row.get(layout.answer), offer) for row in sample if (offer := sampled(layout, row)).texts]
-    return msgspec.structs.replace(layout, answers=choose_style(plain_answers(offers), rows.path.name))
+    return msgspec.structs.replace(layout, gold_style=choose_style(plain_answers(offers), rows.path.name))
 
 
 def _sample(rows: Rows, columns: set[str]) -> list[dict[str, Any]]:
@@ -185,11 +185,11 @@ class ItemReader:
             return by_letter
         if is_missing(answer):
             return ()
-        if layout.answers == "letter":
+        if layout.gold_style == "letter":
             gold = by_own_mark(answer, offered) or _find_letters(answer, names)
             gold = gold or find_gold(answer, offered.texts, "text")
         else:
-            gold = find_gold(answer, offered.texts, layout.answers)
+            gold = find_gold(answer, offered.texts, layout.gold_style)
         if gold is None:
             raise _bad_gold(row, layout.answer, row.values.get(layout.answer), names)
         return gold
@@ -222,7 +222,7 @@ def _agrees(answer: Any, gold: tuple[int, ...], offered: Offered) -> bool:
     """Whether an answer, in any style, means the same texts as the gold that was marked by letters."""
     options = offered.texts
     marked = {options[i] for i in gold}
-    said = (find_gold(answer, options, style) for style in ANSWER_STYLES)
+    said = (find_gold(answer, options, style) for style in GOLD_STYLES)
     return any({options[i] for i in positions} == marked for positions in said if positions)
 
 

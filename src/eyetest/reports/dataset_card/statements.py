@@ -1,4 +1,4 @@
-"""What only people know of a benchmark: ``card.yaml``, which they write, or have ``--set`` write for them.
+"""What only people know of a benchmark: ``card.yaml``, which they write, or have ``--fact`` write for them.
 
 It outlives the card, so that a card that is written anew still says whom to ask and what the licence is. Licences are
 written as the hub and Croissant do. Nothing is guessed: what nobody said is unknown.

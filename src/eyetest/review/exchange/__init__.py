@@ -5,7 +5,7 @@ their files decisions again, checked one by one. Every tool asks the same questi
 """
 
 from eyetest.review.exchange.assignment import Assignment, Expected, TaskKey
-from eyetest.review.exchange.files import Outgoing, ToolFormat, check_format, check_target, read_files, write_files
+from eyetest.review.exchange.files import Outgoing, ToolFormat, check_target, check_tool, read_files, write_files
 
 __all__ = [
     "Assignment",
@@ -13,8 +13,8 @@ __all__ = [
     "Outgoing",
     "TaskKey",
     "ToolFormat",
-    "check_format",
     "check_target",
+    "check_tool",
     "read_files",
     "write_files",
 ]

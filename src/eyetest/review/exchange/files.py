@@ -35,10 +35,10 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
     """How many reviewers each round takes."""
 
 
-def check_format(name: str) -> ToolFormat:
-    """A format by its name."""
+def check_tool(name: str) -> ToolFormat:
+    """A tool by its name."""
     if name not in get_args(ToolFormat):
-        raise InputError(f'{param("format")}: no format "{name}"; {nearest(name, get_args(ToolFormat))}')
+        raise InputError(f'{param("tool")}: no tool "{name}"; {nearest(name, get_args(ToolFormat))}')
     return cast(ToolFormat, name)
 
 

@@ -209,9 +209,18 @@ def parse_field_map(
             )
         _once(fixed, field, _allowed(field, value, "constants"), "constants")
     filters: dict[str, tuple[str, ...]] = {}
-    for column, value in _pairs(only, "where", "setting=zero-shot"):
+    for column, value in _pairs(_one_value_each(only), "where", "setting=zero-shot"):
         filters[column] = (*filters.get(column, ()), value)
     return FieldMap(columns=columns, values=renamed, constants=fixed, only=filters)
+
+
+def _one_value_each(texts: Iterable[str]) -> Iterator[str]:
+    """``COLUMN=A,B`` as ``COLUMN=A`` and ``COLUMN=B``, as ``where`` is understood everywhere."""
+    for text in texts:
+        column = ""
+        for part in text.split(","):
+            column = part.partition("=")[0] if "=" in part else column
+            yield part if "=" in part or not column else f"{column}={part}"
 
 
 def _renames(text: str) -> tuple[str, str, dict[str, str]]:

@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 
 from eyetest.benchmarks.folder import Benchmark
-from eyetest.benchmarks.rows import AnswerStyle, ReadOptions
+from eyetest.benchmarks.rows import GoldStyle, ReadOptions
 from eyetest.benchmarks.rows.layout import gold_letters, plain_row, unreserved
 from eyetest.benchmarks.rows.options import join_options
 from eyetest.errors import ExportError, short
@@ -31,7 +31,7 @@ _INT64 = 2**63
 class _Note(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What our own exports say about themselves in the schema, so that nothing has to be guessed on return."""
 
-    answers: AnswerStyle | None = None
+    answers: GoldStyle | None = None
     drop: tuple[str, ...] = ()
     """Columns that only serve another tool."""
 
@@ -44,7 +44,9 @@ def is_ours(schema: pa.Schema) -> bool:
 def with_note(schema: pa.Schema, options: ReadOptions) -> ReadOptions:
     """The user's options, completed by what one of our exports noted."""
     note = _note(schema) or _Note()
-    return msgspec.structs.replace(options, answers=options.answers or note.answers, drop=(*options.drop, *note.drop))
+    return msgspec.structs.replace(
+        options, gold_style=options.gold_style or note.answers, drop=(*options.drop, *note.drop)
+    )
 
 
 def _note(schema: pa.Schema) -> _Note | None:

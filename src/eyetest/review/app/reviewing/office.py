@@ -44,7 +44,7 @@ class Office:
                 {"name": name, "values": _links(f"label.{name}", counts)} for name, counts in told.labels.items()
             ],
             "names": COEFFICIENTS,
-            "export": f"eyetest review export {folder} --format label-studio --to DIR",
+            "export": f"eyetest review export {folder} --tool label-studio --to DIR",
         }
         return html_page("overview.html.j2", contents)
 

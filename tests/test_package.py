@@ -65,5 +65,15 @@ def test_a_format_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_formats_that_must_be_there() -> None:
-    assert set(FORMATS) == {"csv", "datasets", "jsonl", "lmms-eval", "mmmu", "mmstar", "parquet", "vlmevalkit"}
+    assert set(FORMATS) == {
+        "csv",
+        "datasets",
+        "inspect",
+        "jsonl",
+        "lmms-eval",
+        "mmmu",
+        "mmstar",
+        "parquet",
+        "vlmevalkit",
+    }
     assert all(format_.summary for format_ in FORMATS.values())

@@ -86,7 +86,7 @@ def folder_named_csv(folder: Path) -> Path:
 
 FILES: dict[str, tuple[Make, str]] = {
     "missing": (lambda folder: folder / "gone.csv", "gone.csv is no file"),
-    "a folder": (folder_named_csv, "a.csv is a folder"),
+    "an empty folder": (folder_named_csv, "a.csv: there is no file of answers"),
     "another ending": (written("a.txt", "x"), "answers are read from .parquet, .jsonl"),
     "empty CSV": (written("a.csv", ""), "a.csv is empty"),
     "header alone": (written("a.csv", "item,model,text\n"), "a.csv holds no answers"),

@@ -103,7 +103,9 @@ def _card(bench: Path, benchmark: Benchmark, format_name: str, folder: Path) -> 
 
 
 def import_answers_(
-    file: Annotated[Path, argument("FILE", "Answers in .parquet, .jsonl, .json, .csv, .tsv or .xlsx.")],
+    file: Annotated[
+        Path, argument("FILE", "Answers in .parquet, .jsonl, .json, .csv, .tsv, .xlsx or .eval, or a folder of them.")
+    ],
     to: Annotated[Path, option("--to", "The run folder to add them to.", "RUN")],
     bench: Annotated[
         Path | None, option("--bench", "The benchmark they are about; its items are checked.", "BENCH")
@@ -132,18 +134,23 @@ def import_answers_(
         str | None,
         reading("--header", "What a matrix's column names say: '(?P<sight><no_\\w+>)?(?P<item>.+)'.", "REGEX"),
     ] = None,
+    names: Annotated[
+        str, reading("--names", "Which files of a folder, and what their names say.", "{model}_MMStar.xlsx")
+    ] = "",
     number_trials: Annotated[bool, reading("--number-trials", "Repeated answers are further trials.")] = False,
     overwrite: Annotated[
         bool, option("--overwrite", "Replace answers that the run has already, where they differ.")
     ] = False,
 ) -> None:
-    """Bring answers of other tools in: VLMEvalKit predictions, lmms-eval samples, any table, or a matrix of verdicts.
+    """Bring answers of other tools in: VLMEvalKit, lmms-eval and inspect-ai, any table, or a matrix of verdicts.
 
     Texts are kept as they are, to be read and scored like any other. A score that somebody else gave (given) is kept
     and marked as such. The file is checked to its end before the run is touched, and what the run has stays.
     """
     mapping = parse_field_map(fields or (), values or (), constants or (), where or ())
-    source = AnswerFile(path=file, fields=mapping, matrix=matrix, header=header, number_trials=number_trials)
+    source = AnswerFile(
+        path=file, fields=mapping, matrix=matrix, header=header, names=names, number_trials=number_trials
+    )
     brought = import_answers(source, to, bench, model=model, overwrite=overwrite, observer=TERMINAL)
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in brought.outcomes.most_common())
     given = f", {brought.given:,} scored by others" if brought.given else ""

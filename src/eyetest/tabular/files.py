@@ -105,3 +105,5 @@ _OPENERS: dict[str, Callable[[Path], Rows]] = {
     ".tsv": _tsv,
     ".xlsx": ExcelTable,
 }
+ENDINGS = tuple(_OPENERS)
+"""Of the names of files that are tables."""

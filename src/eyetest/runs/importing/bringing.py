@@ -17,11 +17,13 @@ from eyetest.errors import InputError, param, short
 from eyetest.records import Answer, Asked, ModelEntry, RunBenchmark, RunStep, columns
 from eyetest.runs.folder import RunWriter
 from eyetest.runs.importing.conditions import Unmapped, suggestion, told
+from eyetest.runs.importing.inspect_rows import inspect_rows
 from eyetest.runs.importing.layouts import TOOL_COLUMNS, ItemAt, Located, Location, as_rows, at, unfold
 from eyetest.runs.importing.mapping import AnswerFile, AnswerReader, Options
 from eyetest.runs.importing.merging import Merge, Staging, answer_id, compare, write
 from eyetest.runs.importing.values import FIELDS
 from eyetest.tabular.files import is_excel, is_sheet, read_rows
+from eyetest.tabular.inspect_log import is_inspect_log
 from eyetest.wording import listed
 
 _key: Callable[[Answer], tuple[object, ...]] = attrgetter(*columns(Asked))
@@ -48,6 +50,11 @@ class Brought(msgspec.Struct, kw_only=True):
     """Rows that the mapping left out."""
     unknown: Counter[str] = msgspec.field(default_factory=Counter)
     """Items that the benchmark does not have."""
+
+    def add(self, other: "Brought") -> None:
+        """Count what came from another file as well."""
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 def import_answers(
@@ -215,6 +222,8 @@ class _Reading:
 
     def _rows(self) -> Iterator[Located]:
         source = self._source
+        if is_inspect_log(source.path):
+            return inspect_rows(source.path)
         rows = read_rows(source.path)
         if source.matrix:
             return unfold(rows, source)

@@ -72,6 +72,8 @@ class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
     """What a row of a matrix of verdicts is, item or model; empty where there is one row an answer."""
     header: str | None = None
     """What the names of a matrix's columns say."""
+    names: str = ""
+    """Which files of a folder are meant, and what their names say."""
     number_trials: bool = False
     """Whether a repeated answer is another trial rather than a mistake."""
 
@@ -140,6 +142,8 @@ class AnswerReader:
         said = "order" in self._fields.columns or "order" in self._fields.constants
         if not said and row.keys() >= _ALL:
             return own_order(value)
+        if self._options and item not in self._options:
+            return 0  # it is going to be left out
         return read_shown(value, self._options.get(item))
 
     def _find(self, row: Values) -> list[tuple[str, tuple[str, ...]]]:

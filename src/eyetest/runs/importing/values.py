@@ -252,6 +252,8 @@ def _by_text(shown: Sequence[str], options: Sequence[str]) -> int | None:
     """The order that puts the options' texts so; None where these are other texts, or two of them are alike."""
     written = [_folded(text) for text in options]
     seen = [_folded(text) for text in shown]
+    if seen == written:
+        return 0
     if len(set(written)) < len(written) or sorted(seen) != sorted(written):
         return None
     try:

@@ -1,0 +1,139 @@
+"""Logs of inspect-ai become runs, with what was really shown and said."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eyetest.records.order import order_word
+from tests.conftest import ROOT
+from tests.runs.conftest import Eyetest
+from tests.runs.inspect_logs import document, eval_file, header, packed, sample
+from tests.runs.written import answers, jsonl, texts
+
+REAL = ROOT / "tests/fixtures/inspect-0.3.285.eval"
+NAN = float("nan")
+HEADER = b'{"eval": {"model": "m"}}'
+Writer = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EYETEST_CACHE", str(tmp_path / "cache"))
+
+
+def test_a_real_log_of_shuffled_options(tmp_path: Path, eyetest: Eyetest) -> None:
+    """Its prompts and answers were written anew as if nothing had been shuffled; that is undone."""
+    said = eyetest("import-answers", REAL, "--to", tmp_path / "run").fine()
+    assert "3 answers of 1 models (3 answered)" in said
+    shown = {answer.item: order_word(answer.order) for answer in answers(tmp_path / "run")}
+    assert shown == {"1": "ABDC", "2": "CDBA", "3": "BCDA"}
+    assert texts(tmp_path / "run") == {
+        "1": "The first is the one that I see.\n\nANSWER: A",
+        "2": "ANSWER: B",
+        "3": "I cannot see an image.",
+    }
+    assert ",0.33333" in eyetest("measure", "accuracy", tmp_path / "run", "--csv").fine()
+
+
+@pytest.mark.parametrize("write", [eval_file, document])
+def test_what_became_of_samples(tmp_path: Path, eyetest: Eyetest, write: Writer) -> None:
+    log = write(
+        tmp_path / ("x.eval" if write is eval_file else "x.json"),
+        [
+            sample("a", "ANSWER: B"),
+            sample("a", "B it is", epoch=2),
+            sample("b", "So the", stop="max_tokens"),
+            sample("c", "", stop="content_filter"),
+            sample("d", "half", error={"message": "gone"}),
+            sample("e", None),
+            sample("f", "late", limit={"type": "time"}),
+            sample("g", "wrong key", invalidation={"reason": "mistake"}),
+            sample(
+                "h", "ANSWER: A", shown=["dog", "cat", "bird", "fish"], scores={"choice": {"value": float("nan")}}
+            ),
+        ],
+        header(cot=True),
+    )
+    eyetest("import-answers", log, "--to", tmp_path / "run", "--map", "given=choice").fine()
+    found = {(row.item, row.trial): (row.outcome, row.text) for row in answers(tmp_path / "run")}
+    assert found == {
+        ("a", 0): ("answered", "ANSWER: B"),
+        ("a", 1): ("answered", "B it is"),
+        ("b", 0): ("truncated", "So the"),
+        ("c", 0): ("blocked", ""),
+        ("d", 0): ("failed", None),
+        ("e", 0): ("failed", None),
+        ("f", 0): ("truncated", "late"),
+        ("g", 0): ("failed", None),
+        ("h", 0): ("answered", "ANSWER: A"),
+    }
+    rows = {row.item: row for row in answers(tmp_path / "run")}
+    assert {row.model for row in rows.values()} == {"openai/gpt"}
+    assert {row.ask for row in rows.values()} == {"cot"}
+    assert [rows[item].given for item in "adh"] == [1.0, None, None]
+    assert order_word(rows["h"].order) == "BACD"
+    assert rows["a"].order == 0
+
+
+def test_options_of_a_benchmark_are_found_by_their_words(tmp_path: Path, eyetest: Eyetest) -> None:
+    """The log's own dataset may have been shuffled, whatever the benchmark has."""
+    bench = jsonl(
+        tmp_path / "bench.jsonl",
+        {"id": "a", "question": "Which?", "options": ["fish", "bird", "dog", "cat"], "answer": "C"},
+    )
+    log = eval_file(tmp_path / "x.eval", [sample("a", "ANSWER: B"), sample("elsewhere", "ANSWER: B")])
+    said = eyetest("import-answers", log, "--to", tmp_path / "run", "--bench", bench)
+    assert "1 answers to items that are not in the benchmark" in said.err
+    assert order_word(next(iter(answers(tmp_path / "run"))).order) == "reversed"
+
+
+def test_a_folder_of_logs(tmp_path: Path, eyetest: Eyetest) -> None:
+    logs = tmp_path / "logs"
+    (logs / "again").mkdir(parents=True)
+    eval_file(logs / "1.eval", [sample("a", None, error={"message": "gone"}), sample("b", "B")])
+    eval_file(logs / "2.eval", [sample("a", "ANSWER: B"), sample("b", "B")])
+    eval_file(logs / "again/3.eval", [sample("a", "ANSWER: A")], header("google/gemini"))
+    said = eyetest("import-answers", logs, "--to", tmp_path / "run").fine()
+    assert "5 answers of 2 models" in said
+    found = {(row.model, row.item): row.text for row in answers(tmp_path / "run")}
+    assert found[("openai/gpt", "a")] == "ANSWER: B"
+    assert found[("google/gemini", "a")] == "ANSWER: A"
+    other = eval_file(tmp_path / "other.eval", [sample("a", "B", input="What else?")])
+    assert "asks something else" in eyetest("import-answers", other, "--to", tmp_path / "run").refused()
+
+
+def test_the_questions_of_a_log(tmp_path: Path, eyetest: Eyetest) -> None:
+    said = eyetest("import", REAL, "--to", tmp_path / "bench").fine()
+    assert "3 items (3 choice), 1 pictures" in said
+    shown = eyetest("show", tmp_path / "bench", "1").fine()
+    assert "Which animal is number 1?" in shown
+    assert "animals" in shown
+
+
+@pytest.mark.parametrize(
+    ("parts", "sizes", "problem"),
+    [
+        ({"header.json": b"{}"}, {}, "not as inspect-ai writes it"),
+        ({"other.txt": b""}, {}, "no log of inspect-ai"),
+        (
+            {"header.json": b'{"eval": {"model": "m"}}', "samples/a.json": b"0" * 10**6},
+            {"samples/a.json": 99},
+            "damaged",
+        ),
+        ({"header.json": b"{}", "samples/a.json": b"{}"}, {"samples/a.json": 2**32 - 1}, "unpacks into more than"),
+        ({"header.json": b"{}"}, {"header.json": 2**29}, "larger than"),
+    ],
+)
+def test_bad_logs(
+    tmp_path: Path, eyetest: Eyetest, parts: dict[str, bytes], sizes: dict[str, int], problem: str
+) -> None:
+    log = packed(tmp_path / "x.eval", parts, sizes)
+    assert problem in eyetest("import-answers", log, "--to", tmp_path / "run").refused()
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_log_that_was_cut(tmp_path: Path, eyetest: Eyetest) -> None:
+    log = tmp_path / "x.eval"
+    log.write_bytes(REAL.read_bytes()[:9_000])
+    assert "cannot be read" in eyetest("import-answers", log, "--to", tmp_path / "run").refused()

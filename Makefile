@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check test-slow speed tutorial peers browser wordnet ocr torch vllm label-studio argilla lock clean
+.PHONY: demo test check test-slow package speed tutorial peers browser wordnet ocr torch vllm label-studio argilla lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
@@ -19,6 +19,11 @@ check: $(VENV)/dev.installed
 
 test-slow: $(VENV)/dev.installed
 	$(BIN)/pytest -m slow
+
+# Both distributions in dist/, and the wheel alone in a clean environment: it does what the README shows. Minutes.
+package: $(VENV)/dev.installed
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/pytest -m "slow or not slow" -s tests/test_distributions.py
 
 speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/import.py

@@ -4,7 +4,6 @@ import ast
 import importlib
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -37,17 +36,6 @@ def test_every_module_says_what_it_is_for() -> None:
         doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
         assert doc, path
         assert len(doc) > 20
-
-
-def test_the_wheel_holds_every_file_of_the_package(tmp_path: Path) -> None:
-    """Templates, recipes and weights are files like any other; what is ignored by name would be missing."""
-    source = Path(__file__).parent.parent
-    builder = importlib.import_module("hatchling.builders.wheel").WheelBuilder(str(source))
-    (wheel,) = builder.build(directory=str(tmp_path), versions=["standard"])
-    inside = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("eyetest/")}
-    files = [path for path in (source / "src/eyetest").rglob("*") if path.is_file()]
-    lost = {str(path.relative_to(source / "src")) for path in files if "__pycache__" not in path.parts} - inside
-    assert lost == set()
 
 
 def test_a_format_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

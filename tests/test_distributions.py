@@ -125,4 +125,4 @@ def test_the_wheel_alone_does_what_the_readme_shows(distributions: Distributions
     for words in readme_commands(mine):
         clean.call("eyetest", *words, minutes=20)
     assert (mine / "both.html").stat().st_size > 10_000
-    assert (mine / "demo/index.html").exists()
+    assert (mine / "demo/report.html").exists()

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from eyetest.cli.catalogue import COMMANDS, GROUPS, job_of, summary
+from eyetest.cli.completion import sketch
 from eyetest.cli.main import CtrlCError, PipeClosedError
 from eyetest.cli.renamed import command_of, renamed
 from eyetest.cli.terminal import note
@@ -92,7 +93,13 @@ class _Listed(TyperGroup):
         self.listing = True
         super().format_help(ctx, formatter)
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        self.listing = True
+        return super().shell_complete(ctx, incomplete)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if ctx.resilient_parsing:  # a shell asks what could follow; it is told nothing else
+            return super().resolve_command(ctx, args)
         if args[0] not in (known := self.list_commands(ctx)) and not args[0].startswith("-"):
             raise _unknown([*ctx.command_path.split()[1:], args[0]], known)
         return super().resolve_command(ctx, args)
@@ -113,14 +120,14 @@ class _Commands(_Listed):
         return list(dict.fromkeys(name.split()[0] for name in COMMANDS))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        args, old = renamed(args)
-        for spelling, today in old.items():
-            note(f"{spelling} is {today} now; {' '.join(args[: 1 + (args[0] in GROUPS)])} {spelling} still works")
+        if not ctx.resilient_parsing:
+            args = _in_todays_words(args)
         if (name := command_of(args)) in COMMANDS and " --" in name:
-            return args[0], _load(name), args[1:]
+            return args[0], _wanted(ctx, name), args[1:]
         if args[0] in GROUPS and args[0] in COMMANDS and " ".join(args[:2]) not in COMMANDS:
-            _refuse_slip(args[:2])
-            return args[0], _load(args[0]), args[1:]
+            if not ctx.resilient_parsing:
+                _refuse_slip(args[:2])
+            return args[0], _wanted(ctx, args[0]), args[1:]
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, name: str) -> Any:
@@ -128,7 +135,7 @@ class _Commands(_Listed):
             return TyperCommand(name, help=summary(name), rich_help_panel=job_of(name))
         if name in GROUPS:
             return _Group(name=name, help=GROUPS[name], no_args_is_help=True, context_settings=_HELP)
-        return _load(name)
+        return _wanted(ctx, name)
 
 
 class _Group(_Listed):
@@ -139,7 +146,15 @@ class _Group(_Listed):
 
     def get_command(self, ctx: Any, name: str) -> Any:
         whole = f"{self.name} {name}"
-        return TyperCommand(name, help=summary(whole)) if self.listing else _load(whole)
+        return TyperCommand(name, help=summary(whole)) if self.listing else _wanted(ctx, whole)
+
+
+def _in_todays_words(args: list[str]) -> list[str]:
+    """What was typed, with old spellings as they are called today; each is said."""
+    args, old = renamed(args)
+    for spelling, today in old.items():
+        note(f"{spelling} is {today} now; {' '.join(args[: 1 + (args[0] in GROUPS)])} {spelling} still works")
+    return args
 
 
 def _unknown(words: Sequence[str], known: Iterable[str]) -> InputError:
@@ -151,6 +166,11 @@ def _refuse_slip(words: Sequence[str]) -> None:
     known = [name.split()[1] for name in COMMANDS if name.startswith(f"{words[0]} ")]
     if len(words) > 1 and get_close_matches(words[1], known) and not Path(words[1]).exists():
         raise _unknown(words, known)
+
+
+def _wanted(ctx: Any, name: str) -> Any:
+    """A command to run; a shell that asks what may follow gets a sketch of it."""
+    return sketch(name) if ctx.resilient_parsing else _load(name)
 
 
 def _load(name: str) -> Any:
@@ -168,7 +188,6 @@ app = typer.Typer(
     cls=_Commands,
     help="An eye test for vision-language benchmarks and the models that take them.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings=_HELP,
 )

@@ -1,11 +1,13 @@
-"""Every command of the README and of measures.md, refine.md and reform.md runs in its order; so does the suite's."""
+"""Every command of the README and of pages on formats, measures, refining and reforming runs in its order."""
 
+import gzip
 import json
 import re
 import shlex
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import polars as pl
 import pytest
 import yaml
@@ -142,6 +144,20 @@ def test_reform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetes
     assert len(space["bench"]) == len(Benchmark(tmp_path / "birds")) == len(birds)
     assert all(item.images for item in space["bench"])
     assert (tmp_path / "reformed.html").stat().st_size > 10_000
+
+
+def test_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EYETEST_CACHE", "cache")
+    quiz = [f"{n},What is shown in {n}?,cat {n},dog {n},{'AB'[n % 2]}" for n in range(12)]
+    Path("quiz.csv").write_text("\n".join(("id,question,A,B,answer", *quiz)))
+    Path("quiz.csv.gz").write_bytes(gzip.compress(Path("quiz.csv").read_bytes()))
+    pd.read_csv("quiz.csv").to_excel("quiz.xlsx", sheet_name="Round 2", index=False)
+    Path("golds.csv").write_text("id,gold,options,category\nq1,B,4,charts\nq2,42,,maps\n")
+    Path("answers.csv").write_text("item,model,text\nq1,m,B\nq2,m,7\n")
+    for words in commands("formats.md"):
+        eyetest(*words).fine()
+    assert len(Benchmark(tmp_path / "golds")) == 2
 
 
 def test_the_suite_on_the_page_is_one(tmp_path: Path) -> None:

@@ -233,6 +233,15 @@ def _remember(path: Path) -> None:
         del _lately_opened[next(iter(_lately_opened))]
 
 
+def refuse_gold_list(benchmark: Benchmark, verb: str) -> None:
+    """Stop where questions are needed and the benchmark has none."""
+    if benchmark.manifest.is_gold_list:
+        raise InputError(
+            f"{benchmark.manifest.name} is a gold list, without questions and pictures: there is nothing to {verb}; "
+            "answers to it can be imported and measured"
+        )
+
+
 def copy_without_pictures(benchmark: Benchmark, to: Path) -> None:
     """Keep a benchmark's items somewhere else, unless some are kept there already.
 
@@ -291,7 +300,8 @@ class BenchmarkWriter:
 
     def add(self, item: Item, where: str = "") -> None:
         """Append an item whose pictures are in ``images`` already."""
-        check(item, where, gold_required=self._gold_required)
+        asked = not self.manifest.is_gold_list
+        check(item, where, gold_required=self._gold_required, question_required=asked)
         if item.id in self._ids:
             raise ItemError(where or f"item {short(item.id)}", "id", f"{short(item.id)} again", "an id of its own")
         self._ids.add(item.id)

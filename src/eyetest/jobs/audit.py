@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from eyetest.benchmarks import Benchmark, ReadOptions
-from eyetest.benchmarks.folder import refuse_to_replace
+from eyetest.benchmarks.folder import refuse_gold_list, refuse_to_replace
 from eyetest.curate import Repair, repair_benchmark
 from eyetest.errors import InputError
 from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench
@@ -40,6 +40,7 @@ def audit(
     extra = [probe for probe in probes if not isinstance(probe, str)]
     extra += [_load(Path(word)) for word in named if word.endswith(".py")]
     benchmark = open_bench(bench, read, observer)
+    refuse_gold_list(benchmark, "audit")
     other = None if against is None else open_bench(against, _AS_IT_IS, observer)
     with observer.steps("auditing") as step:
         subject = Subject(benchmark, limits, against=other, seed=seed, progress=step)

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
-from eyetest.benchmarks.folder import refuse_to_replace
+from eyetest.benchmarks.folder import refuse_gold_list, refuse_to_replace
 from eyetest.errors import InputError, damaged, heading, param
 from eyetest.harden.options import GrownOptions, OptionAuthors, OptionSettings, OptionsRecord, grow_options
 from eyetest.harden.options.probing import probe_options
@@ -53,6 +53,7 @@ def harden_options(
     folder = Path(to)
     _refuse_foreign(folder)
     benchmark = open_bench(bench, observer=observer)
+    refuse_gold_list(benchmark, "write options for")
     if benchmark.path.resolve().is_relative_to(folder.resolve()):
         raise InputError(f"{heading('to')}: {folder} holds the benchmark itself; name another place")
     before = _read_record(folder)

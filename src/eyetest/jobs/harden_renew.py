@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from eyetest.benchmarks.folder import refuse_gold_list
 from eyetest.harden.editions import Editions, EditionSettings, load_generator, make_twins, renew, write_scenes
 from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench, several
 from eyetest.store import refuse_to_lose
@@ -24,6 +25,7 @@ def draw_again(
     ``generator`` are somebody's own Python files, which are run. ``scenes`` gets what every drawn picture shows.
     """
     benchmark = open_bench(bench, None, observer)
+    refuse_gold_list(benchmark, "draw again")
     named: list[AnyPath] = several(generator)
     own = [load_generator(Path(path)) for path in named]
     if scenes is not None:

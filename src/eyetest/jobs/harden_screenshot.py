@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import get_args
 
 from eyetest.benchmarks import ReadOptions
+from eyetest.benchmarks.folder import refuse_gold_list
 from eyetest.errors import InputError, heading, nearest
 from eyetest.harden.screenshot.drawing import RendererName, ScreenshotSettings
 from eyetest.harden.screenshot.factors import LOOKS
@@ -39,6 +40,7 @@ def harden_screenshot(
 ) -> Screenshots:
     """Write the benchmark of screenshots; what people have to look at goes to a queue in the folder ``review``."""
     benchmark = open_bench(bench, read, observer)
+    refuse_gold_list(benchmark, "draw")
     title = f"screenshots of {benchmark.manifest.name}"
     with observer.steps(title) as step:
         done = take_screenshots(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 import polars as pl
 
+from eyetest.benchmarks.folder import refuse_gold_list
 from eyetest.errors import InputError, param, short
 from eyetest.jobs.open import listen_near, read_ahead
 from eyetest.jobs.opening import SILENT, Observer
@@ -62,6 +63,8 @@ def open_review(
     if is_review(folder):
         return _go_on(folder, wishes, observer)
     collection = Collection.open(places, observer.busy)
+    for benchmark in collection.benchmarks.values():
+        refuse_gold_list(benchmark, "look at")
     plan = _plain(collection, places, wishes)
     ids = _chosen(collection, wishes.items, plan.seed)
     if not ids:

@@ -199,7 +199,7 @@ class Problem(msgspec.Struct, frozen=True):
         return ItemError(f"{where}: {name}" if where else name, self.field, self.found, self.expected)
 
 
-def problems(item: Item, *, gold_required: bool = True) -> Iterator[Problem]:
+def problems(item: Item, *, gold_required: bool = True, question_required: bool = True) -> Iterator[Problem]:
     """Everything that keeps this item out of a benchmark.
 
     What makes it a *bad* item (a literal "nan" option, a placeholder without its picture) is for an audit to find, so
@@ -211,7 +211,7 @@ def problems(item: Item, *, gold_required: bool = True) -> Iterator[Problem]:
 
     if not item.id.strip():
         yield problem("id", short(item.id), "a name that is not blank")
-    if not (item.question.strip() or item.images):
+    if question_required and not (item.question.strip() or item.images):
         yield problem("question", "neither text nor picture", "at least one of them")
     if len(item.choices) > MAX_CHOICES:
         yield problem("choices", f"{len(item.choices)} options", f"at most {MAX_CHOICES}")
@@ -230,9 +230,9 @@ def problems(item: Item, *, gold_required: bool = True) -> Iterator[Problem]:
             yield problem("tags", short(name), "a tag name that is not blank")
 
 
-def check(item: Item, where: str = "", *, gold_required: bool = True) -> Item:
+def check(item: Item, where: str = "", *, gold_required: bool = True, question_required: bool = True) -> Item:
     """The item itself, or an error that names its first problem."""
-    for problem in problems(item, gold_required=gold_required):
+    for problem in problems(item, gold_required=gold_required, question_required=question_required):
         raise problem.error(where)
     return item
 
@@ -292,6 +292,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     revisions: tuple[Revision, ...] = ()
     """What it was before, the oldest first."""
     folder_version: int = FOLDER_VERSION
+
+    @property
+    def is_gold_list(self) -> bool:
+        """Whether it was made of a file that has golds and no questions."""
+        return bool(self.origin.fields) and "question" not in self.origin.fields
 
     def is_mended(self, fingerprint: str) -> bool:
         """Whether these are the items of an earlier revision as people left them, and nobody did anything else."""

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks.folder import refuse_gold_list
 from eyetest.errors import InputError, heading
 from eyetest.models import Call, Model, ProbedModel
 from eyetest.prompts import CannotApply, build, tells_history
@@ -66,6 +67,7 @@ class Plan:
     ) -> None:
         if trials < 1:
             raise InputError(f"{heading('trials', trials)}: at least one")
+        refuse_gold_list(benchmark, "ask")
         self.benchmark, self.models, self.conditions = benchmark, tuple(models), tuple(conditions)
         self.trials, self.seed = trials, seed
         self._sampling = dict(sampling or {})

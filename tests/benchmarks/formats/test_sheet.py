@@ -118,6 +118,11 @@ def test_columns_as_people_call_them(tmp_path: Path, header: str) -> None:
     assert item.tags == {}
 
 
+def test_options_in_a_column_as_people_call_it(tmp_path: Path) -> None:
+    (item,) = imported(as_csv(tmp_path / "quiz.csv", ("Question", "Options", "Answers"), ("What?", "cat|dog", "dog")))
+    assert (item.gold, [choice.text for choice in item.choices]) == ((1,), ["cat", "dog"])
+
+
 def test_semicolons_between_cells(tmp_path: Path) -> None:
     (tmp_path / "quiz.csv").write_text('question;A;B;answer\n"1,5 or 2?";1,5;2;B\n')
 

@@ -33,7 +33,7 @@ def item_of(**values: Any) -> Item:
 
 
 def read_back(item: Item) -> Item:
-    return read_item({"options": None, **plain_row(item)})
+    return read_item({"question": "", "options": None, **plain_row(item)})
 
 
 @given(item=ITEM)

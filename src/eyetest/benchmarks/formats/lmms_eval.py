@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from eyetest.benchmarks.folder import Benchmark
+from eyetest.benchmarks.folder import Benchmark, refuse_gold_list
 from eyetest.benchmarks.formats.parquet import Parquet, write_parquet
 
 _TASK = "eyetest_task.yaml"
@@ -43,6 +43,7 @@ class LmmsEval(Parquet):
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write the task folder."""
+        refuse_gold_list(benchmark, f"write for {self.name}")
         (to / "data").mkdir(parents=True)
         write_parquet(benchmark, to / _DATA, "plain")
         source = files("eyetest.benchmarks.formats.support").joinpath("lmms_eval_task.py")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eyetest.benchmarks.folder import Benchmark
+from eyetest.benchmarks.folder import Benchmark, refuse_gold_list
 from eyetest.benchmarks.formats.support.arrow_export import ArrowExport, Shape, is_ours, with_note
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ItemReader, ReadOptions
@@ -56,6 +56,8 @@ class Parquet:
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write one Parquet file."""
+        if self._shape != "plain":
+            refuse_gold_list(benchmark, f"write for {self.name}")
         write_parquet(benchmark, to, self._shape)
         return []
 

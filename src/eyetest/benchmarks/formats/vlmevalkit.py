@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 import pybase64
 
-from eyetest.benchmarks.folder import Benchmark
+from eyetest.benchmarks.folder import Benchmark, refuse_gold_list
+from eyetest.benchmarks.formats.support.sheet_rows import SheetReader, SheetTable
 from eyetest.benchmarks.formats.support.vlmevalkit_cells import (
     IMAGE_UNIT,
     LONGEST_REFERENCE,
@@ -31,6 +32,7 @@ from eyetest.benchmarks.formats.support.vlmevalkit_cells import (
 )
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ItemReader, ReadOptions
+from eyetest.benchmarks.rows.layout import find_columns
 from eyetest.benchmarks.rows.pictures import decode_base64
 from eyetest.errors import ImageError, InputError, ItemError, MissingImage, short
 from eyetest.records import ImageRef, Item, Spelling
@@ -207,12 +209,16 @@ class Vlmevalkit:
         """It is a file, never a folder."""
         return False
 
-    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> TsvReader:
-        """Start reading."""
-        return TsvReader(TsvTable(path), options, store)
+    def read(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
+        """Start reading. A list of golds is no file of VLMEvalKit's, and its spelling is nobody's concern."""
+        table = TsvTable(path)
+        if not find_columns(table.columns, options, path.name).question:
+            return SheetReader(SheetTable(path), options, store)
+        return TsvReader(table, options, store)
 
     def write(self, benchmark: Benchmark, to: Path, final: Path) -> list[str]:
         """Write one TSV, every cell quoted."""
+        refuse_gold_list(benchmark, f"write for {self.name}")
         writer = CellWriter(benchmark)
         with to.open("wb") as file:
             file.write(write_row(column.encode() for column in writer.columns))

@@ -45,6 +45,8 @@ KNOWN_COLUMNS: dict[str, tuple[str, ...]] = {
 }
 """Our fields, and the names under which files are known to keep them, best first."""
 
+_OWN_NAMES = dict.fromkeys(("correct_answer", "correct", "gold", "gold_answer"), "answer")
+"""How people call our fields in sheets of their own."""
 _SEVERAL_COLUMNS = ("images", "options")
 _NUMBERED_IMAGES = tuple(f"image_{number}" for number in range(1, 27))
 _PICTURE_COLUMN = re.compile(
@@ -85,6 +87,8 @@ class ItemLayout(msgspec.Struct, frozen=True, kw_only=True):
     """One column that holds a list, or one column an option."""
     inline_options: bool = False
     """Options are part of the question text."""
+    letters: int = 0
+    """Of a file without questions: how many options items have of which no row says it."""
     answer: str = ""
     answer_letter: str = ""
     gold_style: GoldStyle = "letter"
@@ -158,11 +162,8 @@ def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> It
         field: options.fields.get(field) or next((known[name] for name in names if name in known), "")
         for field, names in KNOWN_COLUMNS.items()
     }
-    if not layout["question"]:
-        raise InputError(
-            f"{where}: no column for the question among {listed_columns(columns)}; "
-            f"name it with {param('fields', 'question=COLUMN')} (and likewise id, images, options, answer)"
-        )
+    if not (layout["question"] or layout["answer"] or layout["answer_letter"]):
+        raise no_question(columns, where)
     if "answer" in options.fields and "answer_letter" not in options.fields:
         layout["answer_letter"] = ""
     numbered = tuple(known[name] for name in _NUMBERED_IMAGES if name in known)
@@ -171,6 +172,14 @@ def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> It
     layout["options"] = split_columns(layout["options"]) or lettered
     used = {name for value in layout.values() for name in ((value,) if isinstance(value, str) else value)}
     return ItemLayout(**layout, tag_columns=tuple(column for column in free if column not in used))
+
+
+def no_question(columns: Sequence[str], where: str) -> InputError:
+    """What to say of a file in which nothing is asked."""
+    return InputError(
+        f"{where}: no column for the question among {listed_columns(columns)}; "
+        f"name it with {param('fields', 'question=COLUMN')} (and likewise id, images, options, answer)"
+    )
 
 
 def _check_mapped(field: str, names: Sequence[str], columns: Sequence[str], where: str) -> None:
@@ -187,7 +196,8 @@ def _usual_name(column: str) -> str:
     """What people mean by the columns of a sheet of their own: ``Question``, ``Option A``, ``Image path``."""
     name = re.sub(r"\W+", "_", column.strip().lower()).strip("_")
     option = re.fullmatch(r"(?:(?:option|choice|answer)_?)?([a-z])", name)
-    return option[1].upper() if option else {"correct_answer": "answer", "correct": "answer"}.get(name, name)
+    is_letter = option is not None and name not in RESERVED  # "options" is no option S
+    return option[1].upper() if option and is_letter else _OWN_NAMES.get(name, name)
 
 
 def is_missing(answer: Any) -> bool:
@@ -281,7 +291,9 @@ def plain_row(item: Item, is_column: Callable[[str, Any], bool] = unreserved) ->
 
 def field_columns(item: Item) -> dict[str, Any]:
     """The item's fields but for pictures and tags, under our own names; what is empty is left out."""
-    row: dict[str, Any] = {"id": item.id, "question": item.question}
+    row: dict[str, Any] = {"id": item.id}
+    if item.question or item.images:
+        row["question"] = item.question
     if item.choices:
         row["options"] = [choice.text for choice in item.choices]
         if item.gold:

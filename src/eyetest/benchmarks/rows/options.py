@@ -23,6 +23,7 @@ from functools import cache
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
+from eyetest.benchmarks.rows.gold_list import lettered
 from eyetest.benchmarks.rows.layout import ItemLayout, find_gold, is_missing
 from eyetest.errors import ItemError, short
 from eyetest.records import MAX_CHOICES, letter
@@ -92,6 +93,8 @@ def as_text(row: Row, column: str, value: Any) -> str:
 def offer(layout: ItemLayout, row: Row) -> Offered:
     """The question and its options, which may stand in columns of their own or inside the question."""
     question = text_of(row, layout.question)
+    if not layout.question and (letters := lettered(layout, row)):
+        return Offered("", letters, letters, cells=letters)
     options = _option_columns(layout, row)
     if not options:
         return _offer_inside(layout, row, question)

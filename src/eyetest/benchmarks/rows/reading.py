@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from eyetest.benchmarks.images import ImageStore
+from eyetest.benchmarks.rows.gold_list import count_letters, is_gold_list
 from eyetest.benchmarks.rows.layout import (
     GOLD_STYLES,
     ItemLayout,
@@ -22,6 +23,7 @@ from eyetest.benchmarks.rows.layout import (
     find_gold,
     is_missing,
     is_picture_column,
+    no_question,
 )
 from eyetest.benchmarks.rows.options import (
     Offered,
@@ -41,6 +43,8 @@ from eyetest.tabular.literals import parse_list
 from eyetest.tabular.table import Row, Rows
 
 _SAMPLE = 500
+_FEWEST = 2
+"""Columns from which on each holds an option."""
 _SAMPLE_LENGTH = 64 * 2**20
 _MAX_DEPTH = 50
 MAX_FIELD = 64 * 2**20
@@ -53,9 +57,17 @@ def plan(rows: Rows, options: ReadOptions) -> ItemLayout:
     layout = find_columns(rows.columns, options, rows.path.name)
     maybe_pictures = [] if layout.images else [name for name in layout.tag_columns if is_picture_column(name)]
     decisive = {layout.question, layout.answer, *layout.options, *maybe_pictures}
+    if not layout.question:
+        decisive |= {*layout.images, *layout.tag_columns}
     sample = _sample(rows, decisive)
     if not sample:
         raise InputError(f"{rows.path.name} holds no items")
+    if not layout.question:
+        if not is_gold_list(layout, sample):
+            raise no_question(rows.columns, rows.path.name)
+        layout = msgspec.structs.replace(layout, gold_style=options.gold_style or "letter")
+        letters = count_letters(layout, rows, rows.path.name) if len(layout.options) < _FEWEST else 0
+        return msgspec.structs.replace(layout, letters=letters)
     root = options.images or rows.path.parent
     if column := next((c for c in maybe_pictures if any(holds_pictures(row.get(c), root) for row in sample)), ""):
         tags = tuple(name for name in layout.tag_columns if name != column)

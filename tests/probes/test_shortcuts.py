@@ -10,9 +10,10 @@ import pytest
 from scipy import stats
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, Import, ReadOptions, import_benchmark
+from eyetest.measures.stats.folds import group_folds
 from eyetest.probes import PROBES, Subject, features, learners
 from eyetest.probes.features import Options, Table, number_of
-from eyetest.probes.shortcuts import assign_folds, draw_golds, image_groups, p_value, sample_groups, where_it_sits
+from eyetest.probes.shortcuts import draw_golds, image_groups, p_value, sample_groups, where_it_sits
 from eyetest.probes.subject import Thresholds, load_thresholds
 from eyetest.records import Choice, Finding, ImageRef, Item, Manifest
 
@@ -229,7 +230,7 @@ def test_items_that_share_a_picture_or_a_question_are_held_out_together() -> Non
     assert groups[0] == groups[1] == groups[2]
     assert groups[3] == groups[4]
     assert len(set(groups)) == 4
-    folds = assign_folds(groups, 3, np.random.default_rng(0))
+    folds = group_folds(groups, 3, np.random.default_rng(0))
     assert folds[0] == folds[1] == folds[2]
     assert folds[3] == folds[4]
     assert sorted(np.bincount(folds)) == [2, 2, 3]

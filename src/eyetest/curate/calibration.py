@@ -16,6 +16,7 @@ from scipy import special
 
 from eyetest.curate.drawing import anchored, pps
 from eyetest.curate.subset import Estimator
+from eyetest.measures.stats.folds import group_folds
 from eyetest.measures.stats.intervals import Floats, column_means
 from eyetest.measures.stats.item_analysis import fit
 
@@ -38,12 +39,13 @@ class Missed(NamedTuple):
         """By how many stated errors an interval of 95 % reaches to either side, from all models or from some.
 
         It is Student's, for as many independent models as there are families. A quantile of what was seen would
-        need many more models than panels have, and depends on the oddest of them.
+        need many more models than panels have, and depends on the oddest of them. It is never narrower than curves
+        alone make it: where nearly every item was asked, hardly anything is missed, and nothing is learnt by it.
         """
         some = np.ones(len(self.errors), bool) if of is None else of
         errors = self.errors[some]
         relatives = len({name for name, there in zip(self.kin, some, strict=True) if there})
-        return float(special.stdtrit(relatives - 1, (1 + _LEVEL) / 2) * np.sqrt((errors**2).mean()))
+        return float(special.stdtrit(relatives - 1, (1 + _LEVEL) / 2) * max(1.0, np.sqrt((errors**2).mean())))
 
     def covered(self) -> float:
         """The share of left-out models that intervals hold, each as wide as the models of other folds say."""
@@ -82,12 +84,5 @@ def left_out(scores: ArrayLike, size: int, kin: Sequence[str], seed: int = 0) ->
 
 
 def family_folds(kin: Sequence[str], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Folds of nearly the same size that tear no family apart: the largest family first, to where fewest are."""
-    names, members = np.unique(list(kin), return_inverse=True)
-    sizes = np.bincount(members)
-    shuffled = rng.permutation(len(names))
-    filled, fold_of = np.zeros(min(_FOLDS, len(names)), np.intp), np.empty(len(names), np.intp)
-    for family in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
-        fold_of[family] = filled.argmin()
-        filled[fold_of[family]] += sizes[family]
-    return fold_of[members]
+    """Folds of nearly the same size that tear no family apart."""
+    return group_folds(kin, min(_FOLDS, len(set(kin))), rng)

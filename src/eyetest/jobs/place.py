@@ -13,10 +13,9 @@ from eyetest.benchmarks import Benchmark
 from eyetest.curate.placing import FEWEST_ITEMS, AdaptiveDraw, ModelStanding, RecordedPanel
 from eyetest.curate.separation import FEWEST_MODELS
 from eyetest.errors import InputError, heading
-from eyetest.jobs.measure import gather
 from eyetest.jobs.opening import SILENT, AnyRun, Observer
 from eyetest.jobs.run import carry_out, refuse_unpriced
-from eyetest.jobs.subset import answered
+from eyetest.jobs.subset import answered_by_others
 from eyetest.measures.stats.intervals import one_thread
 from eyetest.records import Item, ModelEntry
 from eyetest.running import Asking, Progress, Session
@@ -115,15 +114,10 @@ def start(
     refuse_unpriced(asking.limits, entries)
     model, sight = next(iter(entries)), asking.conditions[0].sight
     ids = bench.table(["id"]).column("id").to_pylist()[: asking.limit]
-    table, names, models = answered(gather(answers), ids, sight)
-    others = [column for column, name in enumerate(models) if name != model]
-    if len(others) < FEWEST_MODELS:
-        there = f"{counted(len(others), 'other model')} with sight {sight}"
-        raise InputError(f"{heading('answers')}: {there}; at least {FEWEST_MODELS}")
-    title = f"trying the curves of {counted(len(names), 'item')} on {counted(len(others), 'recorded model')}"
+    table, names, recorded = answered_by_others(answers, ids, sight, [model], FEWEST_MODELS)
+    title = f"trying the curves of {counted(len(names), 'item')} on {counted(len(recorded), 'recorded model')}"
     with observer.steps(title) as step:
-        recorded = [models[column] for column in others]
-        panel = RecordedPanel(names, recorded, table[:, others], asking.seed, lambda share: step(title, share))
+        panel = RecordedPanel(names, recorded, table, asking.seed, lambda share: step(title, share))
     goal = Placing(model, recorded, panel, within)
     asking = msgspec.structs.replace(asking, items=tuple(names))
     return Session(bench, dict(entries), asking, hit=is_hit, goal=goal), goal

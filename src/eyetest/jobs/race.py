@@ -9,14 +9,12 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, heading
-from eyetest.jobs.measure import gather
 from eyetest.jobs.opening import SILENT, AnyRun, Observer
 from eyetest.jobs.run import carry_out, prepare
-from eyetest.jobs.subset import answered
+from eyetest.jobs.subset import answered_by_others
 from eyetest.measures.stats.sequential import likely_to_differ
 from eyetest.records import ModelEntry
 from eyetest.running import Asking, Progress, Session
-from eyetest.wording import counted
 
 _FEWEST_MODELS = 3
 """Two say of an item only whether they differ on it, which is hardly more than a lot knows."""
@@ -68,9 +66,5 @@ def worth_by_answers(
 ) -> dict[str, float]:
     """How far other models differ on each item that they answered; whoever is asked now has no say."""
     ids = bench.table(["id"]).column("id").to_pylist()
-    table, names, models = answered(gather(answers), ids, sight)
-    others = [column for column, model in enumerate(models) if model not in asked]
-    if len(others) < _FEWEST_MODELS:
-        there = f"{counted(len(others), 'other model')} with sight {sight}"
-        raise InputError(f"{heading('answers')}: {there}; at least {_FEWEST_MODELS}")
-    return dict(zip(names, likely_to_differ(table[:, others]).tolist(), strict=True))
+    table, names, _ = answered_by_others(answers, ids, sight, asked, _FEWEST_MODELS)
+    return dict(zip(names, likely_to_differ(table).tolist(), strict=True))

@@ -1,6 +1,6 @@
 """A part of a benchmark: by what it is about, by whom it is to compare, small and telling; what it estimates."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -184,6 +184,18 @@ def answered(results: Results, items: Sequence[str], sight: str) -> tuple[Floats
     known = np.asarray(~np.isnan(part.scores).all(axis=1), bool)
     names = [name for name, there in zip(part.items, known, strict=True) if there]
     return part.scores[known], names, [str(column[0]) for column in part.columns]
+
+
+def answered_by_others(
+    answers: Sequence[AnyRun], items: Sequence[str], sight: str, asked: Collection[str], fewest: int
+) -> tuple[Floats, list[str], list[str]]:
+    """The same of recorded models, less those that are asked now, who have no say; refused where they are too few."""
+    table, names, models = answered(gather(answers), items, sight)
+    others = [column for column, model in enumerate(models) if model not in asked]
+    if len(others) < fewest:
+        there = f"{counted(len(others), 'other model')} with sight {sight}"
+        raise InputError(f"{heading('answers')}: {there}; at least {fewest}")
+    return table[:, others], names, [models[column] for column in others]
 
 
 def only_with(items: Sequence[Candidate], words: Sequence[str]) -> list[Candidate]:

@@ -12,9 +12,10 @@ import numpy.typing as npt
 from scipy import stats
 from sklearn.ensemble import ExtraTreesClassifier
 
+from eyetest.measures.stats.folds import group_folds
 from eyetest.probes.features import Floats, Ints
 from eyetest.probes.pictures import picture_facts
-from eyetest.probes.shortcuts import assign_folds, image_groups
+from eyetest.probes.shortcuts import image_groups
 from eyetest.probes.sketches import Sketch, columns_of
 from eyetest.probes.subject import Subject, by_tags
 from eyetest.records import Item
@@ -105,7 +106,7 @@ def learn_tasks(tasks: Tasks, subject: Subject, trees: int, most_items: int) -> 
     Beyond ``most_items`` a sample is learnt from; of the others speak the trees that did not learn from their fold.
     """
     rng = subject.rng("picture-tasks", tasks.tag, trees)
-    folds = assign_folds(image_groups(tasks.items), subject.thresholds.shortcuts.folds, rng)
+    folds = group_folds(image_groups(tasks.items), subject.thresholds.shortcuts.folds, rng)
     learnt = np.ones(len(folds), dtype=bool)
     learnt[rng.permutation(len(folds))[most_items:]] = False
     columns = columns_of(tasks.sketches)

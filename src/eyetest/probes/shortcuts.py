@@ -5,7 +5,6 @@ and not computed: golds are drawn at random within each item and everything is l
 alike items make accuracies scatter more than coins do.
 """
 
-import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.extmath import randomized_svd
 
+from eyetest.measures.stats.folds import group_folds
 from eyetest.measures.stats.intervals import DisjointSets, one_thread
 from eyetest.probes.features import (
     Floats,
@@ -79,7 +79,7 @@ class Shortcuts:
         setting = subject.thresholds.shortcuts
         draws = max(setting.permutations, setting.tree_permutations)
         golds = np.column_stack([table.gold, draw_golds(table, groups, rng, draws)])
-        folds = assign_folds(groups, setting.folds, subject.rng(NAME, "folds"))
+        folds = group_folds(groups, setting.folds, subject.rng(NAME, "folds"))
         counts = {"linear": setting.permutations, "trees": setting.tree_permutations}
         steps, done = 2 * len(counts), 0
         for view, fits in _views(table, subject):
@@ -117,19 +117,6 @@ def sample_groups(items: Sequence[Item], groups: list[int], subject: Subject) ->
             room -= sizes[group]
     indices = [index for index, group in enumerate(groups) if group in kept]
     return [items[index] for index in indices], [groups[index] for index in indices]
-
-
-def assign_folds(groups: Sequence[int], folds: int, rng: np.random.Generator) -> Ints:
-    """A fold an item; whole groups, the largest first, go where there is most room."""
-    sizes = Counter(groups)
-    shuffled = rng.permutation(np.array(list(sizes))).tolist()
-    filled = [(0, fold) for fold in range(folds)]
-    where: dict[int, int] = {}
-    for group in sorted(shuffled, key=lambda group: -sizes[group]):
-        size, fold = heapq.heappop(filled)
-        where[group] = fold
-        heapq.heappush(filled, (size + sizes[group], fold))
-    return np.array([where[group] for group in groups])
 
 
 def draw_golds(table: Table, groups: Sequence[int], rng: np.random.Generator, draws: int) -> Ints:

@@ -169,7 +169,7 @@ class Session:
     def _refuse_several_ways(self) -> None:
         asking = self.asking
         if asking.stop or asking.own or asking.trials > 1 or len(asking.conditions) > 1 or self.plan.dialogues:
-            raise InputError(f"{heading('until')}: every model is asked in one way, once, and each item by itself")
+            raise InputError("to ask only until it is certain: in one way, once, and each item by itself")
 
     def estimate(self, to: Path | None = None, write: Write | None = None) -> Estimate:
         """What a run into this folder would ask, without touching anything; ``write`` hears of each row."""

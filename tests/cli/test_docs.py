@@ -160,6 +160,17 @@ def test_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyete
     assert len(Benchmark(tmp_path / "golds")) == 2
 
 
+def test_reconcile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(shutil.copytree(ROOT / "docs/examples/reconcile", tmp_path / "here"))
+    first, *others = commands("reconcile.md")
+    (shown,) = re.findall(r"```text\n(.*?)```", (ROOT / "docs/reconcile.md").read_text(), re.DOTALL)
+    told = "".join(f"{line.rstrip()}\n" for line in eyetest(*first).fine().splitlines())
+    assert told == shown
+    assert max(map(len, shown.splitlines())) <= 80
+    for words in others:
+        eyetest(*words).fine()
+
+
 def test_the_suite_on_the_page_is_one(tmp_path: Path) -> None:
     (page,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/suite.md").read_text(), re.DOTALL)
     assert page.count("\n") <= 20

@@ -99,6 +99,8 @@ COMMANDS: list[tuple[object, ...]] = [
     ("subset", "бенч é", "--only", "ключ=é1", "--to", "s"),
     ("estimate", "--help"),
     ("diff-rules", "run é"),
+    ("reconcile", "run é", "run é", "--rules-b", "mmstar", "--to", "gap é"),
+    ("reconcile", "run é", "60", "--model", "β é", "--where", "sight=image", "--json"),
     ("export-answers", "run é", "--to", "a.jsonl"),
     ("import-answers", "a.jsonl", "--to", "again é"),
     ("demo", "--help"),

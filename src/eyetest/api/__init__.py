@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eyetest.api.open_ import open, open_run  # noqa: A004
     from eyetest.api.place import PlaceResult, place
     from eyetest.api.race import RaceResult, race
+    from eyetest.api.reconcile import GapTable, reconcile
     from eyetest.api.refine import RefinedFolder as Refined
     from eyetest.api.refine import refine
     from eyetest.api.reform import reform
@@ -43,6 +44,7 @@ __all__ = [
     "Condition",
     "Explained",
     "EyetestError",
+    "GapTable",
     "ImageRef",
     "Item",
     "Limits",
@@ -89,6 +91,7 @@ __all__ = [
     "place",
     "race",
     "read_choice",
+    "reconcile",
     "refine",
     "reform",
     "report",
@@ -119,6 +122,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest.api.open_": ("open", "open_run"),
     "eyetest.api.place": ("PlaceResult", "place"),
     "eyetest.api.race": ("RaceResult", "race"),
+    "eyetest.api.reconcile": ("GapTable", "reconcile"),
     "eyetest.api.refine": ("RefinedFolder", "refine"),
     "eyetest.api.reform": ("reform",),
     "eyetest.api.report": ("bundle_items", "card", "chart", "charts", "report"),

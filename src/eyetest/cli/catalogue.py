@@ -28,6 +28,7 @@ JOBS = {
         "explain": "look:explain",
         "read": "score:read",
         "diff-rules": "score:diff_rules",
+        "reconcile": "reconcile:reconcile",
         "estimate": "curate:estimate",
     },
     "Improve a benchmark": {

@@ -227,10 +227,11 @@ class _Reading:
         rows = read_rows(source.path)
         if source.matrix:
             return unfold(rows, source)
-        return as_rows(rows, source, _item_at(self._known))
+        return as_rows(rows, source, items_by_position(self._known))
 
 
-def _item_at(known: Options | None) -> ItemAt | None:
+def items_by_position(known: Options | None) -> ItemAt | None:
+    """What finds the item at a position of the benchmark; None where that is not known."""
     if known is None:
         return None
     ids = list(known)

@@ -1,0 +1,192 @@
+"""Two scores of one run held against each other, or one against a number that was published."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from eyetest.errors import InputError, param, short
+from eyetest.jobs.measure import Where, wanted
+from eyetest.jobs.opening import SILENT, AnyRun, Bench, Observer, open_bench, open_run
+from eyetest.jobs.score import find_benchmark
+from eyetest.records import GIVEN, Item, tag_word
+from eyetest.results.reconcile import (
+    Account,
+    ExplainedNumber,
+    Published,
+    Reconciled,
+    explained,
+    read_published,
+    reconciled,
+)
+from eyetest.results.reconcile.from_file import FileSide, account_of_file
+from eyetest.results.reconcile.from_run import accounts_of_run, only_these
+from eyetest.results.reconcile.published import Categories, categories_of
+from eyetest.runs import Run, is_run
+from eyetest.scoring.rules import RULE_SETS
+from eyetest.wording import listed
+
+
+class Reconciliation(NamedTuple):
+    """The gap as a whole, and of each model and condition where there are several."""
+
+    told: Reconciled | ExplainedNumber
+    groups: tuple[tuple[str, Reconciled], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReconcileWishes:
+    """What a user said of the two sides: ``rules`` and ``fields`` of each, and which answers count."""
+
+    rules: tuple[str | None, str | None] = (None, None)
+    fields: tuple[Sequence[str], Sequence[str]] = ((), ())
+    bench: Bench | None = None
+    model: Sequence[str] = ()
+    where: Where = ()
+
+
+def reconcile(
+    a: AnyRun, b: AnyRun | float, wishes: ReconcileWishes, *, observer: Observer = SILENT
+) -> Reconciliation:
+    """Attribute every point between A and B: runs, files of other tools, or B a published number."""
+    sides = _Sides(a, b, wishes, observer)
+    number = None if isinstance(b, Run) or Path(str(b)).exists() else read_published(str(b))
+    if number is None and not isinstance(b, Run) and not Path(str(b)).exists():
+        raise InputError(f"{short(str(b))} is neither a run, a file nor a score such as 54.0 or 698/1730")
+    if number is not None:
+        return _against_number(sides, number)
+    ours, theirs = (sides.account(side) for side in range(2))
+    ours, theirs, notes = _same_groups(ours, theirs)
+    names = list(dict.fromkeys(credit.group for credit in ours.credits))
+    groups = [(name, reconciled(ours.only(name), theirs.only(name))) for name in names] if len(names) > 1 else []
+    return Reconciliation(reconciled(ours, theirs), tuple(groups), notes)
+
+
+class _Sides:
+    """The two things that a user points at, opened when they are needed."""
+
+    def __init__(self, a: AnyRun, b: AnyRun | float, wishes: ReconcileWishes, observer: Observer) -> None:
+        self._wishes, self._observer = wishes, observer
+        self._where = wanted(wishes.where)
+        self._places: list[Run | Path] = [_opened(place) for place in (a, b)]
+        self._named = None if wishes.bench is None else open_bench(wishes.bench, None, observer)
+
+    def account(self, side: int, rules: str | None = None) -> Account:
+        """One side by its own rules, or by others."""
+        return self.accounts(side, [rules or self._wishes.rules[side] or ""])[0]
+
+    def accounts(self, side: int, rules: Sequence[str]) -> list[Account]:
+        """One side by several rule sets; the empty name is the usual one."""
+        place, wishes = self._places[side], self._wishes
+        for name in rules:
+            if name not in ("", GIVEN):
+                RULE_SETS[name]
+        if isinstance(place, Run):
+            benchmark = find_benchmark(place, self._named, self._observer)
+            those = only_these(wishes.model, self._where, place)
+            by = [name or "eyetest" for name in rules]
+            found = accounts_of_run(place, benchmark, by, those, self._observer.busy)
+            return [account._replace(name=f"{place.path.name} by {account.name}") for account in found]
+        file = FileSide(place, "ab"[side], wishes.fields[side], self._where, wishes.model)
+        items = self.items
+        return [account_of_file(file._replace(rules=name or None), items) for name in rules]
+
+    def own(self, known: Mapping[str, Account]) -> Account:
+        """The first side as it is usually counted, out of what is known of it already where that is in there."""
+        usual = self._wishes.rules[0] or ("eyetest" if isinstance(self._places[0], Run) else "")
+        return known[usual] if usual in known else self.account(0)
+
+    @cached_property
+    def items(self) -> Mapping[str, Item] | None:
+        """The items, by the benchmark that was named, or by that of a run on either side."""
+        run = next((place for place in self._places if isinstance(place, Run)), None)
+        benchmark = self._named
+        if benchmark is None and run is not None:
+            benchmark = find_benchmark(run, None, self._observer)
+        return None if benchmark is None else {item.id: item for item in benchmark}
+
+    def by_rules(self) -> dict[str, Account]:
+        """The first side by every rule set, or by the one that was named for the number, and as others scored it."""
+        named, is_run = self._wishes.rules[1], isinstance(self._places[0], Run)
+        names = [*RULE_SETS, *([GIVEN] if is_run else [])] if named is None else [named]
+        accounts = dict(zip(names, self.accounts(0, names), strict=True))
+        if not is_run and named is None:
+            with suppress(InputError):  # a file without scores
+                accounts[GIVEN] = self.account(0, GIVEN)
+        given = accounts.pop(GIVEN, None)
+        accounts = {name: account for name, account in accounts.items() if account.counted}
+        if not any(credit.options for account in accounts.values() for credit in account.credits):
+            accounts = dict(list(accounts.items())[:1])  # texts are compared by a metric, whatever the rules
+        if given is not None and given.counted == len(given.credits):
+            accounts[GIVEN] = given
+        if not accounts:
+            raise InputError(f"{self._places[0]}: nothing to count: neither options to read replies by, nor scores")
+        return accounts
+
+
+def _opened(place: AnyRun | float) -> Run | Path:
+    if isinstance(place, Run):
+        return place
+    path = Path(str(place))
+    return open_run(path) if is_run(path) else path
+
+
+def _against_number(sides: _Sides, number: Published) -> Reconciliation:
+    accounts = sides.by_rules()
+    ours = sides.own(accounts)
+    groups = list(dict.fromkeys(credit.group for credit in ours.credits))
+    if len(groups) > 1:
+        mend = f"say {param('model', 'NAME')} or {param('where', 'ask=cot')}"
+        raise InputError(f"{number.text} is one score, and here are {len(groups)}: {listed(groups)}; {mend}")
+    items = sides.items or {}
+    here = [credit.item for credit in ours.credits]
+    told = explained(ours, accounts, _categories(items, here), number)
+    return Reconciliation(told, notes=_honest(told))
+
+
+def _categories(items: Mapping[str, Item], here: Sequence[str]) -> Categories:
+    tags: dict[str, dict[str, str]] = {}
+    for name in here:
+        if name not in items:
+            return {}
+        for tag, value in items[name].tags.items():
+            if (word := tag_word(value)) is not None:
+                tags.setdefault(tag, {})[name] = word
+    return categories_of(tags, here)
+
+
+def _honest(told: ExplainedNumber) -> tuple[str, ...]:
+    """What a number alone cannot say."""
+    giving = sum(bool(way.reached) for way in told.ways)
+    if not giving:
+        return (f"none of {len(told.ways)} ways of counting gives {told.number.text}; the nearest is shown",)
+    if giving == 1:
+        return ()
+    return (
+        f"{giving} of {len(told.ways)} ways give {told.number.text}: the number alone does not tell which it was",
+    )
+
+
+def _same_groups(ours: Account, theirs: Account) -> tuple[Account, Account, tuple[str, ...]]:
+    """Both accounts with the models that both have; one each is the same one, whatever it is called."""
+    names = [list(dict.fromkeys(credit.group for credit in side.credits)) for side in (ours, theirs)]
+    if len(names[0]) == len(names[1]) == 1:
+        renamed = tuple(credit._replace(group=names[0][0]) for credit in theirs.credits)
+        return ours, theirs._replace(credits=renamed), ()
+    shared = set(names[0]) & set(names[1])
+    if not shared:
+        said = [
+            f"{side.name} has {listed([short(name) for name in of])}"
+            for side, of in zip((ours, theirs), names, strict=True)
+        ]
+        raise InputError(f"{'; '.join(said)}: nothing in common; choose one with {param('model', 'NAME')}")
+    kept = [
+        side._replace(credits=tuple(credit for credit in side.credits if credit.group in shared))
+        for side in (ours, theirs)
+    ]
+    left = sorted({*names[0], *names[1]} - shared)
+    notes = (f"only one side has {listed(left)}, which is left out",) if left else ()
+    return kept[0], kept[1], notes

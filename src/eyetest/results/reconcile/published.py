@@ -1,0 +1,238 @@
+"""Which known ways of counting turn a run's answers into a number that somebody printed.
+
+Reports rarely say what became of replies that nobody could read, of calls that failed, of categories of different
+size. The ways that are known are tried one and all; those that give the number come first, and what none of them
+gives is said to be unexplained.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import NamedTuple
+
+from eyetest.errors import InputError, short
+from eyetest.measures.stats.luck import as_odd, exactly
+from eyetest.results.reconcile.attribution import CauseTotal, Share, attribute, totals
+from eyetest.results.reconcile.causes import pairs_of
+from eyetest.results.reconcile.credits import Account, Credit
+
+_NUMBER = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?\s?(%?)")
+_COUNT = re.compile(r"(\d{1,9})/(\d{1,9})")
+_LEAST_LUCK = 0.001
+"""Guesses that come so far from what is expected in fewer cases than this do not explain a number."""
+_ZERO = Fraction(0)
+GUESSERS = ("lmms-eval", "mmmu", "vlmevalkit")
+"""Rule sets of tools that draw at random where they read nothing; for these to do so is no departure."""
+Categories = Mapping[str, Mapping[str, str]]
+"""By tag: of each item its value."""
+
+
+class Published(NamedTuple):
+    """A number that was printed: ``54.0``, ``54 %``, ``0.540``, or as a count, ``698/1730``."""
+
+    text: str
+    value: Fraction
+    step: Fraction
+    """The unit of its last digit; 0 of a count, which is exact."""
+
+    def reached(self, score: Fraction) -> str:
+        """How a score becomes the number: exact, rounded or cut off; empty where it does not."""
+        if score == self.value:
+            return "exact"
+        if abs(score - self.value) <= self.step / 2:
+            return "rounded"
+        return "cut off" if self.value < score < self.value + self.step else ""
+
+
+def read_published(text: str) -> Published | None:
+    """The number in a word; None where it is no number. One above 1 is in percent."""
+    word = text.strip()
+    if count := _COUNT.fullmatch(word):
+        right, number = int(count[1]), int(count[2])
+        if not number or right > number:
+            raise InputError(f"{short(text)} is no score: expected so many right of so many")
+        return Published(word, Fraction(right, number), Fraction(0))
+    if not (found := _NUMBER.fullmatch(word)):
+        return None
+    value, step = Fraction(f"{found[1]}.{found[2] or 0}"), Fraction(1, 10 ** len(found[2] or ""))
+    if found[3] or value > 1:
+        value, step = value / 100, step / 100
+    if value > 1:
+        raise InputError(f"{short(text)} is no score: expected one from 0 to 100")
+    return Published(word, value, step)
+
+
+class Reckoning(NamedTuple):
+    """One way of counting, and what it comes to."""
+
+    rules: str
+    unread: str
+    errors: str
+    average: str
+    account: Account
+    score: Fraction
+    reached: str = ""
+    """How the published number comes of it; empty where it does not."""
+    luck: float | None = None
+    """The chance that guesses give just that number, where it takes guesses."""
+    guessed_right: int = 0
+
+    @property
+    def words(self) -> str:
+        """The way, for people."""
+        parts = [f"rules {self.rules}" if self.rules != "given" else "the scores that came along"]
+        parts += [f"unread {self.unread}"] if self.unread else []
+        parts += [f"failed calls {self.errors}"] if self.errors else []
+        parts += [f"mean over {self.average}"] if self.average else []
+        return ", ".join(parts)
+
+    @property
+    def departures(self) -> int:
+        """In how many things it is unusual; of two ways that give the number the more usual one is likelier."""
+        native = "guessed" if self.rules in GUESSERS else "wrong"
+        return (
+            (self.rules not in ("eyetest", "given"))
+            + (self.unread not in ("", native))
+            + (self.errors == "wrong")
+            + bool(self.average)
+        )
+
+
+def reckonings(accounts: Mapping[str, Account], categories: Categories, number: Published) -> list[Reckoning]:
+    """Every way of counting; those that give the number first, then the nearest."""
+    found = [
+        _told(Reckoning(rules, unread, errors, average, counted, _mean(counted, categories.get(average))), number)
+        for rules, account in accounts.items()
+        for unread, errors, counted in _countings(rules, account)
+        for average in (("",) if unread == "guessed" else ("", *categories))
+    ]
+    return sorted(
+        found,
+        key=lambda one: (
+            not one.reached,
+            *((one.departures, -(1.0 if one.luck is None else one.luck)) if one.reached else ()),
+            abs(one.score - number.value),
+            one.departures,
+            one.words,
+        ),
+    )
+
+
+def _countings(rules: str, account: Account) -> Iterator[tuple[str, str, Account]]:
+    """What may be made of replies that nobody read, and of calls that failed."""
+    credits_ = account.credits
+    some_unread = any(credit.reader == "nobody" and not credit.failed for credit in credits_)
+    can_guess = some_unread and any(_is_guessed(rules, credit) for credit in credits_)
+    ways = [*(("wrong", "left out") if some_unread else ("",)), *(("guessed",) if can_guess else ())]
+    errors = ("left out", "wrong") if any(credit.failed for credit in credits_) else ("",)
+    for unread, failed in product(ways, errors):
+        counted = account._replace(credits=tuple(_counted(rules, credit, unread, failed) for credit in credits_))
+        if counted.counted:
+            yield unread, failed, counted
+
+
+def _is_guessed(rules: str, credit: Credit) -> bool:
+    """Whether a reply would be guessed for; VLMEvalKit counts what it takes for a refusal as wrong."""
+    is_refusal = rules == "vlmevalkit" and credit.kind == "refused"
+    return credit.reader == "nobody" and not credit.failed and credit.options > 0 and not is_refusal
+
+
+def _counted(rules: str, credit: Credit, unread: str, failed: str) -> Credit:
+    if credit.failed:
+        return credit._replace(score=_ZERO if failed == "wrong" else None)
+    if credit.reader != "nobody" or credit.score is None:
+        return credit
+    if unread == "guessed" and _is_guessed(rules, credit):
+        golds = len((credit.gold or "").split())
+        return credit._replace(score=Fraction(golds, credit.options), reader="guess")
+    return credit._replace(score=None if unread == "left out" else _ZERO)
+
+
+def _mean(account: Account, categories: Mapping[str, str] | None) -> Fraction:
+    """The mean over rows, or over the means of categories."""
+    if categories is None:
+        return account.score
+    means = [account._replace(credits=tuple(part)).score for part in _by_category(account, categories)]
+    return sum(means, Fraction(0)) / len(means)
+
+
+def _weights(account: Account, categories: Mapping[str, str]) -> list[tuple[Credit, Fraction]]:
+    """How much each row weighs where every category weighs the same."""
+    parts = _by_category(account, categories)
+    return [(credit, Fraction(1, len(parts) * len(part))) for part in parts for credit in part]
+
+
+def _by_category(account: Account, categories: Mapping[str, str]) -> list[list[Credit]]:
+    rows = defaultdict[str, list[Credit]](list)
+    for credit in account.credits:
+        if credit.score is not None:
+            rows[categories.get(credit.item, "")].append(credit)
+    return list(rows.values())
+
+
+def _told(way: Reckoning, number: Published) -> Reckoning:
+    """The same, with whether it gives the number."""
+    if way.unread != "guessed":
+        return way._replace(reached=number.reached(way.score))
+    guesses = way.account.guesses
+    chances = [float(chance) for chance in guesses]
+    counted = way.account.counted
+    sure = way.score * counted - sum(guesses)
+    odds = exactly(chances)
+    fitting = [hits for hits in range(len(guesses) + 1) if number.reached((sure + hits) / counted)]
+    likely = max(fitting, key=odds.__getitem__, default=None)
+    if likely is None or as_odd(likely, chances) < _LEAST_LUCK:
+        return way
+    return way._replace(reached="by luck", luck=float(odds[fitting].sum()), guessed_right=likely)
+
+
+class ExplainedNumber(NamedTuple):
+    """A published number, what the likeliest way of counting makes of the answers, and every point in between."""
+
+    number: Published
+    a: Account
+    ways: tuple[Reckoning, ...]
+    shares: tuple[Share, ...]
+
+    @property
+    def gap(self) -> Fraction:
+        """The published number less ours."""
+        return self.number.value - self.a.score
+
+    @property
+    def causes(self) -> list[CauseTotal]:
+        """Each cause with its points; those that move most come first."""
+        return totals(self.shares)
+
+
+def explained(
+    ours: Account, accounts: Mapping[str, Account], categories: Categories, number: Published
+) -> ExplainedNumber:
+    """Every point between our score and a number that was published."""
+    ways = reckonings(accounts, categories, number)
+    way = ways[0]
+    shares = attribute(pairs_of(ours, way.account))
+    if way.average:
+        even = Fraction(1, way.account.counted)
+        weighed = _weights(way.account, categories[way.average])
+        moved = [(credit, (credit.score or 0) * (weight - even)) for credit, weight in weighed]
+        shares += [Share("average", points, None, credit) for credit, points in moved if points]
+    rest = number.value - way.score
+    if way.luck is not None:
+        luck = Fraction(way.guessed_right - sum(way.account.guesses), way.account.counted)
+        shares.append(Share("luck", luck, None, None))
+        rest -= luck
+    if rest:
+        shares.append(Share("rounding" if way.reached else "unexplained", rest, None, None))
+    return ExplainedNumber(number, ours, tuple(ways), tuple(shares))
+
+
+def categories_of(tags: Mapping[str, Mapping[str, str]], items: Sequence[str], most: int = 100) -> Categories:
+    """The tags by which a mean over categories may have been taken: of every item, with a few values."""
+    return {
+        tag: values
+        for tag, values in tags.items()
+        if all(item in values for item in items) and 1 < len({values[item] for item in items}) <= most
+    }

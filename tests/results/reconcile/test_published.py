@@ -1,0 +1,121 @@
+"""Numbers that were printed: how they are read, which ways of counting give them, and what is left over."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyetest.errors import InputError
+from eyetest.results.reconcile import Account, Credit, explained, read_published
+from eyetest.results.reconcile.published import categories_of
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "step"),
+    [
+        ("54.0", Fraction(54, 100), Fraction(1, 1000)),
+        ("54 %", Fraction(54, 100), Fraction(1, 100)),
+        ("0.540", Fraction(54, 100), Fraction(1, 1000)),
+        ("0.5%", Fraction(5, 1000), Fraction(1, 1000)),
+        ("1", Fraction(1), Fraction(1)),
+        ("698/1730", Fraction(698, 1730), Fraction(0)),
+    ],
+)
+def test_a_number_says_how_exact_it_is(word: str, value: Fraction, step: Fraction) -> None:
+    number = read_published(word)
+    assert number is not None
+    assert (number.value, number.step) == (value, step)
+
+
+@pytest.mark.parametrize("word", ["run", "gpt-4o.xlsx", "1e3", "-5", ""])
+def test_other_words_are_no_number(word: str) -> None:
+    assert read_published(word) is None
+
+
+@pytest.mark.parametrize("word", ["5/0", "7/5", "140"])
+def test_impossible_scores_are_refused(word: str) -> None:
+    with pytest.raises(InputError, match="is no score"):
+        read_published(word)
+
+
+def credit(item: int, right: int, **more: object) -> Credit:
+    base = {"reading": "A", "reader": "rules", "gold": "A", "options": 4, "text": "A"}
+    return Credit(**({"item": str(item), "score": Fraction(right)} | base | more))  # type: ignore[arg-type]
+
+
+RIGHT = [credit(number, 1) for number in range(6)]
+WRONG = [credit(number, 0, reading="B") for number in range(6, 8)]
+UNREAD = [credit(number, 0, reading=None, reader="nobody", kind="unparsed") for number in range(8, 10)]
+FAILED = [credit(number, 0, reading=None, failed=True, text=None, score=None) for number in range(10, 12)]
+OURS = Account("eyetest", (*RIGHT, *WRONG, *UNREAD, *FAILED))
+
+
+def told(number: str, account: Account = OURS, **categories: dict[str, str]) -> tuple[str, dict[str, float]]:
+    published = read_published(number)
+    assert published is not None
+    found = explained(account, {account.name: account}, categories, published)
+    assert sum((share.points for share in found.shares), Fraction(0)) == found.gap
+    return found.ways[0].words, {cause.cause: float(100 * cause.points) for cause in found.causes}
+
+
+def test_the_usual_way_leaves_nothing_to_explain() -> None:
+    assert told("60.0") == ("rules eyetest, unread wrong, failed calls left out", {})
+
+
+def test_unread_replies_left_out() -> None:
+    assert told("75.0")[0] == "rules eyetest, unread left out, failed calls left out"
+    assert told("75.0")[1] == {"unread": 15.0}
+
+
+def test_failed_calls_counted_as_wrong() -> None:
+    assert told("6/12") == ("rules eyetest, unread wrong, failed calls wrong", {"errors": -10.0})
+
+
+def test_guesses_are_expected_on_the_items_and_lucky_beside_them() -> None:
+    way, causes = told("8/10")
+    assert way == "rules eyetest, unread guessed, failed calls left out"
+    assert causes == {"luck": 15.0, "guess": 5.0}
+
+
+def test_a_number_cut_off_or_rounded() -> None:
+    two_thirds = Account("eyetest", tuple(credit(number, int(number < 2)) for number in range(3)))
+    for number, rest in (("66.7", 0.0333), ("66.6", -0.0667)):
+        way, causes = told(number, two_thirds)
+        assert way == "rules eyetest"
+        assert causes == {"rounding": pytest.approx(rest, abs=1e-3)}
+
+
+def test_a_mean_over_categories_is_on_the_items() -> None:
+    """Five of six and one of four: 0.6 over items, 0.5417 over categories."""
+    account = Account("eyetest", tuple(credit(n, int(n < 5 or n == 6)) for n in range(10)))
+    kinds = {str(n): "charts" if n < 6 else "maps" for n in range(10)}
+    way, causes = told("54.2", account, kind=kinds)
+    assert way == "rules eyetest, mean over kind"
+    assert causes["average"] == pytest.approx(100 * ((5 / 6 + 1 / 4) / 2 - 0.6))
+    assert set(causes) == {"average", "rounding"}
+
+
+def test_what_no_way_gives_is_unexplained() -> None:
+    assert told("31.4")[1]["unexplained"] < 0
+
+
+def test_luck_beyond_belief_explains_nothing() -> None:
+    """Forty of forty guesses at one in four."""
+    unread = Account("mmmu", tuple(credit(n, 0, reading=None, reader="nobody") for n in range(40)))
+    assert told("40/40", unread)[1]["unexplained"] > 0
+
+
+def test_categories_are_tags_that_every_item_has_with_a_few_values() -> None:
+    tags = {"kind": {"1": "a", "2": "b"}, "id": {"1": "a"}, "same": {"1": "a", "2": "a"}}
+    assert list(categories_of(tags, ["1", "2"])) == ["kind"]
+
+
+SOME = st.sampled_from([RIGHT[0], WRONG[0], UNREAD[0], FAILED[0]])
+
+
+@given(st.lists(SOME, min_size=1, max_size=20), st.integers(0, 1000))
+def test_whatever_the_number_all_of_it_is_attributed(rows: list[Credit], mille: int) -> None:
+    account = Account("mmmu", (*(row._replace(item=str(n)) for n, row in enumerate(rows)), credit(-1, 1)))
+    kinds = {row.item: "ab"[n % 2] for n, row in enumerate(account.credits)}
+    told(f"{mille / 10:.1f}%", account, kind=kinds)

@@ -268,7 +268,13 @@ def test_the_commands_in_the_docs_run(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     docs = (ROOT / "docs/scoring.md").read_text()
     commands = re.findall(r"^\$ eyetest (.*?)(?: +#.*)?$", docs, re.MULTILINE)
-    assert {shlex.split(command)[0] for command in commands} == {"score", "explain", "diff-rules", "read"}
+    assert {shlex.split(command)[0] for command in commands} == {
+        "score",
+        "explain",
+        "diff-rules",
+        "reconcile",
+        "read",
+    }
     for command in commands:
         eyetest(*shlex.split(re.sub(r"openai:\S+", "scripted:", command))).fine()
     for name in columns(Score):

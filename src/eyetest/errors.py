@@ -31,7 +31,7 @@ LONGEST_MESSAGE = 2_000
 Spelling = Callable[[str, object, bool], str]
 """How a door writes a parameter: its name, a value for it or None, and whether it stands at a message's head."""
 _KEYWORDS = {"own": "settings", "spec": "models", "max_cost": "money"}
-_MAPPINGS = ("columns", "constants", "fields", "panels", "said", "spec", "values")
+_MAPPINGS = ("columns", "constants", "fields", "map_tags", "panels", "said", "spec", "values")
 _WRAPPED = re.compile(r"\(os error (\d+)\)")
 
 

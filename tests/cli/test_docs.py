@@ -81,7 +81,7 @@ def test_refine(mine: Path, eyetest: Eyetest) -> None:
     (mine / "predictions.csv").write_text("\n".join(answers))
     given = commands("refine.md")
     assert [words[0] for words in given] == [
-        *("audit", "recipe", "refine", "refine", "export"),
+        *("audit", "recipe", "refine", "refine", "export", "recipe"),
         *("import-answers", "refine", "describe", "run", "subset", "subset"),
     ]
     for words in given:

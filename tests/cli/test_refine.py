@@ -465,8 +465,14 @@ def test_chance_aware_with_its_held_out_inspector(here: Path, eyetest: Eyetest) 
 @pytest.mark.parametrize(
     ("select", "message"),
     [
-        ({"per": "cor", "count": 2}, "the stage select: no item has a tag 'cor'; did you mean \"core\"?"),
-        ({"per": "core", "count": 2, "balance": ["axis"]}, "the stage select: no item has a tag 'axis'"),
+        (
+            {"per": "cor", "count": 2},
+            "the stage select needs the tag cor, which the benchmark has not; its tags are core, number",
+        ),
+        (
+            {"per": "core", "count": 2, "balance": ["axis"]},
+            "the stage select needs the tag axis, which the benchmark has not",
+        ),
         ({"per": "core", "count": 21}, 'the stage select: cannot take 21 of core "p": 20 are left, 1 short'),
         ({"total": 41}, "the stage select: cannot take 41 of all items: 40 are left"),
     ],

@@ -8,11 +8,15 @@ import polars as pl
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from eyetest.errors import InputError
 from eyetest.measures import MEASURES, Measured, NotMeasurable, Results, Settings
 from eyetest.records import letter
 from tests.measures.tables import grid, results
 
 ITEMS = [{"item": str(i), "options": 4, "gold": "ABCD"[i % 4], "position": i % 4} for i in range(20)]
+
+
+TASK = {"task": "category"}
 
 
 def measure(found: Results) -> Measured:
@@ -50,6 +54,19 @@ def test_the_gold_that_models_agree_against_comes_first() -> None:
     }
     assert found[0]["ratio"] > 0 > found[-1]["ratio"]
     assert [row["flawed"] for row in found] == sorted((row["flawed"] for row in found), reverse=True)
+
+
+def test_tasks_may_be_called_otherwise() -> None:
+    wrong = {f"item{i}": "BBBBA" if i % 4 == 0 else "AAAAB" for i in range(10)}
+    by_name = [
+        results(rows(**wrong), [{**item, f"tag.{name}": "pq"[n // 10]} for n, item in enumerate(ITEMS)])
+        for name in ("task", "category")
+    ]
+    alone, named = (MEASURES["wrong-golds"].measure(by_name[1], Settings(own=own)).table for own in ({}, TASK))
+    assert named.equals(measure(by_name[0]).table)
+    assert not named.equals(alone)
+    with pytest.raises(InputError, match="categry"):
+        MEASURES["wrong-golds"].measure(by_name[1], Settings(own={"task": "categry"}))
 
 
 def test_unread_answers_are_not_choices() -> None:

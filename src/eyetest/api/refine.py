@@ -111,6 +111,7 @@ def refine(
     panels: Mapping[str, Sequence[str]] | None = None,
     hold_out: str | Sequence[str] = (),
     rules: str = "eyetest",
+    map_tags: Mapping[str, str] | None = None,
     skip_review: bool = False,
     retry_failed: bool = False,
     limits: Limits | None = None,
@@ -119,15 +120,16 @@ def refine(
     """Take a benchmark through a recipe: panels screen it, people review it, a better one comes out.
 
     ``models`` are asked, or ``answers`` that were recorded are heard instead. ``panels`` says who sits where,
-    ``hold_out`` who answers but has no say. ``links`` is where the numbers of its page lead: what ``eyetest open``
-    serves, or its bundle. Interrupt it and call it again: it goes on where it stopped.
+    ``hold_out`` who answers but has no say, ``map_tags`` which of the benchmark's tags the recipe's are. ``links`` is
+    where the numbers of its page lead: what ``eyetest open`` serves, or its bundle. Interrupt it and call it again:
+    it goes on where it stopped.
 
     >>> refined = et.refine("world/benchmark", "chance-aware", "models.yaml", to="better")
     >>> refined.verdicts["item"].n_unique()
     60
     """
     folder = Path(to)
-    chosen = job.find_recipe(recipe, folder)
+    chosen = job.find_recipe(recipe, folder, map_tags)
     refining = job.prepare(
         open_bench(bench, ReadOptions()),
         chosen,

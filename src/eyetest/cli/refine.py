@@ -22,6 +22,7 @@ from eyetest.pages.item_counts import items_at
 from eyetest.recipes import Refined, load_recipe, recipe_names, recipe_text
 from eyetest.recipes.refining import FunnelRow, Refining
 from eyetest.recipes.sources import Live, StoppedEarly
+from eyetest.recipes.tags import parse_map_tags, told_tags
 from eyetest.records.recipe import BENCHMARK, REPORT, REVIEW
 from eyetest.review import DECISIONS, QUEUE
 from eyetest.running import Limits
@@ -48,6 +49,10 @@ def refine(
     panel: Annotated[Words, who("--panel", "Who sits on a panel, in the order of asking.", "NAME=A,B")] = None,
     hold_out: Annotated[Words, who("--hold-out", "Models that answer but have no say.", "A,B")] = None,
     rules: options.RulesOption = "eyetest",
+    own_tags: Annotated[
+        Words,
+        option("--map-tags", "Which of the benchmark's tags the recipe means: core=category.", "TAG=TAG,…"),
+    ] = None,
     skip_review: Annotated[bool, option("--skip-review", "Let items pass that no person has looked at yet.")] = False,
     ask_everything: Annotated[bool, limits("--ask-everything", "Do not stop early; verdicts are the same.")] = False,
     retry_failed: Annotated[bool, limits("--retry-failed", "Ask again what failed before.")] = False,
@@ -69,7 +74,7 @@ def refine(
     Every item gets a verdict at every stage it reaches (DIR/verdicts.parquet). Kill it at any moment and run the same
     command again. What waits for people they decide with eyetest review DIR; then run it again.
     """
-    chosen = job.find_recipe(recipe, to)
+    chosen = job.find_recipe(recipe, to, parse_map_tags(own_tags or ()))
     at = items_at(links, to / REPORT, [bench, *(answers or []), to])
     benchmark = open_bench(bench, file.read(drop=drop, gold_required=True), TERMINAL)
     if answers and dry_run:
@@ -179,11 +184,14 @@ def recipe(
     text = recipe_text(name)
     if action == "show":
         echo(safe(text, None))
+        if tags := told_tags(load_recipe(name)):
+            note(f"needs the tags {tags}; refine --map-tags TAG=TAG says which of a benchmark's own are meant")
     elif action == "check":
         chosen = load_recipe(name)
         panels = listed((f"{panel} of {one.size}" for panel, one in chosen.panels.items()), 8)
         stages = " → ".join(stage.title for stage in chosen.stages)
-        out.print(safe(f"{name}: {counted(len(chosen.stages), 'stage')} ({stages}); panels: {panels or 'none'}"))
+        told = f"{counted(len(chosen.stages), 'stage')} ({stages}); panels: {panels or 'none'}"
+        out.print(safe(f"{name}: {told}; tags: {told_tags(chosen) or 'none'}"))
     else:
         load_recipe(name)
         copy = to or Path(f"my-{Path(name).stem}.yaml")
@@ -199,7 +207,8 @@ def _list() -> None:
     out.print("recipes", style="bold")
     for name in recipe_names():
         first = re.split(r"[.;]\s", load_recipe(name).about)[0]
-        out.print(f"  {name:<{width}}  {first}", soft_wrap=True)
+        tags = f"; tags: {needed}" if (needed := told_tags(load_recipe(name))) else ""
+        out.print(f"  {name:<{width}}  {first}{tags}", soft_wrap=True)
     out.print("screens and grades", style="bold")
     for name in SCREENS:
         out.print(f"  {name:<{width}}  {SCREENS[name].summary}", soft_wrap=True)

@@ -15,6 +15,7 @@ from eyetest.recipes.hardening import settings_of
 from eyetest.recipes.panels import seat, seated_on_answers
 from eyetest.recipes.refining import FunnelRow, refuse_foreign
 from eyetest.recipes.sources import Live, Recorded
+from eyetest.recipes.tags import map_tags
 from eyetest.records import Recipe
 from eyetest.records.recipe import RUN
 from eyetest.running import Estimate, Limits
@@ -30,9 +31,12 @@ class Who(NamedTuple):
     rules: str = "eyetest"
 
 
-def find_recipe(recipe: AnyPath | Recipe, to: Path) -> Recipe:
-    """A recipe by name, file or value, once it is clear that its results may go there."""
-    chosen = recipe if isinstance(recipe, Recipe) else load_recipe(str(recipe))
+def find_recipe(recipe: AnyPath | Recipe, to: Path, own_tags: Mapping[str, str] | None = None) -> Recipe:
+    """A recipe by name, file or value, once it is clear that its results may go there.
+
+    ``own_tags`` says which of the benchmark's tags are meant by those that the recipe speaks of.
+    """
+    chosen = map_tags(recipe if isinstance(recipe, Recipe) else load_recipe(str(recipe)), own_tags or {})
     check_recipe(chosen, "recipe")
     refuse_foreign(to, chosen)
     return chosen

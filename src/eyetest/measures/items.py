@@ -74,6 +74,7 @@ class WrongGolds(Measure):
 
     name = "wrong-golds"
     summary = "golds that models agree against, the likeliest flawed first: a queue for people"
+    own: ClassVar[Own] = {"task": ("task", "the tag that names tasks, inside which errors are alike")}
 
     def measure(self, results: Results, settings: Settings) -> Measured:
         """One row an item with options, in the order in which looking is likeliest to change something.
@@ -82,7 +83,9 @@ class WrongGolds(Measure):
         """
         refuse_tags(self.name, settings)
         around = results.families()
-        answers = _answers(results, around)
+        task = str(settings.own.get("task", "task"))
+        column = _TASK if task == "task" else results.by_tags([task])[0]
+        answers = _answers(results, around, column)
         several = answers.filter(pl.col("several").any().over(*around, "item"))
         answers = answers.join(several, on=(*around, "item"), how="anti")
         if not answers.get_column("place").is_not_null().any():
@@ -116,10 +119,10 @@ def _worth(flawed: pl.Series) -> str:
     return f"{rather}; by these odds {sent.sum():.0f} of them are, and {flawed.sum():.0f} of all"
 
 
-def _answers(results: Results, around: Sequence[str]) -> pl.DataFrame:
+def _answers(results: Results, around: Sequence[str], task: str) -> pl.DataFrame:
     """What each model chose for each item, and its mean score; no choice where tests of the item disagree evenly."""
-    unknown = [pl.lit(None, pl.String).alias(name) for name in ("kinds", _TASK) if name not in results.items.columns]
-    items = results.items.with_columns(unknown)
+    unknown = [pl.lit(None, pl.String).alias(name) for name in ("kinds", task) if name not in results.items.columns]
+    items = results.items.with_columns(unknown).with_columns(pl.col(task).alias(_TASK))
     known = items.lazy().filter((pl.col("options") > 1) & pl.col("position").is_not_null())
     choice = pl.col("choice").replace_strict(_POSITIONS, default=None, return_dtype=pl.Int64)
     favourites = pl.col("place").drop_nulls().mode()

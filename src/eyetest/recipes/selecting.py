@@ -11,6 +11,7 @@ from eyetest.errors import InputError
 from eyetest.measures.stats.intervals import Floats
 from eyetest.measures.stats.item_analysis import choose_by_information, expected_information, fit
 from eyetest.recipes.panels import Seated
+from eyetest.recipes.tags import refuse_missing_tags
 from eyetest.records import Item, Recipe, Stage, Verdict, VerdictKind
 from eyetest.review.forms import load_form
 from eyetest.screens import Evidence
@@ -26,6 +27,7 @@ def refuse_small_panel(stage: Stage, models: int) -> None:
 
 def refuse_hopeless(recipe: Recipe, items: Sequence[Item], panels: Mapping[str, Seated]) -> None:
     """Refuse a selection that not even the whole benchmark or its panel could meet, before anybody is asked."""
+    refuse_missing_tags(recipe, items)
     pool = [candidate(item) for item in items]
     given: set[str] = set()
     for stage in recipe.stages:

@@ -1,0 +1,86 @@
+"""Which tags recipes need, and how a benchmark that calls them otherwise gives them."""
+
+from pathlib import Path
+
+import msgspec
+import polars as pl
+import pytest
+
+from eyetest import api as et
+from eyetest.benchmarks import Benchmark
+from eyetest.errors import InputError
+from eyetest.recipes import load_recipe
+from eyetest.recipes.tags import map_tags, needed_tags, parse_map_tags, refuse_missing_tags
+from eyetest.records import Recipe
+from tests.recipes.benches import make_bench
+from tests.runs.conftest import Eyetest
+from tests.runs.conftest import eyetest as eyetest
+
+PAPERS = {
+    "mmstar": [("core", True), ("axis", True)],
+    "mmmu-pro": [("subject", False)],
+    "lime": [("task", False)],
+    "chance-aware": [],
+}
+SELECT = {"stages": [{"select": {"per": "core", "count": 2, "balance": ["axis"], "short": "keep-all"}}]}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_what_recipes_need(eyetest: Eyetest, name: str) -> None:
+    """Difficulty is none of it: the recipe grades it itself."""
+    assert [(tag.name, tag.asked) for tag in needed_tags(load_recipe(name))] == PAPERS[name]
+    told = eyetest("recipe", "check", name).fine()
+    assert all(tag in told for tag, _ in PAPERS[name])
+    assert ("needs the tags" in eyetest("recipe", "show", name).err) == bool(PAPERS[name])
+    line = next(line for line in eyetest("recipe", "list").fine().splitlines() if line.split()[:1] == [name])
+    assert all(tag in line.partition("tags:")[2] for tag, _ in PAPERS[name])
+
+
+def test_a_missing_tag_is_told_with_those_there_are(tmp_path: Path) -> None:
+    items = list(make_bench(tmp_path / "b", 4))
+    with pytest.raises(InputError) as caught:
+        refuse_missing_tags(load_recipe("mmmu-pro"), items)
+    said = str(caught.value)
+    assert "the stage select needs the tag subject, which the benchmark has not; its tags are core, number;" in said
+    assert "--map-tags subject=TAG" in said
+    refuse_missing_tags(map_tags(load_recipe("mmmu-pro"), {"subject": "core"}), items)
+
+
+def test_the_benchmarks_own_tags_are_spread_over(tmp_path: Path) -> None:
+    make_bench(tmp_path / "b", 12)
+    recipe = msgspec.convert(SELECT, Recipe)
+    refined = et.refine(
+        tmp_path / "b",
+        recipe,
+        {"m": "scripted:right=1"},
+        to=tmp_path / "d",
+        map_tags={"core": "number", "axis": "core"},
+    )
+    assert len(refined.benchmark) == 12, "a quota for each number"
+    assert set(pl.read_csv(tmp_path / "d/funnel.csv").get_column("stage")) == {"select"}
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("cor=category", 'the recipe uses no tag "cor"; did you mean "core"?'),
+        ("core", "takes TAG=TAG pairs, such as core=category"),
+        ("core=", "core is which tag of the benchmark?"),
+        ("core=number,axis=number", '"number" is named 2 times'),
+    ],
+)
+def test_what_cannot_be_mapped_is_told(said: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        map_tags(msgspec.convert(SELECT, Recipe), parse_map_tags([said]))
+    assert message in str(caught.value)
+
+
+def test_the_command_takes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyetest) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_bench(tmp_path / "b", 12)
+    Path("r.yaml").write_text("stages: [{select: {per: subject, count: 3}}]\n")
+    Path("models.yaml").write_text("m: scripted:right=1\n")
+    usual = ("refine", "b", "--recipe", "r.yaml", "--models", "models.yaml", "--to", "d")
+    assert "its tags are core, number" in eyetest(*usual).refused()
+    eyetest(*usual, "--map-tags", "subject=core").fine()
+    assert len(Benchmark(tmp_path / "d/benchmark")) == 6

@@ -40,7 +40,7 @@ def test_commands_and_their_second_words(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert tab(monkeypatch, "eyetest --ver") == ["--version"]
+    assert tab(monkeypatch, "eyetest --vers") == ["--version"]
     assert tab(monkeypatch, "eyetest audit b.tsv --strict --str") == ["--strict"]
     assert tab(monkeypatch, "eyetest review b.tsv --br") == ["--browser"]
     assert "--all-pairs" in tab(monkeypatch, "eyetest compare --")

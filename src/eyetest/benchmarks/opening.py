@@ -5,6 +5,7 @@ by what was read and how, so that the second look at a file is immediate and a c
 """
 
 import hashlib
+import logging
 import os
 import shutil
 from collections.abc import Callable
@@ -27,6 +28,7 @@ Progress = Callable[[float], None]
 Beside = Callable[[Path], None]
 _MARKER = ".eyetest"
 _INSIDE = "benchmark"
+_log = logging.getLogger(__name__)
 _REPORT_EVERY = 50
 _ABSENT = -1
 """Size and time of a picture that was looked for and not there: when it comes, the file is read anew."""
@@ -103,7 +105,9 @@ def open_benchmark(
     refuse_one_above(path)
     read = msgspec.structs.replace(read or ReadOptions(), sheet=sheet)
     cached = _cache_folder(path, read)
-    if not (is_benchmark(cached) and _unchanged(cached)):
+    if is_benchmark(cached) and _unchanged(cached):
+        _log.info("%s was read before: kept in %s", path, cached)
+    else:
         how = Import(read=read, overwrite=True)
         files, _ = _import(path, cached, how, progress)
         (cached / INPUTS).write_bytes(msgspec.json.encode([_stamp(file) for file in files]))
@@ -165,6 +169,7 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
         if skipped:
             lines = msgspec.json.Encoder().encode_lines(skipped)
             (writer.folder / SKIPPED).write_bytes(lines)
+    _log.info("%s was read as %s, columns as %s; left out: %d", source, format_.name, rows.fields, len(skipped))
     return rows.files, skipped
 
 

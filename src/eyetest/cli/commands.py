@@ -77,6 +77,12 @@ class _Command(TyperCommand):
     """Refuses pipes and devices among the paths that it is given, before anybody waits for them."""
 
     def invoke(self, ctx: Any) -> Any:
+        names = (param.name for param in self.params if ctx.get_parameter_source(param.name).name == "COMMANDLINE")
+        log = importlib.import_module("eyetest.cli.log")
+        with log.timed(f"{ctx.command_path} with {', '.join(names) or 'nothing'}"):
+            return self._invoke(ctx)
+
+    def _invoke(self, ctx: Any) -> Any:
         for value in ctx.params.values():
             for path in value if isinstance(value, list | tuple) else (value,):
                 if isinstance(path, Path):
@@ -110,7 +116,11 @@ class _Commands(_Listed):
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
         with _told_by_us():
-            return super().make_context(*arguments, **settings)
+            ctx = super().make_context(*arguments, **settings)
+        if not ctx.resilient_parsing:
+            log = importlib.import_module("eyetest.cli.log")
+            log.begin(verbose=ctx.params["verbose"], file=ctx.params["log"])
+        return ctx
 
     def invoke(self, ctx: Any) -> Any:
         with _told_by_us():
@@ -204,5 +214,10 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Say on standard error what is done.")] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option("--log", metavar="FILE", envvar="EYETEST_LOG", help="Write down what is done, in detail."),
+    ] = None,
 ) -> None:
     pass

@@ -3,8 +3,9 @@
 The display looks at counts; nothing ever waits for it.
 """
 
+import logging
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 from rich.console import Group, RenderableType
 from rich.live import Live
@@ -12,12 +13,14 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from eyetest.cli.log import timed
 from eyetest.cli.terminal import err, note, safe, step_bar
 from eyetest.jobs.opening import Observer
 from eyetest.running import Estimate, Progress
 from eyetest.running.progress import counts, eta, every, line, rate, waits
 from eyetest.wording import counted
 
+_log = logging.getLogger(__name__)
 _LOOKS_A_SECOND = 2
 _SECONDS_BETWEEN_LINES = 15.0
 
@@ -43,19 +46,28 @@ class TerminalObserver(Observer):
 
     def busy(self, line: str) -> None:
         """A faint line, where somebody watches."""
+        _log.info("%s", line)
         if err.is_terminal:
             err.print(line, style="dim", soft_wrap=True)
 
-    def steps(self, title: str) -> AbstractContextManager[Callable[[str, float], None]]:
-        """A bar."""
-        return step_bar(title)
+    @contextmanager
+    def steps(self, title: str) -> Iterator[Callable[[str, float], None]]:
+        """A bar; each step is in the log with its time."""
+        with timed(title), step_bar(title) as bar:
+            yield _logging_steps(bar)
 
-    def watch(self, progress: Progress) -> AbstractContextManager[None]:
+    @contextmanager
+    def watch(self, progress: Progress) -> Iterator[None]:
         """The state of a run."""
-        return watching(progress)
+        with timed("asking"), watching(progress):
+            yield
+        _log.info("asked: %s", line(progress, over=True))
 
     def planned(self, stage: str, estimate: Estimate) -> None:
         """What is going to be asked; of a stage that asks nothing, nothing."""
+        _log.info(
+            "%s %d calls to make, %d answers are there already", stage or "plan:", estimate.calls, estimate.stored
+        )
         if stage and not estimate.calls:
             return
         if stage:
@@ -64,6 +76,20 @@ class TerminalObserver(Observer):
 
 
 TERMINAL = TerminalObserver()
+
+
+def _logging_steps(bar: Callable[[str, float], None]) -> Callable[[str, float], None]:
+    """A bar whose steps are told to the log as well, each once."""
+    said = ""
+
+    def step(what: str, share: float) -> None:
+        nonlocal said
+        if what != said:
+            said = what
+            _log.info("%s", what)
+        bar(what, share)
+
+    return step
 
 
 def estimate_table(estimate: Estimate) -> Table:

@@ -31,6 +31,14 @@ def main() -> None:
     """Run the command line."""
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
+        _run()
+    finally:
+        if log := sys.modules.get("eyetest.cli.log"):
+            log.end()
+
+
+def _run() -> None:
+    try:
         terminal = import_module("eyetest.cli.terminal")
         terminal.prepare_streams()
         try:
@@ -52,8 +60,8 @@ def main() -> None:
         with contextlib.suppress(OSError):
             sys.stderr.write("interrupted\n")
         sys.exit(_INTERRUPTED)
-    except Exception:
-        sys.stderr.write(import_module("eyetest.redaction").redact(import_module("traceback").format_exc()))
+    except Exception as error:
+        terminal.fail(import_module("eyetest.cli.log").keep_fault(error))
         sys.exit(1)
 
 

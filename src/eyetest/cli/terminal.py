@@ -3,6 +3,7 @@
 import codecs
 import io
 import json
+import logging
 import re
 import shutil
 import sys
@@ -50,6 +51,7 @@ class PlainConsole(Console):
         raise PipeClosedError
 
 
+_log = logging.getLogger(__name__)
 out = PlainConsole()
 err = PlainConsole(stderr=True)
 
@@ -120,11 +122,13 @@ def echo(text: str) -> None:
 def fail(message: str) -> None:
     """Say what went wrong, in one line."""
     one_line = " ".join(safe(redact(message)).split())
+    _log.debug("error: %s", one_line)
     err.print(Text.assemble(("error: ", "bold red"), one_line), soft_wrap=True)
 
 
 def note(message: str) -> None:
     """Say what the user should know, without being asked."""
+    _log.debug("note: %s", message)
     err.print(Text.assemble(("note: ", "bold yellow"), safe(message)), soft_wrap=True)
 
 

@@ -5,6 +5,7 @@ limits and counts.
 """
 
 import asyncio
+import logging
 import random
 from collections.abc import Callable, Sequence
 from math import isinf
@@ -25,6 +26,7 @@ from eyetest.running.limits import LONGEST_PAUSE, Budget, Limits, Throttle
 from eyetest.running.planning import tokens
 from eyetest.running.progress import Progress
 
+_log = logging.getLogger(__name__)
 _PUSHING_BACK = ("rate-limit", "overloaded")
 _NOT_THE_SERVERS = ("not-recorded", "recorded-failure", "picture", "internal")
 """Failures that say nothing about the endpoint."""
@@ -169,6 +171,10 @@ class Runner:
         finally:
             hold.settle()
         self._store(response)
+        _log.debug(
+            "%s, item %s: %s after %s attempts, %s s",
+            *(lane.model.name, call.item.id, response.outcome, response.attempts, response.seconds),
+        )
         self.progress.answered(response, money)
         return response
 
@@ -207,6 +213,10 @@ class Runner:
                     )
                 if came.kind in _PUSHING_BACK and (came.wait or 0) <= LONGEST_PAUSE:
                     lane.throttle.pushed_back(entered, came.wait)
+            _log.info(
+                "%s, item %s, attempt %d: %s after %.1f s: %s",
+                *(lane.model.name, call.item.id, tries.made, came.kind, monotonic() - clock, came),
+            )
             if not await self._may_go_on(lane, tries, came, began):
                 return _failed(call, came, tries.made)
 
@@ -233,6 +243,7 @@ class Runner:
             wait = self.limits.wait_before(tries.counted, error, self._chance)
             if (error.wait or 0) > _PAUSE_TOLD:
                 self.progress.waiting[lane.model.name] = f"{error} (it asks for a pause of {error.wait:,.0f} s)"
+            _log.info("%s: asked again in %.1f s", lane.model.name, wait)
             await self._pause(wait)
             return True
         if error.blame == "question" or tries.is_fair:
@@ -272,6 +283,7 @@ class Runner:
         if health.silence >= health.patience:
             self._abandon(lane, f"{error} ({waited})")
         else:
+            _log.info("%s is away: %s, up to %.0f s", lane.model.name, waited, health.patience)
             self.progress.waiting[lane.model.name] = f"{error} ({waited}, up to {health.patience:,.0f} s)"
         return True
 
@@ -311,11 +323,13 @@ class Runner:
         except ImageError as error:
             return CallError("picture", str(error))
         except Exception as error:
+            _log.info("%s, item %s: a fault", name, call.item.id, exc_info=True)
             return CallError("internal", _fault(error))
         finally:
             self.progress.in_flight[name] -= 1
 
     def _abandon(self, lane: _Lane, why: str) -> None:
+        _log.info("%s is given up: %s", lane.model.name, why)
         lane.abandoned = lane.abandoned or why
         lane.throttle.let_all_pass()
         lane.health.release()

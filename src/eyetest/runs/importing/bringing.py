@@ -5,6 +5,7 @@ The file is read and checked to its end before the run is touched. Bringing the 
 because an answer's id is made of who was asked what and how.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -26,6 +27,7 @@ from eyetest.tabular.files import is_excel, is_sheet, read_rows
 from eyetest.tabular.inspect_log import is_inspect_log
 from eyetest.wording import listed
 
+_log = logging.getLogger(__name__)
 _key: Callable[[Answer], tuple[object, ...]] = attrgetter(*columns(Asked))
 
 
@@ -95,6 +97,10 @@ def import_answers(
                 write(to, staging, merge)
             if merge.new or (benchmark and not run.manifest.benchmark):
                 _record(run, source, merge.new, brought, benchmark)
+    _log.info(
+        "%s: %d answers of %d models, %d of them new; left out: %d rows, %d of unknown items",
+        *(source.name, brought.answers, len(brought.models), merge.new, brought.left_out, brought.unknown.total()),
+    )
     return brought
 
 

@@ -1,0 +1,90 @@
+"""The log: what was done and what went wrong, where it was asked for, and never a key."""
+
+import logging
+import re
+from pathlib import Path
+
+import pytest
+
+from eyetest.benchmarks import opening
+from tests.endpoint import Endpoint, failure
+from tests.endpoint import endpoint as endpoint
+from tests.running.benches import make_bench
+from tests.support.command import Done, call
+
+KEY = "sk-proj-4f9d8c7b6a5e4d3c2b1a"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b.jsonl").write_text('{"id": 1, "question": "Which?", "options": ["a", "b"], "answer": "A"}\n')
+    return tmp_path
+
+
+def test_a_log_says_what_was_read_as_what_and_how_long_it_took(here: Path) -> None:
+    logged = call("--log", "log.txt", "show", "b.jsonl")
+    assert logged == call("show", "b.jsonl"), "a log changes nothing that is shown"
+    assert call("--log", "log.txt", "show", "b.jsonl", "--limit", "x").code == 2
+    log = (here / "log.txt").read_text()
+    assert "b.jsonl was read as jsonl, columns as {'id': 'id'" in log
+    assert re.search(r"over after \d+\.\d\d s .*: eyetest show with bench\n", log)
+    assert log.count("eyetest 0.") == 2, "it grows"
+
+
+def test_verbose_speaks_on_standard_error_alone(here: Path) -> None:
+    plain, told = call("show", "b.jsonl"), call("--verbose", "show", "b.jsonl")
+    assert told.out == plain.out
+    assert "b.jsonl was read before: kept in" in told.err
+    assert "b.jsonl was read" not in plain.err
+    assert logging.getLogger("eyetest").handlers == [], "the next command begins anew"
+
+
+def test_every_failure_is_in_the_log_with_its_reason_and_no_key(
+    here: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EYETEST_API_KEY", KEY)
+    monkeypatch.setenv("EYETEST_LOG", "log.txt")
+    make_bench(here / "b", 2)
+    endpoint.rule = lambda attempt: failure(500, f"no room for {KEY}") if attempt.number == 1 else None
+    call("run", "b", "--model", f"openai:m@{endpoint.url}", "--backoff", "0.01", "--to", "r").fine()
+    log = (here / "log.txt").read_text()
+    assert len(re.findall(r"m, item \S+, attempt 1: server after \d+\.\d s: 500: no room for \[key\]", log)) == 2
+    assert len(re.findall(r"m: asked again in \d+\.\d s", log)) == 2
+    assert len(re.findall(r"m, item \S+: answered after 2 attempts", log)) == 2
+    assert "plan: 2 calls to make, 0 answers are there already" in log
+    assert KEY not in log
+
+
+def broken(monkeypatch: pytest.MonkeyPatch, *words: str) -> Done:
+    def fail(*arguments: object) -> None:
+        raise ValueError(f"odd {KEY}")
+
+    monkeypatch.setattr(opening, "_import", fail)
+    monkeypatch.setenv("EYETEST_API_KEY", KEY)
+    monkeypatch.setenv("TMPDIR", ".")
+    monkeypatch.setattr("tempfile.tempdir", None)
+    done = call(*words, "show", "b.jsonl")
+    assert (done.code, done.out) == (1, "")
+    return done
+
+
+def test_a_fault_of_ours_is_one_line_that_says_where_the_rest_is(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = broken(monkeypatch)
+    told = r"error: a fault in eyetest, not in your files: ValueError: odd \[key\] \(test_log\.py:\d+\); "
+    (kept,) = re.findall(told + r"what happened is in (\S+); please report it\n", done.err)
+    assert done.err.count("\n") == 1
+    fault = Path(kept).read_text()
+    assert "begins: reading b.jsonl" in fault, "what went before is there, though nobody asked for a log"
+    assert "Traceback (most recent call last)" in fault
+    assert KEY not in fault + done.err
+
+
+def test_a_fault_goes_to_the_log_that_was_asked_for(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "what happened is in " + str(here / "log.txt") in broken(monkeypatch, "--log", "log.txt").err
+    assert "ValueError: odd [key]" in (here / "log.txt").read_text()
+    assert list(here.glob("eyetest-fault-*")) == []
+
+
+def test_a_log_that_cannot_be_written_is_one_line(here: Path) -> None:
+    assert "--log: cannot write no/log.txt" in call("--log", "no/log.txt", "show", "b.jsonl").refused()

@@ -3,10 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check test-slow package speed tutorial peers browser wordnet ocr torch vllm label-studio argilla lock clean
+.PHONY: demo gallery test check test-slow package speed tutorial peers browser wordnet ocr torch vllm label-studio argilla lock clean
 
 demo: $(VENV)/core.installed
 	$(BIN)/eyetest demo --to demo --overwrite
+
+# What eyetest finds in benchmarks that everybody knows, from the data in EYETEST_SHARED: docs/gallery and the README's table.
+gallery: $(VENV)/dev.installed
+	$(BIN)/python -m tools.gallery
 
 test: check
 	$(BIN)/pytest -n auto --dist loadfile

@@ -1,0 +1,132 @@
+"""The gallery: commands become figures, figures become pages, and nothing of a benchmark's own enters the project."""
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import eyetest as et
+from tests.conftest import ROOT
+from tools.gallery.__main__ import FIGURES, GALLERY, JUDGED
+from tools.gallery.exhibits import Exhibit, Unasked, carry_out, read_exhibits
+from tools.gallery.judgements import Judgement, checked, read_judgements
+from tools.gallery.measuring import RATHER, audit, measure, ranks
+from tools.gallery.pages import BEGIN, END, into_readme, page, summary
+
+NO = Unasked(no="Nobody was asked.")
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+WORDS = 6
+"""So many words of a question in a row are a quotation."""
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A drawn benchmark with planted flaws, and answers of four scripted models."""
+    folder = tmp_path_factory.mktemp("gallery")
+    carry_out("eyetest world new --item-count 24 --seed 5 --to world", folder)
+    (folder / "drawn").symlink_to(folder / "world/benchmark")
+    models = {f"m{skill}": f"scripted:right=0.{skill},blind=0.3" for skill in (2, 4, 6, 8)}
+    et.run(folder / "drawn", models, sights="image,blind", to=folder / "run")
+    return folder
+
+
+def exhibit(**questions: str) -> Exhibit:
+    asked = dict.fromkeys(("audit", "golds", "blind", "ranks"), NO) | questions
+    return Exhibit(title="Drawn", about="a few scenes", source="https://example.org", **asked)  # type: ignore[arg-type]
+
+
+def test_what_commands_print_stands_on_the_page(drawn: Path) -> None:
+    shown = exhibit(
+        audit="eyetest audit drawn --probe malformed --probe duplicate-items --json",
+        golds="eyetest measure wrong-golds run --where sight=image --json",
+        blind="eyetest measure above-guessing run --where sight=blind --json",
+        ranks="eyetest measure ranks run --where sight=image --json",
+        spread="eyetest measure spread run --where sight=image --json",
+        run="run",
+    )
+    found = json.loads(json.dumps(measure("drawn", shown, drawn)))
+    audited = et.audit(drawn / "drawn", probes=["malformed", "duplicate-items"])
+    assert [one["items"] for one in found["audit"]["findings"]] == [len(one.items) for one in audited.findings]
+    doubts = et.measure.wrong_golds(drawn / "run", where="sight=image").frame
+    assert found["golds"]["rather"] == (doubts["flawed"] > RATHER).sum()
+    assert [row["item"] for row in found["golds"]["queue"]] == doubts["item"][
+        : len(found["golds"]["queue"])
+    ].to_list()
+    assert found["ranks"]["pairs"] == 6
+    assert found["there"]["answers"] == [{"sight": sight, "models": 4, "answers": 96} for sight in ("blind", "image")]
+    text = page("drawn", shown, found, [Judgement("drawn", doubts["item"][0], "queue", "picture", "gold wrong")])
+    for line in (shown.audit, shown.golds, shown.ranks, shown.spread):
+        assert f"$ {line}" in text
+    assert f"| {doubts['item'][0]} |" in text
+    assert "1 of 1 [21%, 100%]" in text
+    assert "No answers, no ranking to keep." in text
+
+
+def test_a_question_that_cannot_be_put_says_why_in_a_line(drawn: Path) -> None:
+    found = measure("drawn", exhibit(), drawn)
+    text = page("drawn", exhibit(), found, [])
+    assert text.count("\nNobody was asked.\n") == 5
+    assert "$ eyetest" not in text
+
+
+def test_a_command_that_fails_stops_the_gallery(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="not-there"):
+        carry_out("eyetest audit not-there --json", tmp_path)
+
+
+def test_an_answer_is_never_named() -> None:
+    told = {"kind": "frequent-answer-a-b", "probe": "baselines", "severity": "suspect", "items": ["1"]}
+    title = '"secret" is right in 35 % of 111 items with the same 2 options'
+    (one,) = audit({"items": 9, "findings": [told | {"title": title}]})["findings"]
+    assert (one["kind"], one["title"]) == ("frequent-answer", "One option" + title.removeprefix('"secret"'))
+
+
+def test_ranks_say_how_many_a_middling_model_may_have() -> None:
+    rows = [
+        {"model": str(n), "score": 0.5, "rank": n, "rank_low": 1, "rank_high": n, "tie": 1, "n": 9} for n in (1, 2, 5)
+    ]
+    assert (ranks({"rows": rows})["span"], ranks({"rows": rows})["ties"]) == (2, 1)
+
+
+def test_what_cannot_be_told_counts_neither_way() -> None:
+    said = ["gold wrong", "two right", "gold right", "gold right", "cannot tell"]
+    eye = checked(Judgement("b", str(n), "queue", "words", one) for n, one in enumerate(said))
+    assert (eye.looked, eye.pictures, eye.flawed.value, eye.flawed.n) == (5, 0, 0.5, 4)
+
+
+def test_only_the_place_between_the_marks_of_the_readme_is_written() -> None:
+    assert into_readme(f"a\n{BEGIN}\nold\n{END}\nb", "new") == f"a\n{BEGIN}\nnew\n{END}\nb"
+    with pytest.raises(ValueError, match="no place"):
+        into_readme("a", "new")
+
+
+def test_stored_pages_are_those_of_the_stored_figures() -> None:
+    stored, seen = json.loads((GALLERY / FIGURES).read_text()), read_judgements(GALLERY / JUDGED)
+    exhibits = read_exhibits()
+    assert stored
+    for name, figures in stored.items():
+        assert (GALLERY / f"{name}.md").read_text() == page(name, exhibits[name], figures, seen), "make gallery"
+    assert summary(exhibits, stored, seen) in (GALLERY / "README.md").read_text()
+    assert summary(exhibits, stored, seen, "docs/gallery/") in (ROOT / "README.md").read_text()
+
+
+def test_links_of_the_gallery_lead_somewhere() -> None:
+    for file in GALLERY.glob("*.md"):
+        for link in LINK.findall(file.read_text()):
+            assert (file.parent / link).exists(), f"{file.name}: {link}"
+
+
+def test_every_judged_item_is_judged_once() -> None:
+    seen = read_judgements(GALLERY / JUDGED)
+    assert len({(row.benchmark, row.item) for row in seen}) == len(seen) > 0
+
+
+@pytest.mark.parametrize("name", ["mathvista", "mmmu_pro", "chartqa", "puzzlevqa"])
+def test_nothing_of_theirs_is_quoted(shared: Path, name: str) -> None:
+    texts = pl.read_ndjson(shared / "data" / name / "items.jsonl", infer_schema_length=None)["question"]
+    printed = " ".join(" ".join(file.read_text().split()) for file in GALLERY.iterdir())
+    for text in texts.unique():
+        words = text.split()
+        assert len(words) < WORDS or " ".join(words[:WORDS]) not in printed

@@ -1,0 +1,156 @@
+"""Figures of one benchmark, section by section: what the commands print, cut down to what a page needs."""
+
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import eyetest as et
+from eyetest.curate.separation import FEWEST_MODELS
+from eyetest.curate.validation import SplitPlan, validate
+from eyetest.jobs.subset import answered
+from tools.gallery.exhibits import Exhibit, Question, Unasked, asked, carry_out
+
+Figures = dict[str, Any]
+
+_SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+_SPLITS = 12
+"""As many as `eyetest subset` tries."""
+_WHOLE = 0.9
+"""Whoever answered a smaller share of the items is not ranked by a part of them."""
+_HELD = (("anchored", "p-irt"), ("random", "mean"))
+"""What `eyetest subset` draws, and what it is held against."""
+KEEPS = 0.9
+"""Kendall's τ from which on a part is said to keep the ranking of models that had no say in it."""
+RATHER = 0.5
+"""Odds from which on an item is rather flawed than sound."""
+LONGEST_QUEUE = 40
+"""Doubtful golds that are kept where more are, and looked at where fewer stand at even odds."""
+_MEAN = "mean of "
+"""How a row begins that is no model's own."""
+_BLIND: dict[str, tuple[str, tuple[str, ...]]] = {
+    "gain": ("blind", ("model", "blind", "sighted", "gain", "gain_low", "gain_high", "n")),
+    "above-guessing": ("accuracy", ("model", "accuracy", "accuracy_low", "accuracy_high", "guessing", "above", "n")),
+}
+"""By measure the score without the picture, and what is kept of a row."""
+_IDS = 12
+"""Ids that a finding names."""
+_COLUMNS = ("item", "flawed", "likeliest", "gold", "rival", "for_gold", "for_rival", "n")
+
+
+def measure(name: str, exhibit: Exhibit, folder: Path) -> Figures:
+    """All figures of a benchmark; its files lie in the folder under their names."""
+    for command in exhibit.prepare:
+        carry_out(command, folder)
+    sections: dict[str, Callable[[Mapping[str, Any]], Figures]] = {
+        "audit": audit,
+        "golds": partial(golds, known=exhibit.errata),
+        "blind": blind,
+        "ranks": ranks,
+    }
+    found: Figures = {"there": there(name, exhibit, folder)}
+    for section, cut in sections.items():
+        question: Question = getattr(exhibit, section)
+        found[section] = {"no": question.no} if isinstance(question, Unasked) else cut(asked(question, folder))
+    if exhibit.spread:
+        found["ranks"] |= _apart(asked(exhibit.spread, folder))
+    found["small"] = small(folder / exhibit.board) if exhibit.board else {"no": "No answers, no ranking to keep."}
+    return found
+
+
+def there(name: str, exhibit: Exhibit, folder: Path) -> Figures:
+    """Items, pictures and answers at hand."""
+    found: Figures = {}
+    if (folder / name).exists():
+        counts = et.open(folder / name).manifest.counts
+        found = {"items": counts.items, "choice": counts.choice_items, "pictures": counts.images}
+    if exhibit.run:
+        scores = et.results(folder / exhibit.run).scores
+        by_sight = scores.group_by(pl.col("sight").cast(pl.String)).agg(
+            pl.col("model").n_unique().alias("models"), pl.len().alias("answers"), pl.col("item").n_unique()
+        )
+        rows = by_sight.sort("answers", "sight", descending=[True, False]).collect()
+        found = {"items": rows["item"].max()} | found
+        found["answers"] = rows.drop("item").to_dicts()
+    return found
+
+
+def audit(told: Mapping[str, Any]) -> Figures:
+    """What an audit says, without a word of the benchmark's own."""
+    findings = [_finding(one) for one in told["findings"]]
+    return {"items": told["items"], "findings": findings, "shortcuts": [one for one in findings if _is_shortcut(one)]}
+
+
+def _finding(one: Mapping[str, Any]) -> Figures:
+    kind, title = str(one["kind"]), str(one["title"])
+    if kind.startswith("frequent-answer"):
+        kind, title = "frequent-answer", "One option is" + title.partition(" is")[2]
+    ids = list(one.get("items", ()))
+    figures = {"severity": one["severity"], "probe": one["probe"], "kind": kind, "title": title}
+    return figures | {"items": len(ids), "ids": ids[:_IDS], "p": one.get("adjusted_p")}
+
+
+def _is_shortcut(finding: Mapping[str, Any]) -> bool:
+    return bool(finding["probe"] == "shortcuts" and finding["severity"] != "untested")
+
+
+def golds(told: Mapping[str, Any], known: Collection[str] = ()) -> Figures:
+    """The doubtful golds, the likeliest first, what the list is worth by its odds, and where ``known`` ones stand."""
+    rows = told["rows"]
+    odds = {row["item"]: row["flawed"] for row in rows}
+    places = {item: 1 + sum(other > odds[item] for other in odds.values()) for item in known}
+    rather = [row for row in rows if row["flawed"] > RATHER]
+    queue = rows[: max(LONGEST_QUEUE, len(rather))]
+    expected = {"rather": sum(row["flawed"] for row in rather), "queue": sum(row["flawed"] for row in queue)}
+    kept = [{column: row[column] for column in _COLUMNS} for row in queue]
+    return {"items": len(rows), "rather": len(rather), "expected": expected, "queue": kept, "known": places}
+
+
+def blind(told: Mapping[str, Any]) -> Figures:
+    """What models score without the picture, the best first: held against guessing, or against the picture."""
+    score, keys = _BLIND[told["measure"]]
+    models = [row for row in told["rows"] if not row["model"].startswith(_MEAN)]
+    rows = sorted(models, key=lambda row: -float(row[score]))
+    return {"measure": told["measure"], "rows": [{key: row[key] for key in keys} for row in rows]}
+
+
+def ranks(told: Mapping[str, Any]) -> Figures:
+    """Each model's rank and those that it may have."""
+    keys = ("model", "score", "rank", "rank_low", "rank_high", "tie", "n")
+    rows = [{key: row[key] for key in keys} for row in told["rows"]]
+    spans = sorted(row["rank_high"] - row["rank_low"] + 1 for row in rows)
+    return {"rows": rows, "ties": len({row["tie"] for row in rows}), "span": spans[len(spans) // 2]}
+
+
+def _apart(told: Mapping[str, Any]) -> Figures:
+    row = told["rows"][0]
+    return {"apart": row["apart"], "pairs": row["pairs"]}
+
+
+def small(run: Path) -> Figures:
+    """How parts of several sizes rank models that were held out of drawing them, beside random parts."""
+    results = et.results(run)
+    ids = results.scores.select(pl.col("item").cast(pl.String).unique().sort()).collect()["item"].to_list()
+    table, items, _ = answered(results, ids, "image")
+    table = table[:, (~np.isnan(table)).mean(axis=0) >= _WHOLE]
+    if (count := table.shape[1]) < FEWEST_MODELS:
+        return {"no": f"{count} models answered all of it; `eyetest subset` takes {FEWEST_MODELS}, to hold some out."}
+    rows = []
+    for share in _SHARES:
+        plan = SplitPlan(size=round(share * len(items)), held_out=count // 3, splits=_SPLITS)
+        tried = {row["draw"]: row for row in validate(table, plan).to_dicts() if (row["draw"], row["score"]) in _HELD}
+        rows.append(
+            {"share": share, "items": plan.size}
+            | {f"{draw}_{key}": tried[draw][key] for draw in ("anchored", "random") for key in ("tau", "mae")}
+        )
+    return {"models": count, "held_out": count // 3, "of": len(items), "rows": rows, "keeps": _keeps(rows)}
+
+
+def _keeps(rows: list[Figures]) -> Figures | None:
+    """The smallest part from which on every larger one that was tried keeps the ranking too."""
+    held = list(takewhile(lambda row: row["anchored_tau"] >= KEEPS, reversed(rows)))
+    return {"share": held[-1]["share"], "items": held[-1]["items"]} if held else None

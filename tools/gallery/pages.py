@@ -1,0 +1,127 @@
+"""The pages of the gallery, from stored figures and judgements alone."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from eyetest.measures.stats.intervals import IntervalEstimate
+from tools.gallery.exhibits import Exhibit
+from tools.gallery.judgements import DRAWN, QUEUE, Checked, Judgement, checked
+from tools.gallery.measuring import KEEPS, RATHER, Figures
+
+BEGIN, END = "<!-- gallery: written by make gallery -->", "<!-- end of gallery -->"
+_WRONG = ("bad", "suspect")
+_SAID = {"bad": "broken", "suspect": "suspicious"}
+_LOCAL = ("missing-image", "no-image", "no-pictures")
+"""Findings about what lies on this disk, not about a benchmark."""
+
+
+def write_pages(
+    exhibits: Mapping[str, Exhibit], stored: Mapping[str, Figures], seen: Sequence[Judgement], to: Path
+) -> None:
+    """Write one page a benchmark that was measured, and the index."""
+    rooms = [(name, exhibit) for name, exhibit in exhibits.items() if name in stored]
+    for name, exhibit in rooms:
+        (to / f"{name}.md").write_text(page(name, exhibit, stored[name], seen), encoding="utf-8")
+    (to / "README.md").write_text(_template("index").render(table=summary(exhibits, stored, seen)), encoding="utf-8")
+
+
+def page(name: str, exhibit: Exhibit, figures: Figures, seen: Sequence[Judgement]) -> str:
+    """One benchmark's page."""
+    told = {row.item: row.judgement for row in seen if row.benchmark == name}
+    by_eye = {said: eye for drawn, said in DRAWN.items() if (eye := _checked(seen, name, drawn)).looked}
+    return _template("page").render(
+        exhibit=exhibit, judged=told, by_eye=by_eye, wrong=_wrong(figures), keeps=KEEPS, even=RATHER, **figures
+    )
+
+
+def into_readme(readme: str, table: str) -> str:
+    """The README with the table between its two marks."""
+    before, _, rest = readme.partition(BEGIN)
+    _, mark, after = rest.partition(END)
+    if not mark:
+        raise ValueError(f"the README has no place for the gallery: {BEGIN} … {END}")
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+
+
+def summary(
+    exhibits: Mapping[str, Exhibit], stored: Mapping[str, Figures], seen: Sequence[Judgement], folder: str = ""
+) -> str:
+    """The table of all benchmarks; links lead into ``folder``."""
+    rows = [_row(name, exhibits[name], stored[name], seen, folder) for name in exhibits if name in stored]
+    head = (
+        "",
+        "items",
+        "alarms of the audit",
+        "doubtful golds",
+        "by eye",
+        "best blind",
+        "model pairs told apart",
+        "part that keeps the ranking",
+    )
+    lines = [head, ("---", *["--:"] * (len(head) - 1)), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _row(name: str, exhibit: Exhibit, figures: Figures, seen: Sequence[Judgement], folder: str) -> tuple[str, ...]:
+    golds, ranks, small, audit = (figures[key] for key in ("golds", "ranks", "small", "audit"))
+    eye = _checked(seen, name, QUEUE)
+    keeps = small.get("keeps")
+    part = "–" if "no" in small else "none up to half" if keeps is None else f"{keeps['items']:,} items"
+    return (
+        f"[{exhibit.title}]({folder}{name}.md)",
+        f"{figures['there']['items']:,}",
+        "–" if "no" in audit else str(len(_wrong(figures))),
+        "–" if "no" in golds else f"{golds['rather']:,}",
+        "–" if not eye.looked else _share(eye.flawed),
+        _best_blind(figures["blind"]),
+        "–" if "no" in ranks else f"{ranks['apart']:,} of {ranks['pairs']:,}",
+        part,
+    )
+
+
+def _checked(seen: Sequence[Judgement], name: str, drawn: str) -> Checked:
+    return checked(row for row in seen if (row.benchmark, row.drawn) == (name, drawn))
+
+
+def _best_blind(blind: Figures) -> str:
+    if "no" in blind:
+        return "–"
+    best = blind["rows"][0]
+    with_picture = max((row.get("sighted", 0.0) for row in blind["rows"]), default=0.0)
+    beside = f"guessing {best['guessing']:.0%}" if "guessing" in best else f"best with picture {with_picture:.0%}"
+    return f"{best.get('accuracy', best.get('blind')):.0%} ({beside})"
+
+
+def _wrong(figures: Figures) -> list[Figures]:
+    """What an audit holds against a benchmark, apart from what is missing on this disk only."""
+    findings = figures["audit"].get("findings", ())
+    return [
+        one | {"said": _SAID[one["severity"]]}
+        for one in findings
+        if one["severity"] in _WRONG and one["kind"] not in _LOCAL
+    ]
+
+
+def _share(value: IntervalEstimate) -> str:
+    if value.value is None or value.low is None or value.high is None:
+        return "–"
+    return f"{round(value.value * value.n)} of {value.n} [{value.low:.0%}, {value.high:.0%}]"
+
+
+def _interval(row: Mapping[str, Any], name: str) -> str:
+    return f"{row[name]:.1%} [{row[f'{name}_low']:.1%}, {row[f'{name}_high']:.1%}]"
+
+
+def _template(name: str) -> jinja2.Template:
+    around = jinja2.Environment(  # noqa: S701 (Markdown of our own figures)
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    around.filters |= {"share": _share, "interval": _interval}
+    return around.get_template(f"{name}.md.j2")

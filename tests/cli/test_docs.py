@@ -155,6 +155,9 @@ def test_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eyetest: Eyete
     pd.read_csv("quiz.csv").to_excel("quiz.xlsx", sheet_name="Round 2", index=False)
     Path("golds.csv").write_text("id,gold,options,category\nq1,B,4,charts\nq2,42,,maps\n")
     Path("answers.csv").write_text("item,model,text\nq1,m,B\nq2,m,7\n")
+    for name in ("tabby_cat", "dog"):
+        (tmp_path / "pets/train" / name).mkdir(parents=True)
+        (tmp_path / "pets/train" / name / "001.png").write_bytes(png())
     for words in commands("formats.md"):
         eyetest(*words).fine()
     assert len(Benchmark(tmp_path / "golds")) == 2

@@ -59,7 +59,7 @@ def test_the_gold_that_models_agree_against_comes_first() -> None:
 def test_tasks_may_be_called_otherwise() -> None:
     wrong = {f"item{i}": "BBBBA" if i % 4 == 0 else "AAAAB" for i in range(10)}
     by_name = [
-        results(rows(**wrong), [{**item, f"tag.{name}": "pq"[n // 10]} for n, item in enumerate(ITEMS)])
+        results(rows(5, **wrong), [{**item, f"tag.{name}": "pq"[n // 10]} for n, item in enumerate(ITEMS)])
         for name in ("task", "category")
     ]
     alone, named = (MEASURES["wrong-golds"].measure(by_name[1], Settings(own=own)).table for own in ({}, TASK))

@@ -16,6 +16,7 @@ import msgspec
 
 from eyetest.benchmarks.folder import INPUTS, README, SKIPPED, Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.formats import FORMATS, recognise
+from eyetest.benchmarks.picture_folders import pictures_below
 from eyetest.benchmarks.rows import ReadOptions
 from eyetest.errors import InputError, ItemError
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
@@ -30,6 +31,8 @@ _MARKER = ".eyetest"
 _INSIDE = "benchmark"
 _log = logging.getLogger(__name__)
 _REPORT_EVERY = 50
+_METADATA = "metadata"
+"""What files that only speak of pictures are called: which pictures there are counts then."""
 _ABSENT = -1
 """Size and time of a picture that was looked for and not there: when it comes, the file is read anew."""
 _DATA_SUFFIXES = (".tsv", ".csv", ".xlsx", ".json", ".jsonl", ".parquet", ".arrow", *PACKED)
@@ -188,6 +191,8 @@ def _cache_folder(path: Path, read: ReadOptions) -> Path:
     inside = [whole]
     if whole.is_dir():
         inside = sorted(p for p in whole.rglob("*") if p.suffix.lower() in _DATA_SUFFIXES and p.is_file())
+        if all(file.stem == _METADATA for file in inside):
+            inside += pictures_below(whole)
     parts = (os.fsencode(whole), msgspec.json.encode([_stamp(file) for file in inside]))
     how = msgspec.json.encode([__version__, FOLDER_VERSION, read], enc_hook=str)
     name = "-".join(hashlib.sha256(part).hexdigest()[:12] for part in (*parts, how))

@@ -7,6 +7,7 @@ from typing import Any
 
 from PIL import Image
 
+from eyetest.benchmarks.picture_folders import spoken
 from eyetest.errors import InputError
 from eyetest.reform.annotation import Annotation, Annotations, ClassLabel
 from eyetest.reform.readers.base import AnnotationFiles, Reader
@@ -18,7 +19,6 @@ from eyetest.reform.readers.labelled import (
     listed,
     numbered,
     one_a_class,
-    spoken,
 )
 from eyetest.tabular.files import read_rows
 

@@ -1,8 +1,9 @@
 """Pictures in folders named after their class: ``cat/001.jpg``."""
 
+from eyetest.benchmarks.picture_folders import spoken
 from eyetest.reform.annotation import Annotations
 from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader
-from eyetest.reform.readers.labelled import from_folders, spoken
+from eyetest.reform.readers.labelled import from_folders
 
 
 class ClassFolders(Reader):

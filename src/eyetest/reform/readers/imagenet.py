@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from eyetest.benchmarks.picture_folders import spoken
 from eyetest.errors import InputError
 from eyetest.reform.annotation import Annotation, Annotations, ClassLabel
 from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader
 from eyetest.reform.readers.binaries import read_mat
-from eyetest.reform.readers.labelled import class_names_by_number, from_folders, from_tables, one_a_class, spoken
+from eyetest.reform.readers.labelled import class_names_by_number, from_folders, from_tables, one_a_class
 from eyetest.tabular.files import read_rows
 
 _NAMES = re.compile(r"(n\d{8})(?:\s*:\s*|\s+)(?:(\d+)\s+)?([^\d\s].*)")

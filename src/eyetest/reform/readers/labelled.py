@@ -5,14 +5,13 @@ from typing import Any
 
 import msgspec
 
-from eyetest.records import IMAGE_FORMATS
+from eyetest.benchmarks.picture_folders import pictures_below, spoken
 from eyetest.reform.annotation import Annotation, Annotations, ClassLabel
 from eyetest.reform.readers.base import AnnotationFiles
 from eyetest.tabular.files import read_rows
 
 Naming = Callable[[Any], str]
 """The name of a class that stands in a file by number or by name."""
-_ENDINGS = (*(f".{name}" for name in IMAGE_FORMATS), ".jpg", ".tif")
 _IMAGE_COLUMNS = ("image", "img", "webp", "jpg", "png")
 _LABEL_COLUMNS = ("label", "fine_label", "labels", "cls")
 _ID_COLUMNS = ("image_id", "id", "filename", "file_name")
@@ -23,11 +22,6 @@ class ClassNames(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     classes: tuple[str, ...] = ()
     """Their names in the order of their numbers, where no file says them."""
-
-
-def spoken(name: Any) -> str:
-    """A name as people write it: files have underscores for blanks."""
-    return str(name).replace("_", " ").strip()
 
 
 def numbered(names: Sequence[str], first: int) -> Naming:
@@ -64,8 +58,7 @@ def from_folders(files: AnnotationFiles, named: Naming, classes: tuple[ClassLabe
         (path.relative_to(root).as_posix(), path.parent.name)
         for root in files.named
         if root.is_dir()
-        for path in sorted(root.rglob("*"))
-        if path.suffix.lower() in _ENDINGS and path.parent != root and path.is_file()
+        for path in pictures_below(root)
     ]
 
     def records() -> Iterator[Annotation]:

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import msgspec
 
+from eyetest.benchmarks.picture_folders import spoken
 from eyetest.reform.annotation import Annotation, Annotations
 from eyetest.reform.readers.base import AnnotationFiles, Reader
-from eyetest.reform.readers.labelled import listed, spoken
+from eyetest.reform.readers.labelled import listed
 from eyetest.tabular.files import read_rows
 
 _PICTURE, _ONLY_LABEL = "image_path", "class_label"

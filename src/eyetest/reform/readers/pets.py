@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from eyetest.benchmarks.picture_folders import spoken
 from eyetest.reform.annotation import Annotation, Annotations, ClassLabel
 from eyetest.reform.readers.base import AnnotationFiles, NoSettings, Reader
-from eyetest.reform.readers.labelled import from_split_lists, from_tables, spoken
+from eyetest.reform.readers.labelled import from_split_lists, from_tables
 
 _LINE = re.compile(r"(\S+)_(\d+)(?:\.jpg)?[ \t]+\d+[ \t]+([12])[ \t]+\d+")
 """Picture, number of its class, species, number of its breed within the species."""

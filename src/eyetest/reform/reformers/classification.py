@@ -7,6 +7,7 @@ from typing import Annotated
 
 import msgspec
 
+from eyetest.benchmarks.picture_folders import CLASS_QUESTION
 from eyetest.records import MAX_CHOICES
 from eyetest.reform.annotation import Annotations
 from eyetest.reform.distractors.classes import ClassDistractors, Hardness
@@ -18,7 +19,7 @@ from eyetest.reform.reformers.base import ItemDraft, Kit, Reformer, draft, shuff
 class ClassificationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How classes are asked for."""
 
-    question: str = "What does this picture show?"
+    question: str = CLASS_QUESTION
     """``{question}`` stands for the record's own."""
     options: Annotated[int, msgspec.Meta(ge=2, le=MAX_CHOICES)] = 4
     hard: tuple[Way, ...] = ("hierarchy", "similarity")

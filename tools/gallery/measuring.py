@@ -18,8 +18,6 @@ from tools.gallery.exhibits import Exhibit, Question, Unasked, asked, carry_out
 Figures = dict[str, Any]
 
 _SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
-_SPLITS = 12
-"""As many as `eyetest subset` tries."""
 _WHOLE = 0.9
 """Whoever answered a smaller share of the items is not ranked by a part of them."""
 _HELD = (("anchored", "p-irt"), ("random", "mean"))
@@ -58,7 +56,9 @@ def measure(name: str, exhibit: Exhibit, folder: Path) -> Figures:
         found[section] = {"no": question.no} if isinstance(question, Unasked) else cut(asked(question, folder))
     if exhibit.spread:
         found["ranks"] |= _apart(asked(exhibit.spread, folder))
-    found["small"] = small(folder / exhibit.board) if exhibit.board else {"no": "No answers, no ranking to keep."}
+    found["small"] = {"no": "No answers, no ranking to keep."}
+    if exhibit.board:
+        found["small"] = small(folder / exhibit.board, exhibit.splits)
     return found
 
 
@@ -131,8 +131,8 @@ def _apart(told: Mapping[str, Any]) -> Figures:
     return {"apart": row["apart"], "pairs": row["pairs"]}
 
 
-def small(run: Path) -> Figures:
-    """How parts of several sizes rank models that were held out of drawing them, beside random parts."""
+def small(run: Path, splits: int) -> Figures:
+    """How parts rank models that were held out of drawing them, beside random ones: larger ones, until two keep."""
     results = et.results(run)
     ids = results.scores.select(pl.col("item").cast(pl.String).unique().sort()).collect()["item"].to_list()
     table, items, _ = answered(results, ids, "image")
@@ -141,13 +141,16 @@ def small(run: Path) -> Figures:
         return {"no": f"{count} models answered all of it; `eyetest subset` takes {FEWEST_MODELS}, to hold some out."}
     rows = []
     for share in _SHARES:
-        plan = SplitPlan(size=round(share * len(items)), held_out=count // 3, splits=_SPLITS)
+        plan = SplitPlan(size=round(share * len(items)), held_out=count // 3, splits=splits)
         tried = {row["draw"]: row for row in validate(table, plan).to_dicts() if (row["draw"], row["score"]) in _HELD}
         rows.append(
             {"share": share, "items": plan.size}
             | {f"{draw}_{key}": tried[draw][key] for draw in ("anchored", "random") for key in ("tau", "mae")}
         )
-    return {"models": count, "held_out": count // 3, "of": len(items), "rows": rows, "keeps": _keeps(rows)}
+        if len(rows) > 1 and min(row["anchored_tau"] for row in rows[-2:]) >= KEEPS:
+            break
+    known = {"models": count, "held_out": count // 3, "splits": splits, "of": len(items)}
+    return known | {"rows": rows, "keeps": _keeps(rows)}
 
 
 def _keeps(rows: list[Figures]) -> Figures | None:

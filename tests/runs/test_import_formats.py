@@ -51,6 +51,31 @@ def test_vlmevalkit(tmp_path: Path, eyetest: Eyetest, suffix: str) -> None:
     assert {answer.sight for answer in answers(tmp_path / "run")} == {"image"}
 
 
+def test_mmmu_s_answers_by_id(tmp_path: Path, eyetest: Eyetest) -> None:
+    """What its evaluation takes: a letter, or a text, under each id."""
+    path = tmp_path / "total_val_output.json"
+    path.write_text(json.dumps({"validation_Art_1": "B", "validation_Math_2": "12.5", "validation_Math_3": 7}))
+    eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "qwen_vl").fine()
+    assert texts(tmp_path / "run") == {"validation_Art_1": "B", "validation_Math_2": "12.5", "validation_Math_3": "7"}
+
+
+def test_mmmu_s_outputs_by_subject(tmp_path: Path, eyetest: Eyetest) -> None:
+    """``index2ans`` says under which letters options were shown, which need not be the benchmark's."""
+    bench = jsonl(
+        tmp_path / "bench.jsonl", {"id": "v_1", "question": "Which?", "options": ["a cat", "a dog"], "answer": "A"}
+    )
+    shown = {"all_choices": ["A", "B"], "index2ans": {"B": "a cat", "A": "a dog"}}
+    row = {"id": "v_1", "question_type": "multiple-choice", "answer": "B", "response": "B"} | shown
+    path = tmp_path / "outputs/llava/Art/output.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps([row], indent=4))
+    names = ("--names", "{model}/*/output.json")
+    eyetest("import-answers", tmp_path / "outputs", "--to", tmp_path / "run", "--bench", bench, *names).fine()
+    (answer,) = answers(tmp_path / "run")
+    assert (answer.model, answer.text, answer.order != 0) == ("llava", "B", True)
+    assert "1.000" in eyetest("score", tmp_path / "run").fine()
+
+
 def test_a_benchmark_column_of_ours_by_chance_is_not_the_answer(tmp_path: Path, eyetest: Eyetest) -> None:
     """A VLMEvalKit benchmark may have a column called text or item; the answer is still in ``prediction``."""
     path = separated(tmp_path / "p.tsv", ["index", "text", "item", "prediction"], ["7", "a passage", "spoon", "B"])

@@ -11,6 +11,7 @@ import msgspec
 import polars as pl
 
 from eyetest.jobs import import_answers as importing
+from eyetest.jobs.export_answers import export_answers_as
 from eyetest.jobs import run as job
 from eyetest.jobs.opening import AnyPath, AnyRun, Bench, Models, Observer, model_entries, open_run, several
 from eyetest.jobs.perturbation import perturbed, read_perturbation
@@ -179,15 +180,19 @@ def import_answers(
     return Run(Path(to))
 
 
-def export_answers(run: AnyRun, *, to: AnyPath, overwrite: bool = False) -> Path:
+def export_answers(run: AnyRun, *, to: AnyPath, format: str | None = None, overwrite: bool = False) -> Path:  # noqa: A002
     """Write a run's answers as one table: .parquet, .jsonl or .csv, by the ending of its name; gives its place.
 
-    It can be brought into another run with `et.import_answers`, or replayed as it is.
+    It can be brought into another run with `et.import_answers`, or replayed as it is. With the format
+    ``every-eval-ever`` it is a folder: per model an aggregate and a line for each answer.
 
     >>> pl.read_csv(et.export_answers("run", to="answers.csv")).height
     720
     """
     opened = open_run(run)
+    if format is not None:
+        export_answers_as(format, opened, Path(to), overwrite=overwrite, observer=NOTEBOOK)
+        return Path(to)
     _, missing = write_answers(opened.path, Path(to), overwrite=overwrite)
     if missing:
         warnings.warn(f"{counted(missing, 'planned call')} without an answer are not in the table", stacklevel=2)

@@ -12,6 +12,7 @@ from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import OverwriteOption, RunArgument, Words, argument, option, reading
 from eyetest.cli.terminal import note, out, progress_bar, safe
 from eyetest.errors import short
+from eyetest.jobs.export_answers import EVERY_EVAL_EVER, export_answers_as
 from eyetest.jobs.import_answers import import_answers
 from eyetest.jobs.opening import open_bench, read_options
 from eyetest.records import ItemCounts
@@ -175,13 +176,21 @@ def import_answers_(
 
 def export_answers_(
     run: RunArgument,
-    to: Annotated[Path, option("--to", "The table: .parquet, .jsonl or .csv.", "FILE")],
+    to: Annotated[Path, option("--to", "The table: .parquet, .jsonl or .csv; a folder for every-eval-ever.", "FILE")],
+    format_name: Annotated[
+        str | None,
+        option("--format", f"{EVERY_EVAL_EVER}: per model an aggregate and a line for each answer.", "NAME"),
+    ] = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Write a run's answers as one table: item, model, how it was asked, what was said, what became of it.
 
     The table can be brought into another run with import-answers, or replayed as it is.
     """
+    if format_name is not None:
+        exported = export_answers_as(format_name, Run(run), to, overwrite=overwrite, observer=TERMINAL)
+        out.print(safe(f"{exported.answers:,} answers as {format_name} → {to}"), soft_wrap=True)
+        return
     Run(run)
     written, missing = write_answers(run, to, overwrite=overwrite)
     out.print(safe(f"{written:,} answers → {to}"), soft_wrap=True)

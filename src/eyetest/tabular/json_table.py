@@ -1,4 +1,4 @@
-"""JSON Lines, or one JSON document: a list of objects, such a list under a key, or objects under keys.
+"""JSON Lines, or one JSON document: a list of objects, such a list under a key, or objects or texts under keys.
 
 Read as Python's own writer makes it, which other tools use: also NaN, Infinity and halves of surrogate pairs.
 """
@@ -74,11 +74,15 @@ class JsonTable:
         content = decode(data.removeprefix(codecs.BOM_UTF8), str(self.path))
         if isinstance(content, dict) and len(lists := [part for part in content.values() if _are_objects(part)]) == 1:
             content = lists[0]
+        elif (
+            isinstance(content, dict) and content and all(isinstance(v, str | float | int) for v in content.values())
+        ):
+            content = [{"key": key, "value": value} for key, value in content.items()]
         elif isinstance(content, dict):
             content = [{"key": key, **value} if isinstance(value, dict) else value for key, value in content.items()]
         if content != [] and not _are_objects(content):
             raise InputError(
-                f"{self.path}: expected a list of objects, one such list under a key, or objects under keys"
+                f"{self.path}: expected a list of objects, one such list under a key, or objects or texts under keys"
             )
         self.done = 1.0
         for number, values in enumerate(content):

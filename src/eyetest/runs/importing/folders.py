@@ -1,8 +1,7 @@
 """A folder of outputs as its files: one a model, or one a model and benchmark, whose names say who answered.
 
 ``{model}_MMStar.xlsx`` says which files are meant and which part of a name is the model's. Without that every file of
-answers that lies in the folder is, and its name is the model's unless the file itself says who answered; logs of
-inspect-ai, which do, are found in folders below as well.
+answers that lies in the folder is, and its name is the model's unless the file itself says who answered.
 """
 
 import re
@@ -11,16 +10,19 @@ from pathlib import Path
 import msgspec
 
 from eyetest.errors import InputError, heading, nearest, param, short
+from eyetest.runs.importing.layouts import INSTANCE_COLUMNS
 from eyetest.runs.importing.mapping import AnswerFile
 from eyetest.runs.importing.values import FIELDS
 from eyetest.tabular.files import ENDINGS, read_rows
 from eyetest.tabular.inspect_log import is_inspect_log
-from eyetest.tabular.table import kind_of
+from eyetest.tabular.table import kind_of, unpacked_name
 
 _PLACE = re.compile(r"\{(\w*)\}")
 MOST_FILES = 10_000
 _NOT_ANSWERS = ("logs.json", "eval-set.json")
 """What inspect-ai keeps beside its logs."""
+_KNOW_WHO = ("*.eval", "*_samples.jsonl")
+"""Files that say who answered, of inspect-ai and of Every Eval Ever: found in folders below as well."""
 
 
 def answer_files(source: AnswerFile) -> list[AnswerFile]:
@@ -39,15 +41,22 @@ def answer_files(source: AnswerFile) -> list[AnswerFile]:
 
 def _all(source: AnswerFile) -> list[AnswerFile]:
     here = [path for path in source.path.iterdir() if kind_of(path) in ENDINGS and path.name not in _NOT_ANSWERS]
-    files = sorted(path for path in {*here, *source.path.rglob("*.eval")} if path.is_file())
+    below = (path for pattern in _KNOW_WHO for path in source.path.rglob(pattern))
+    files = sorted(path for path in {*here, *below} if path.is_file() and not _is_aggregate(path))
     return [_told(source, path, {} if _says_who(source, path) else {"model": _stem(path)}) for path in files]
+
+
+def _is_aggregate(path: Path) -> bool:
+    """Whether what Every Eval Ever says of all samples stands beside them."""
+    return path.with_name(f"{path.stem}_samples.jsonl").is_file()
 
 
 def _says_who(source: AnswerFile, path: Path) -> bool:
     said = {*source.fields.columns, *source.fields.constants}
     if "model" in said or source.matrix or is_inspect_log(path):
         return True
-    return "model" in next((row for _, row in read_rows(path)), {})
+    first = next((row for _, row in read_rows(path)), {})
+    return "model" in first or first.keys() >= INSTANCE_COLUMNS
 
 
 def _named(source: AnswerFile) -> list[AnswerFile]:
@@ -77,7 +86,7 @@ def _pattern(names: str) -> re.Pattern[str]:
 
 
 def _stem(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).stem
+    return Path(unpacked_name(path.name)).stem
 
 
 def _told(source: AnswerFile, path: Path, said: dict[str, str]) -> AnswerFile:

@@ -6,7 +6,7 @@ from typing import Any
 
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.runs.importing.mapping import AnswerFile
-from eyetest.runs.importing.values import plain, score
+from eyetest.runs.importing.values import FIELDS, plain, score
 from eyetest.tabular.table import Values
 
 ItemAt = Callable[[int], str]
@@ -15,6 +15,8 @@ Location = int | tuple[int, str]
 """A row's number, or that and a column's name."""
 Located = tuple[Location, Values]
 TOOL_COLUMNS = frozenset({"doc_id", "resps", "filtered_resps", "index", "prediction"})
+INSTANCE_COLUMNS = {"schema_version", "evaluation_id", "model_id", "sample_id", "evaluation"}
+"""By which a line of Every Eval Ever's is known, which says itself who answered."""
 """Columns by which a tool's layout is known; what they say is in ours."""
 
 
@@ -34,8 +36,49 @@ def as_rows(rows: Iterable[tuple[int, Values]], source: AnswerFile, item_at: Ite
                 raise InputError(f"{source.name} {at(number)}: {error}") from None
         elif "prediction" in row and "index" in row:
             yield number, row | {"item": row["index"], "text": row["prediction"]}
+        elif row.keys() >= INSTANCE_COLUMNS:
+            yield from ((number, known) for known in _every_eval_ever(row, known=item_at is not None))
+        elif row.keys() == {"key", "value"}:  # MMMU's: an answer by the item's id
+            yield number, {"item": row["key"], "text": row["value"]}
+        elif {"id", "response"} <= row.keys() and not row.keys() & {"item", "text"}:  # MMMU's and MMMU-Pro's outputs
+            yield number, _mmmu(row, known=item_at is not None)
         else:
             yield number, row
+
+
+def _every_eval_ever(row: Values, *, known: bool) -> Iterator[Values]:
+    """An instance of Every Eval Ever's schema, its score as a column; of one that eyetest wrote, all of the key."""
+    inside = {name: row.get(name) or {} for name in ("input", "output", "evaluation", "metadata")}
+    if not all(isinstance(part, dict) for part in inside.values()):
+        raise InputError("input, output, evaluation and metadata: expected objects, as Every Eval Ever has them")
+    said = inside["output"].get("raw") or _last_words(row.get("messages")) or [None]
+    about, metadata = {"item": row["sample_id"], "model": row["model_id"]}, inside["metadata"]
+    common = {name: value for name, value in row.items() if not isinstance(value, list | dict)}
+    common |= inside["evaluation"] | about
+    if "eyetest" in metadata:
+        yield {name: metadata.get(name) for name in FIELDS} | about | {"text": said[0]}
+        return
+    if known and inside["input"].get("choices"):
+        common["order"] = inside["input"]["choices"]
+    if row.get("error") and not any(said):
+        said, common = [None], common | {"outcome": "failed"} | dict.fromkeys(inside["evaluation"])
+    trials = [{"trial": trial} for trial in range(len(said))] if len(said) > 1 else [{}]
+    yield from (common | {"text": text} | trial for text, trial in zip(said, trials, strict=True))
+
+
+def _last_words(messages: Any) -> list[Any]:
+    """What the model said at the end of a conversation."""
+    said = [one for one in messages or () if isinstance(one, dict) and one.get("role") == "assistant"]
+    return [said[-1].get("content")] if said else []
+
+
+def _mmmu(row: Values, *, known: bool) -> Values:
+    """``index2ans`` has the options by the letters under which they were shown."""
+    shown = row.get("index2ans")
+    order = (
+        {"order": [shown[letter] for letter in sorted(shown)]} if known and isinstance(shown, dict) and shown else {}
+    )
+    return row | {"item": row["id"], "text": row["response"]} | order
 
 
 def _lmms_eval(row: Values, item_at: ItemAt | None, *, judged: bool) -> Iterator[Values]:

@@ -94,7 +94,7 @@ FILES: dict[str, tuple[Make, str]] = {
     "an empty list": (written("a.json", "[]"), "a.json holds no answers"),
     "a number": (written("a.json", "7"), "expected a list of objects"),
     "a list of numbers": (written("a.json", "[1]"), "expected a list of objects"),
-    "numbers under keys": (written("a.json", '{"a": 1}'), "expected a list of objects"),
+    "lists under keys": (written("a.json", '{"a": [1]}'), "expected a list of objects"),
     "half a JSON": (written("a.json", '[{"item": 1}'), "a.json is not JSON"),
     "half a line": (
         written("a.jsonl", '{"item": "1", "model": "m", "text": "A"}\n{"it'),

@@ -11,8 +11,8 @@ import msgspec
 import polars as pl
 
 from eyetest.jobs import import_answers as importing
-from eyetest.jobs.export_answers import export_answers_as
 from eyetest.jobs import run as job
+from eyetest.jobs.export_answers import export_answers_as
 from eyetest.jobs.opening import AnyPath, AnyRun, Bench, Models, Observer, model_entries, open_run, several
 from eyetest.jobs.perturbation import perturbed, read_perturbation
 from eyetest.records import Condition

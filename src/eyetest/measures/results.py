@@ -26,6 +26,7 @@ ITEM_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "item", "cluster", "group", "own_id"), pl.String),
     **{"options": pl.Int64, "gold": pl.String, "position": pl.Int64, "kinds": pl.List(pl.Int64)},
     "golds": pl.List(pl.Int64),
+    "yes": pl.Boolean,
 }
 """The columns of the item table, beside its tags."""
 SENTENCE_KINDS = ("descriptive", "analytical", "other")
@@ -34,9 +35,11 @@ REPLY_TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(SENTENCE_KINDS, pl.Int64),
     "copied": pl.Float64,
     "candidates": pl.String,
+    "says": pl.String,
 }
 """The columns of the table of replies; how many sentences of each kind a judge found, how like a transcript is to its
-screenshot's text, and what each choice weighs (`read_candidates`): null where none was asked for."""
+screenshot's text, what each choice weighs (`read_candidates`): null where none was asked for. ``says`` is yes or no,
+where a benchmark asks for that and a reply says one of them."""
 EXCHANGED_TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "request", "whose"), pl.String),
     "worth": pl.Float64,
@@ -60,8 +63,9 @@ class Results:
     names what makes items depend on each other (a picture, a passage). ``options`` is their number, ``gold`` the
     letter of the right choice in the order as written, ``position`` its place from 0; all are null for text items.
     ``kinds`` numbers answers that recur from item to item, such as yes and no, option by option; null where they do
-    not. ``golds`` are the places of all right choices. ``own_id`` is what the item is called in its own benchmark, by
-    which orders of options are drawn, where that is not ``item``. Empty where only verdicts are known.
+    not. ``golds`` are the places of all right choices, ``yes`` whether yes is right where yes or no is.
+    ``own_id`` is what the item is called in its own benchmark, by which orders of options are drawn, where that is not ``item``.
+    Empty where only verdicts are known.
     """
 
     scores: pl.LazyFrame

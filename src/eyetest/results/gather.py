@@ -24,11 +24,13 @@ from eyetest.results.transcripts import transcribed
 from eyetest.runs import Run
 from eyetest.runs.stored import answers_frame, one_line_if_damaged, responses_frame
 from eyetest.scoring import Scorer
+from eyetest.scoring.metrics.yes_no import read_yes_no
 from eyetest.wording import counted, listed, typed
 
 CLUSTERS = ("auto", "image", "group", "passage", "none")
 """What makes items depend on each other; the name of a tag will do as well. ``auto`` is pictures and groups."""
 _NEED_NO_ITEMS = ("auto", "none")
+_VERDICTS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 def results_of(
@@ -50,10 +52,10 @@ def results_of(
         frame, said = scores_if_known(run, about, scorer, tell)
         tables.append(frame.with_columns(pl.lit(name).alias("benchmark")))
         notes += said
-        replies.append(_replies(run, name, about))
         kin.append(exchanged(run, about, scorer).select(pl.lit(name).alias("benchmark"), pl.all()))
         if about is not None and name not in items:
             items[name] = items_table(name, about, cluster)
+        replies.append(_replies(run, name, about, verdicts=name in items and items[name]["yes"].is_not_null().any()))
     if not items and cluster not in _NEED_NO_ITEMS:
         mend = f"name the benchmark with {param('bench')}"
         raise InputError(f"{heading('cluster', cluster)}: nothing is known of the items; {mend}")
@@ -69,10 +71,12 @@ def results_of(
     )
 
 
-def _replies(run: Run, name: str, about: Benchmark | None) -> pl.LazyFrame:
+def _replies(run: Run, name: str, about: Benchmark | None, *, verdicts: bool) -> pl.LazyFrame:
     said = responses_frame(run.path).select(
         pl.lit(name).alias("benchmark"), pl.col("request").cast(pl.String), "text", "candidates"
     )
+    says = pl.col("text").map_elements(read_yes_no, pl.String) if verdicts else pl.lit(None, pl.String)
+    said = said.with_columns(says.alias("says"))
     judged = said.join(labelled(run), on="request", how="left")
     return judged.join(transcribed(run, about), on="request", how="left").select(*REPLY_TYPES)
 
@@ -94,7 +98,7 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
         rows.append(
             own
             | {"options": len(item.choices) or None, "position": gold, "gold": None if gold is None else letter(gold)}
-            | {"golds": item.gold or None}
+            | {"golds": item.gold or None, "yes": _is_yes(item)}
             | tags
         )
     if cluster not in CLUSTERS and not any(TAG + cluster in row for row in rows):
@@ -107,6 +111,17 @@ def items_table(name: str, items: Iterable[Item], cluster: str = "auto") -> pl.D
             row["group"] = row["item"]
     known = dict.fromkeys(key for row in rows for key in row if key.startswith(TAG))
     return pl.DataFrame(rows, schema=ITEM_TYPES | dict.fromkeys(known, pl.String))
+
+
+def _is_yes(item: Item) -> bool | None:
+    """Whether yes is right; None where the item asks for something else."""
+    offered = [_VERDICTS.get(choice.text.strip(" .").casefold()) for choice in item.choices]
+    if item.choices:
+        return (
+            offered[item.gold[0]] if sorted(map(str, offered)) == ["False", "True"] and len(item.gold) == 1 else None
+        )
+    golds = {_VERDICTS.get(text.strip(" .").casefold()) for text in item.references}
+    return golds.pop() if len(golds) == 1 else None
 
 
 def _cluster_kind(cluster: str) -> Callable[[Item], list[str]]:

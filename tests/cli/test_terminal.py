@@ -103,6 +103,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("reconcile", "run é", "60", "--model", "β é", "--where", "sight=image", "--json"),
     ("export-answers", "run é", "--to", "a.jsonl"),
     ("import-answers", "a.jsonl", "--to", "again é"),
+    ("models", "run é"),
     ("demo", "--help"),
 ]
 

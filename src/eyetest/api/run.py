@@ -11,6 +11,7 @@ import msgspec
 import polars as pl
 
 from eyetest.jobs import import_answers as importing
+from eyetest.jobs import models as who
 from eyetest.jobs import run as job
 from eyetest.jobs.export_answers import export_answers_as
 from eyetest.jobs.opening import AnyPath, AnyRun, Bench, Models, Observer, model_entries, open_run, several
@@ -178,6 +179,15 @@ def import_answers(
         about = f"{counted(brought.unknown.total(), 'answer')} to items that the benchmark does not have"
         warnings.warn(f"{about} left out: {listed(brought.unknown)}", stacklevel=2)
     return Run(Path(to))
+
+
+def models(run: AnyRun, *, rename: Mapping[str, str] | None = None, drop: Sequence[str] = ()) -> dict[str, int]:
+    """The models of a run with their calls, after some were renamed or taken out; what they said is kept.
+
+    >>> et.models("run")
+    {'eagle': 240, 'owl': 240, 'wren': 240}
+    """
+    return who.models(run, rename or {}, several(drop))
 
 
 def export_answers(run: AnyRun, *, to: AnyPath, format: str | None = None, overwrite: bool = False) -> Path:  # noqa: A002

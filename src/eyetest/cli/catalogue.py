@@ -18,6 +18,7 @@ JOBS = {
         "status": "look:status",
         "import-answers": "exchange:import_answers_",
         "export-answers": "exchange:export_answers_",
+        "models": "models:models",
     },
     "Judge what they said": {
         "score": "score:score",

@@ -27,6 +27,8 @@ ResamplesOption = Annotated[int, which("--resamples", "For bootstrapped interval
 SeedOption = Annotated[int, which("--seed", "Of all drawing by lot.", min=0)]
 ExternalOption = Annotated[Path | None, which("--with", "A score from outside: model,score.", "CSV")]
 ModelsOption = Annotated[Path | None, which("--models", "models.yaml: language bases, sizes.", "FILE")]
+ModelOption = Annotated[Words, which("--model -m", "Only these models: A,B, or repeated.", "NAME")]
+WithoutOption = Annotated[Words, which("--without", "All models but these.", "NAME")]
 LimitOption = Annotated[int, shown("--limit -n", "Rows in the terminal; 0 for all.", min=0)]
 
 
@@ -73,6 +75,8 @@ def measure(
     set_: Annotated[Words, which("--set", "A measure's own settings (--list).", "KEY=VALUE")] = None,
     external: ExternalOption = None,
     models: ModelsOption = None,
+    model: ModelOption = None,
+    without: WithoutOption = None,
     *,
     scoring: ScoringOptions,
     level: LevelOption = 0.95,
@@ -101,7 +105,7 @@ def measure(
     if name == _OF_PEOPLE and all(map(job.is_of_people, runs)):
         measured = job.measure_people(runs, how)
     else:
-        known = replace(scoring, models=models)
+        known = replace(scoring, models=models, model=model or (), without=without or ())
         measured = job.measure(name, runs, how, where=where or (), scoring=known, observer=TERMINAL)
     print_measured(name, measured, shape, limit)
 

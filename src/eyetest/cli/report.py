@@ -33,6 +33,8 @@ def report(
     external: measuring.ExternalOption = None,
     verdicts: Annotated[Path | None, which("--verdicts", "Verdicts of an audit, for the gallery.", "FILE")] = None,
     models: measuring.ModelsOption = None,
+    model: measuring.ModelOption = None,
+    without: measuring.WithoutOption = None,
     *,
     scoring: measuring.ScoringOptions,
     level: measuring.LevelOption = 0.95,
@@ -52,7 +54,7 @@ def report(
         command=typed("eyetest", *sys.argv[1:]),
         links=links,
     )
-    known = replace(scoring, models=models)
+    known = replace(scoring, models=models, model=model or (), without=without or ())
     counts = job.report(
         paths, page, wanted, known, figures=figures, tables=tables, overwrite=overwrite, observer=TERMINAL
     )

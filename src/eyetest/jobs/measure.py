@@ -20,7 +20,16 @@ from eyetest.jobs.opening import (
 from eyetest.measures import MEASURES, Measured, Results, Settings
 from eyetest.measures.agreement import decisions_agreement
 from eyetest.measures.printed import caveats
-from eyetest.measures.results import EXTERNAL, Wanted, as_written, narrowed, own_settings, read_external, read_where
+from eyetest.measures.results import (
+    EXTERNAL,
+    Wanted,
+    as_written,
+    narrowed,
+    only_models,
+    own_settings,
+    read_external,
+    read_where,
+)
 from eyetest.records import tag_word
 from eyetest.results.gather import results_of
 from eyetest.review import read_decisions, votes_table
@@ -43,6 +52,10 @@ class Scoring:
     rescore_given: bool = False
     cluster: str = "auto"
     models: Models | None = None
+    model: Sequence[str] = ()
+    """Only these models, where any is named."""
+    without: Sequence[str] = ()
+    """All but these."""
 
     @property
     def scorer(self) -> Scorer:
@@ -65,7 +78,8 @@ def gather(
     opened, scorer = open_runs(runs), scoring.scorer
     golds = None if scoring.bench is None else open_bench(scoring.bench, None, observer)
     known = None if scoring.models is None else model_entries(scoring.models)
-    return results_of(opened, scorer, scoring.cluster, golds, known, tell or observer.busy)
+    found = results_of(opened, scorer, scoring.cluster, golds, known, tell or observer.busy)
+    return only_models(found, scoring.model, scoring.without)
 
 
 def settings(

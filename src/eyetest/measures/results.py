@@ -64,8 +64,8 @@ class Results:
     letter of the right choice in the order as written, ``position`` its place from 0; all are null for text items.
     ``kinds`` numbers answers that recur from item to item, such as yes and no, option by option; null where they do
     not. ``golds`` are the places of all right choices, ``yes`` whether yes is right where yes or no is.
-    ``own_id`` is what the item is called in its own benchmark, by which orders of options are drawn, where that is not ``item``.
-    Empty where only verdicts are known.
+    ``own_id`` is what the item is called in its own benchmark, by which orders of options are drawn, where that is
+    not ``item``. Empty where only verdicts are known.
     """
 
     scores: pl.LazyFrame
@@ -303,6 +303,22 @@ def narrowed(results: Results, where: Iterable[Wanted]) -> Results:
             )
         scores = kept
     return replace(results, scores=scores, items=items)
+
+
+def only_models(results: Results, model: Iterable[str], without: Iterable[str]) -> Results:
+    """The scores of some models, or of all but some; a name may be a list with commas."""
+    there = values_of(results, "model") if model or without else []
+    named: dict[str, list[str]] = {}
+    for option, words in (("model", model), ("without", without)):
+        names = [name for word in words for name in ([word] if word in there else word.split(","))]
+        for name in names:
+            if name not in there:
+                raise InputError(f"{heading(option)}: no scores of {short(name)}; {nearest(name, there)}")
+        named[option] = names
+    kept = [name for name in named["model"] or there if name not in named["without"]]
+    if there and not kept:
+        raise InputError(f"{heading('without')}: no model is left")
+    return narrowed(results, [("model", kept)]) if len(kept) < len(there) else results
 
 
 def under_one_sight(results: Results, said: str | None) -> tuple[Results, tuple[str, ...]]:

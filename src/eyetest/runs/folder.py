@@ -194,12 +194,17 @@ class RunWriter(Run):
 
     def record(self, step: RunStep, models: dict[str, ModelEntry], benchmark: RunBenchmark | None = None) -> None:
         """Write down what is about to be done, before it is done."""
+        known = self.manifest.models | {name: entry.written_down() for name, entry in models.items()}
+        self.restate(step, known, benchmark)
+
+    def restate(self, step: RunStep, models: dict[str, ModelEntry], benchmark: RunBenchmark | None = None) -> None:
+        """Write down what is done, and that these and no others are the run's models."""
         step = msgspec.structs.replace(
             step, eyetest=__version__, time=datetime.now(UTC).isoformat(timespec="seconds")
         )
         manifest = RunManifest(
             benchmark=benchmark or self.manifest.benchmark,
-            models=self.manifest.models | {name: entry.written_down() for name, entry in models.items()},
+            models=models,
             steps=(*self.manifest.steps, step),
             parts=self.manifest.parts,
         )

@@ -1,0 +1,85 @@
+"""Models of a run are renamed and taken out, and scores keep in step."""
+
+from pathlib import Path
+
+import pytest
+
+from eyetest.runs import Run
+from tests.runs.written import answers, jsonl
+from tests.support.command import call
+
+BENCH = tuple(
+    {"id": str(number), "question": f"Which is {number}?", "options": ["cat", "dog"], "answer": "A"}
+    for number in range(4)
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    bench = jsonl(tmp_path / "bench.jsonl", *BENCH)
+    said = {"old": "AAAB", "bad": "BBBB", "good": "AAAA"}
+    rows = ({"item": str(i), "model": m, "text": t} for m, texts in said.items() for i, t in enumerate(texts))
+    call("import-answers", jsonl(tmp_path / "a.jsonl", *rows), "--to", tmp_path / "run", "--bench", bench).fine()
+    return tmp_path / "run"
+
+
+def accuracies(run: Path, *options: str) -> dict[str, float]:
+    lines = call("measure", "accuracy", run, "--csv", *options).out.splitlines()[1:]
+    return {line.split(",")[0]: float(line.split(",")[1]) for line in lines}
+
+
+def test_listed(run: Path) -> None:
+    assert call("models", run).out.split() == ["4", "old", "4", "bad", "4", "good"]
+
+
+def test_renamed_and_taken_out(run: Path) -> None:
+    """Scores that are on disk already are those of the old names, and are made anew."""
+    assert accuracies(run) == {"bad": 0.0, "good": 1.0, "old": 0.75}
+    call("models", run, "--rename", "old=maker/new", "--drop", "bad").fine()
+    assert accuracies(run) == {"good": 1.0, "maker/new": 0.75}
+    manifest = Run(run).manifest
+    assert list(manifest.models) == ["maker/new", "good"]
+    assert manifest.steps[-1].what == "models"
+    assert manifest.steps[-1].options == {"rename": "old=maker/new", "drop": "bad"}
+    assert len(Run(run).responses()) == 16, "nothing that was said is lost"
+
+
+def test_the_old_name_is_free(run: Path, tmp_path: Path) -> None:
+    """Answers that come later under the old name are another model's, and change nothing of the renamed one."""
+    before = [answer.text for answer in answers(run) if answer.model == "old"]
+    call("models", run, "--rename", "old=new").fine()
+    later = jsonl(tmp_path / "later.jsonl", *({"item": str(i), "model": "old", "text": "B"} for i in range(4)))
+    call("import-answers", later, "--to", run).fine()
+    assert [answer.text for answer in answers(run) if answer.model == "new"] == before
+    assert accuracies(run)["old"] == 0.0
+
+
+def test_the_same_answers_under_the_new_name_are_there_already(run: Path, tmp_path: Path) -> None:
+    call("models", run, "--rename", "old=new").fine()
+    again = jsonl(tmp_path / "b.jsonl", *({"item": str(i), "model": "new", "text": t} for i, t in enumerate("AAAB")))
+    assert "4 of them were there already" in call("import-answers", again, "--to", run).err
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--rename", "odl=new"), "no model 'odl' in the run; did you mean \"old\"?"),
+        (("--rename", "old"), "expected OLD=NEW"),
+        (("--rename", "old="), "the new name is empty"),
+        (("--rename", "old=good"), "4 answers of 'good' to the same questions"),
+        (("--rename", "old=x", "--drop", "old"), "old is renamed as well"),
+        (("--drop", "old", "--drop", "bad", "--drop", "good"), "no model would be left"),
+    ],
+)
+def test_bad_words_change_nothing(run: Path, options: tuple[str, ...], problem: str) -> None:
+    before = answers(run), Run(run).manifest
+    assert problem in call("models", run, *options).refused()
+    assert (answers(run), Run(run).manifest) == before
+
+
+def test_only_some_are_measured(run: Path) -> None:
+    assert accuracies(run, "--model", "old", "--model", "bad") == {"bad": 0.0, "old": 0.75}
+    assert accuracies(run, "--model", "old,bad") == {"bad": 0.0, "old": 0.75}
+    assert accuracies(run, "--without", "bad") == {"good": 1.0, "old": 0.75}
+    assert "no scores of 'odl'" in call("measure", "accuracy", run, "--model", "odl").refused()
+    assert "no model is left" in call("measure", "accuracy", run, "--model", "old", "--without", "old").refused()

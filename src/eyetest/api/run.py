@@ -181,11 +181,11 @@ def import_answers(
     return Run(Path(to))
 
 
-def models(run: AnyRun, *, rename: Mapping[str, str] | None = None, drop: Sequence[str] = ()) -> dict[str, int]:
+def run_models(run: AnyRun, *, rename: Mapping[str, str] | None = None, drop: Sequence[str] = ()) -> dict[str, int]:
     """The models of a run with their calls, after some were renamed or taken out; what they said is kept.
 
-    >>> et.models("run")
-    {'eagle': 240, 'owl': 240, 'wren': 240}
+    >>> et.run_models("run")
+    {'seer': 240, 'squinter': 240, 'language': 240}
     """
     return who.models(run, rename or {}, several(drop))
 

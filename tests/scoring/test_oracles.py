@@ -5,6 +5,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import pytest
 
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
 from eyetest.records import Asked, Choice, Item, Response, RunBenchmark
+from eyetest.results.reconcile import explained, read_published
+from eyetest.results.reconcile.from_run import accounts_of_run, only_these
 from eyetest.results.scores import score_run
 from eyetest.runs import Run
 from eyetest.runs.importing import AnswerFile, import_answers, parse_field_map
@@ -334,3 +337,22 @@ def test_reforms_captions(reform: Path, tmp_path: Path) -> None:
     scores = scored(run, bench, metric="bleu-4")
     overall = corpus_table(answers_frame(run.path), bench, scores.lazy()).get_column("overall").to_list()
     assert overall == [pytest.approx(0.3048502541797979, abs=1e-9)]
+
+
+@pytest.mark.parametrize(("model", "right"), [("gpt-4o-2024-08-06", 698), ("gemini-1.5-pro-exp-0801", 715)], ids=str)
+def test_every_point_up_to_a_published_count_is_explained(mmmu_pro: MmmuPro, model: str, right: int) -> None:
+    """The two counts again: our rules' score, the published one, and what lies between, to the last fraction."""
+    run, bench = mmmu_pro.parts[1]
+    wanted = only_these([f"{model} standard10"], [("ask", ["direct"])], run)
+    rules = ("eyetest", "mmmu")
+    accounts = dict(zip(rules, accounts_of_run(run, bench, rules, wanted), strict=True))
+    number = read_published(f"{right}/1730")
+    assert number is not None
+    told = explained(accounts["eyetest"], accounts, {}, number)
+    assert (
+        sum((share.points for share in told.shares), Fraction(0)) == told.gap == Fraction(right, 1730) - told.a.score
+    )
+    assert (told.ways[0].words, told.ways[0].reached) == ("rules mmmu, unread guessed", "by luck")
+    points = {cause.cause: float(100 * cause.points) for cause in told.causes}
+    assert points.keys() <= {"reading", "unread", "guess", "luck"}
+    assert points["reading"] < -2

@@ -53,8 +53,10 @@ def reconcile(
 ) -> Reconciliation:
     """Attribute every point between A and B: runs, files of other tools, or B a published number."""
     sides = _Sides(a, b, wishes, observer)
-    number = None if isinstance(b, Run) or Path(str(b)).exists() else read_published(str(b))
-    if number is None and not isinstance(b, Run) and not Path(str(b)).exists():
+    if not _is_there(a):
+        raise InputError(f"{short(str(a))} is neither a run nor a file")
+    number = None if _is_there(b) else read_published(str(b))
+    if number is None and not _is_there(b):
         raise InputError(f"{short(str(b))} is neither a run, a file nor a score such as 54.0 or 698/1730")
     if number is not None:
         return _against_number(sides, number)
@@ -125,6 +127,10 @@ class _Sides:
         if not accounts:
             raise InputError(f"{self._places[0]}: nothing to count: neither options to read replies by, nor scores")
         return accounts
+
+
+def _is_there(place: AnyRun | float) -> bool:
+    return isinstance(place, Run) or Path(str(place)).exists()
 
 
 def _opened(place: AnyRun | float) -> Run | Path:

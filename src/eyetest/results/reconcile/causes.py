@@ -42,13 +42,6 @@ class Pair(NamedTuple):
     b: Credit | None
     why: str = ""
 
-    @property
-    def credit(self) -> Credit:
-        """The row that is there."""
-        there = self.a or self.b
-        assert there is not None
-        return there
-
 
 def pairs_of(a: Account, b: Account) -> list[Pair]:
     """Every row of both accounts, once: with its like on the other side, or alone."""
@@ -190,6 +183,6 @@ def left_out_cause(pair: Pair) -> str:
     other = pair.b if pair.a is not None and pair.a.score is not None else pair.a
     if other is None:
         return pair.why or "dropped"
-    if other.failed or pair.credit.failed:
+    if any(side is not None and side.failed for side in (pair.a, pair.b)):
         return "errors"
     return "unread" if other.reader == "nobody" and other.reading is None else "unscored"

@@ -1,0 +1,40 @@
+"""Further replies in the manner of the threads, with what they say; written down before eyetest read any of them."""
+
+from tests.museum.exhibit import ANIMALS, TEN
+
+VARIANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("Answer: $LETTER\nSo here it is.\nAnswer: $D", "D", ANIMALS),
+    ("Best option: C", "C", ANIMALS),
+    (
+        "Both A and B are mammals, but B is the correct choice because only it is led on a leash in the park.",
+        "B",
+        ANIMALS,
+    ),
+    ("Because of the beak, (C) it is.", "C", ANIMALS),
+    ("Certainly! The animal shown is the one in option (A).", "A", ANIMALS),
+    ("ANSWER: AB", "nothing", ANIMALS),
+    ("Antwort: Antwort: B", "B", ANIMALS),
+    ("Answer: B\n\nHold on. It has fins.\n\nFinal answer: D", "D", ANIMALS),
+    ("I pick (A). The distractors were (B), (C) and (D).", "A", ANIMALS),
+    ("It is a red panda, no doubt.", "B", ("red", "red panda", "bear", "otter")),
+    ("(D) .", "D", ANIMALS),
+    ("정답은 B 입니다.", "B", ANIMALS),
+    ("只有选项D是对的，A、B、C都错误。", "D", ANIMALS),
+    ("Answer: I am going to reason first. Fins, gills. So: D", "D", ANIMALS),
+    ("A: Let me see. Wings mean option C.", "C", ANIMALS),
+    ("The answer is D. A is incorrect.", "D", ANIMALS),
+    ("I think I would say the answer is J.", "J", TEN),
+    (r"\boxed{x = A + B}, so the answer is C", "C", TEN),
+    ("ANSWER: (C) legs A, C and E are broken", "C", TEN),
+    ("The format is ANSWER: [LETTER], and mine is ANSWER: B", "B", ANIMALS),
+    ("Answer:\n**C**", "C", ANIMALS),
+    ("c. bird. It sits on a branch.", "C", ANIMALS),
+    (r"\[\boxed{\text{(B)}}\]", "B", ANIMALS),
+    (r"答案：(C) $4\,\mathrm{GHz}$", "C", ANIMALS),
+    ("我認為應該選 A", "A", ANIMALS),
+    ("<think>Either A or B. Hmm, (B) has the", "nothing", ANIMALS),
+    ("I'm afraid I can't help with identifying what's in this image.", "nothing", ANIMALS),
+    ("No, I notice nothing of the kind.", "B", ("yes", "no")),
+    ("There is no doubt: yes.", "A", ("yes", "no")),
+    ("Nothing suggests otherwise, so yes.", "A", ("yes", "no")),
+)

@@ -5,6 +5,7 @@ EyetestError
 │   ├── ItemError         one item is wrong: says which item, which field, what was found and expected
 │   ├── ImageError        a picture cannot be used: unreadable, too large, not where it may be
 │   │   └── MissingImage  a picture that is named and is not there
+│   ├── NoQuestionError   a file in which nothing is asked (benchmarks)
 │   └── CannotMeet        the pool is too small for a quota (curate)
 ├── Forbidden             somebody asks for what is not theirs (review)
 ├── DiskFull              what was said could not be kept: there is no room (review)

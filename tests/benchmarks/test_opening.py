@@ -14,6 +14,7 @@ import eyetest as et
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, export_benchmark, import_benchmark, open_benchmark
 from eyetest.benchmarks.opening import cache_root
 from eyetest.errors import ImageError, InputError
+from eyetest.jobs.audit import audit
 from tests.conftest import png
 from tests.support.drawn import draw_benchmark
 
@@ -176,3 +177,22 @@ def test_held_back_golds_are_counted_as_items(tmp_path: Path) -> None:
     source = jsonl(tmp_path / "b.jsonl", "1", "2", answer=None)
     benchmark, _ = import_benchmark(source, tmp_path / "b", Import(read=ReadOptions(gold_required=False)))
     assert benchmark.manifest.counts.text_items == 2
+
+
+def test_the_first_items_of_a_file_or_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder's are a benchmark of their own, with their pictures; what is bad behind them is not looked at."""
+    monkeypatch.setenv("EYETEST_CACHE", str(tmp_path / "cache"))
+    rows = [{"id": n, "question": "Who?", "answer": "me", "image": "1.png"} for n in range(4)] + [{"id": 4}]
+    (tmp_path / "1.png").write_bytes(png())
+    (tmp_path / "quiz.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    for limit in (1, 3):
+        few = open_benchmark(tmp_path / "quiz.jsonl", ReadOptions(limit=limit))
+        assert [item.id for item in few] == list("012")[:limit]
+    whole, _ = import_benchmark(tmp_path / "quiz.jsonl", tmp_path / "b", Import(read=ReadOptions(limit=4)))
+    assert len(whole) == 4
+    part = open_benchmark(tmp_path / "b", ReadOptions(limit=2))
+    assert [item.id for item in part] == ["0", "1"]
+    assert part.images.read(part["0"].images[0]) == png()
+    assert open_benchmark(tmp_path / "b", ReadOptions(limit=9)).path == tmp_path / "b"
+    _, result = audit(tmp_path / "b", limit=3)
+    assert result.items == len(audit(whole, limit=3)[0]) == 3

@@ -96,15 +96,16 @@ def audit(
     against: Bench | None = None,
     thresholds: AnyPath | None = None,
     seed: int = 0,
+    limit: int | None = None,
 ) -> Audited:
     """Say what is sound in a benchmark and what is not, with no model at all.
 
     ``probes`` keeps to some, by name, and takes probes of your own; ``against`` also looks for what is in another
-    benchmark. Tests are corrected for being many.
+    benchmark, ``limit`` keeps to the first items. Tests are corrected for being many.
 
     >>> audited = et.audit("world/benchmark", probes=["malformed", "positions"])
     >>> {finding.probe for finding in audited.findings} <= {"malformed", "positions"}
     True
     """
     chosen: list[str | Probe] = several(probes)
-    return Audited(*job.audit(bench, probes=chosen, against=against, thresholds=thresholds, seed=seed))
+    return Audited(*job.audit(bench, probes=chosen, against=against, thresholds=thresholds, seed=seed, limit=limit))

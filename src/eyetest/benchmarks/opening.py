@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -104,7 +105,7 @@ def open_benchmark(
     """A benchmark folder, or any readable file as one."""
     path, sheet = named_sheet(Path(path))
     if is_benchmark(path):
-        return Benchmark(path)
+        return first_items(Benchmark(path), read.limit) if read and read.limit else Benchmark(path)
     refuse_one_above(path)
     read = msgspec.structs.replace(read or ReadOptions(), sheet=sheet)
     cached = _cache_folder(path, read)
@@ -114,6 +115,22 @@ def open_benchmark(
         how = Import(read=read, overwrite=True)
         files, _ = _import(path, cached, how, progress)
         (cached / INPUTS).write_bytes(msgspec.json.encode([_stamp(file) for file in files]))
+        _forget_older(cached)
+    return Benchmark(cached)
+
+
+def first_items(benchmark: Benchmark, limit: int) -> Benchmark:
+    """The first items of a benchmark as one of its own, in the cache; the benchmark itself if it has no more."""
+    if limit >= len(benchmark):
+        return benchmark
+    cached = _cache_folder(benchmark.path, ReadOptions(limit=limit))
+    if not is_benchmark(cached):
+        old = benchmark.manifest
+        step = Lineage(step="subset", source=f"{old.name} {old.version}", note=f"the first {limit:,} items")
+        manifest = msgspec.structs.replace(old, lineage=(*old.lineage, step))
+        with BenchmarkWriter(cached, manifest, overwrite=True, gold_required=False) as writer:
+            for item in islice(benchmark, limit):
+                writer.adopt(item, benchmark)
         _forget_older(cached)
     return Benchmark(cached)
 
@@ -156,13 +173,17 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
         lineage=(Lineage(step="import", source=file_name, note=format_.name),),
     )
     skipped: list[Skipped] = []
+    added = 0
     with BenchmarkWriter(to, manifest, overwrite=how.overwrite, gold_required=how.read.gold_required) as writer:
         rows = format_.read(source, how.read, writer.images)
         origin = Origin(file=file_name, format=format_.name, columns=rows.columns, fields=rows.fields)
         writer.manifest = msgspec.structs.replace(manifest, origin=origin)
         for row in rows:
+            if added == how.read.limit:
+                break
             try:
                 writer.add(rows.item(row), row.where)
+                added += 1
             except ItemError as error:
                 if not how.skip_bad:
                     raise

@@ -55,6 +55,7 @@ def audit(
     fix: Annotated[Path | None, written("--fix", "A mended copy; no gold is ever changed.", "DIR")] = None,
     overwrite: options.OverwriteOption = False,
     thresholds: Annotated[Path | None, option("--thresholds", "Your own thresholds.yaml.")] = None,
+    limit: options.FirstOption = None,
     seed: Annotated[int, option("--seed", "Seed of every sample and shuffle.")] = 0,
     strict: Annotated[bool, option("--strict", "Exit with 1 if anything is broken or suspicious.")] = False,
     *,
@@ -76,6 +77,7 @@ def audit(
         against=against,
         thresholds=thresholds,
         seed=seed,
+        limit=limit,
         read=read,
         observer=TERMINAL,
     )

@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+from msgspec.structs import replace
 from rich.text import Text
 
 from eyetest.benchmarks import FORMATS, Benchmark, Import, export_benchmark, import_benchmark
@@ -33,6 +34,7 @@ def import_(
     skip_bad: Annotated[
         bool, options.option("--skip-bad", "Leave bad items out and list them in DIR/skipped.jsonl.")
     ] = False,
+    limit: options.FirstOption = None,
     overwrite: options.OverwriteOption = False,
     name: Annotated[str, about("", "Its name. (default: the file's)")] = "",
     version: Annotated[str, about("", "Its version.")] = "1",
@@ -42,11 +44,12 @@ def import_(
 ) -> None:
     """Bring a benchmark into a folder: items in Parquet, every picture once, a manifest.
 
-    The format is recognised: VLMEvalKit TSV, Hugging Face Parquet (also MMMU's and MMStar's layouts), JSON Lines, a
-    folder saved by datasets. The folder appears when it is complete; a bad item stops the import with one line.
+    The format is recognised: VLMEvalKit TSV, Hugging Face Parquet (also MMMU's and MMStar's layouts), JSON Lines,
+    CSV, Excel, folders of pictures by class, a folder saved by datasets, a list of golds without questions. The
+    folder appears when it is complete; a bad item stops the import with one line.
     """
     how = Import(
-        read=file.read_all(gold_required=not allow_missing_gold),
+        read=replace(file.read_all(gold_required=not allow_missing_gold), limit=limit),
         name=name,
         version=version,
         licence=licence,

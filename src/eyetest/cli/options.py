@@ -35,6 +35,7 @@ Words = list[str] | None
 BenchArgument = Annotated[Path, argument("BENCH", "A benchmark folder, or any file that eyetest can import.")]
 RunArgument = Annotated[Path, argument("RUN", "A run folder.")]
 RunsArgument = Annotated[list[Path], argument("RUN...", "Run folders, of one benchmark or several.")]
+FirstOption = Annotated[int | None, option("--limit -n", "Only the first N items.", min=1)]
 OverwriteOption = Annotated[bool, option("--overwrite", "Replace what eyetest wrote there before.")]
 LinksOption = Annotated[
     str | None,

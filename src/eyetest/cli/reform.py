@@ -51,7 +51,7 @@ def reform(
     ] = None,
     checker: Annotated[str | None, option("--checker", "Another model, which checks them.", "SPEC")] = None,
     models: Annotated[Path | None, option("--models", "A models.yaml to take both from.", "FILE")] = None,
-    limit: Annotated[int | None, option("--limit -n", "Only the first N items.", min=1)] = None,
+    limit: options.FirstOption = None,
     seed: Annotated[int, option("--seed", "Of distractors and their order.", min=0)] = 0,
     page: Annotated[Path | None, option("--page", "A page with items, distractors and figures.", "FILE")] = None,
     overwrite: options.OverwriteOption = False,

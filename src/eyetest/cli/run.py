@@ -29,7 +29,7 @@ def run(
     ] = None,
     models: Annotated[Path | None, who("--models", "A models.yaml; all of it without --model.", "FILE")] = None,
     key_env: KeyOption = None,
-    limit: Annotated[int | None, option("--limit -n", "Only the first N items.", min=1)] = None,
+    limit: options.FirstOption = None,
     item: Annotated[Words, option("--item", "Only this item (repeat it).", "ID")] = None,
     dry_run: Annotated[bool, option("--dry-run", "Say what would be asked, and ask nothing.")] = False,
     retry_failed: options.RetryOption = False,

@@ -8,6 +8,7 @@ import msgspec
 
 from eyetest.benchmarks import Benchmark, ReadOptions
 from eyetest.benchmarks.folder import refuse_gold_list, refuse_to_replace
+from eyetest.benchmarks.opening import first_items
 from eyetest.curate import Repair, repair_benchmark
 from eyetest.errors import InputError
 from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench
@@ -30,16 +31,22 @@ def audit(
     against: Bench | None = None,
     thresholds: AnyPath | None = None,
     seed: int = 0,
+    limit: int | None = None,
     read: ReadOptions = _AS_IT_IS,
     observer: Observer = SILENT,
 ) -> tuple[Benchmark, Audit]:
-    """Put some probes to a benchmark, by name, from a file or as they are; without names, all that there are."""
+    """Put some probes to a benchmark, by name, from a file or as they are; without names, all that there are.
+
+    ``limit`` keeps to the first items, to try things out.
+    """
     limits = load_thresholds(Path(thresholds) if thresholds else None)
     named = [probe for probe in probes if isinstance(probe, str)]
     names = [PROBES[word].name for word in named if not word.endswith(".py")]
     extra = [probe for probe in probes if not isinstance(probe, str)]
     extra += [_load(Path(word)) for word in named if word.endswith(".py")]
-    benchmark = open_bench(bench, read, observer)
+    benchmark = open_bench(bench, msgspec.structs.replace(read, limit=limit), observer)
+    if limit is not None and isinstance(bench, Benchmark):
+        benchmark = first_items(bench, limit)
     refuse_gold_list(benchmark, "audit")
     other = None if against is None else open_bench(against, _AS_IT_IS, observer)
     with observer.steps("auditing") as step:

@@ -83,7 +83,7 @@ def open_bench(bench: Bench, read: ReadOptions | None = None, observer: Observer
         return bench
     path = path_of(bench, "bench", "a benchmark, or the path of one")
     if is_benchmark(path):
-        return open_benchmark(path)
+        return open_benchmark(path, read)
     title = f"reading {path.name}"
     with observer.steps(title) as step:
         return open_benchmark(path, read or ReadOptions(gold_required=False), lambda share: step(title, share))

@@ -196,6 +196,12 @@ def test_a_sheet_is_named_behind_the_file(tmp_path: Path, monkeypatch: pytest.Mo
     assert [item.question for item in second] == ["Why?", "When?"]
     assert (second.manifest.name, second.manifest.origin.file) == ("quiz-Part 2", "quiz.xlsx#Part 2")
     assert [values["answer"] for _, values in read_rows(tmp_path / "quiz.xlsx#Part 2")] == ["so", "now"]
+    book.worksheets[0]["A1"] = "About this quiz"
+    book.save(tmp_path / "about.xlsx")
+    with pytest.raises(
+        InputError, match=r"no column for the question .*its sheets are Sheet, Part 2: .*about\.xlsx#Part 2"
+    ):
+        open_benchmark(tmp_path / "about.xlsx")
     with pytest.raises(InputError, match=r"quiz\.xlsx has no sheet 'Part2'; did you mean \"Part 2\"\?"):
         open_benchmark(tmp_path / "quiz.xlsx#Part2")
 

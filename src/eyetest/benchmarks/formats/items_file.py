@@ -9,10 +9,12 @@ from eyetest.benchmarks.folder import Benchmark, distinct_images
 from eyetest.benchmarks.formats.support.sheet_rows import SheetReader, SheetTable
 from eyetest.benchmarks.images import ImageStore
 from eyetest.benchmarks.rows import ItemReader, ReadOptions, plain_row
-from eyetest.benchmarks.rows.layout import as_cell, unreserved
+from eyetest.benchmarks.rows.layout import NoQuestionError, as_cell, unreserved
+from eyetest.errors import InputError, short
 from eyetest.records import Item
 from eyetest.store.files import inside
-from eyetest.tabular.files import TableFile
+from eyetest.tabular.excel import sheet_names
+from eyetest.tabular.files import TableFile, is_excel
 from eyetest.tabular.sheets import GUARDED, SheetWriter, inert
 from eyetest.tabular.table import PACKED
 
@@ -68,7 +70,14 @@ class Sheet(Jsonl):
     endings = (*with_packed(".csv"), ".xlsx")
 
     def _reader(self, path: Path, options: ReadOptions, store: ImageStore) -> ItemReader:
-        return SheetReader(SheetTable(path, options.sheet), options, store)
+        try:
+            return SheetReader(SheetTable(path, options.sheet), options, store)
+        except NoQuestionError as error:
+            sheets = sheet_names(path) if is_excel(path) else []
+            if len(sheets) < 2:
+                raise
+            known = ", ".join(short(name)[1:-1] for name in sheets[:12])
+            raise InputError(f"{error}; its sheets are {known}: name one as {path.name}#{sheets[-1]}") from None
 
     def _write_items(self, benchmark: Benchmark, to: Path) -> None:
         columns = dict.fromkeys(name for item in benchmark for name in _sheet_row(item))

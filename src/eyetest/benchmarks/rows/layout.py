@@ -66,6 +66,8 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     format: str | None = None
     sheet: str = ""
     """Of an Excel file; the first if none is named."""
+    limit: int | None = None
+    """Only the first items, so many."""
     fields: dict[str, str] = {}
     """Our field → the file's column; several columns joined by ``+`` for images and options."""
     drop: tuple[str, ...] = ()
@@ -174,9 +176,13 @@ def find_columns(columns: Sequence[str], options: ReadOptions, where: str) -> It
     return ItemLayout(**layout, tag_columns=tuple(column for column in free if column not in used))
 
 
-def no_question(columns: Sequence[str], where: str) -> InputError:
+class NoQuestionError(InputError):
+    """A file in which nothing is asked."""
+
+
+def no_question(columns: Sequence[str], where: str) -> NoQuestionError:
     """What to say of a file in which nothing is asked."""
-    return InputError(
+    return NoQuestionError(
         f"{where}: no column for the question among {listed_columns(columns)}; "
         f"name it with {param('fields', 'question=COLUMN')} (and likewise id, images, options, answer)"
     )

@@ -33,10 +33,15 @@ SOUND = {
     "b.tsv": TSV.encode(),
     "b.jsonl": "".join(json.dumps(row) + "\n" for row in ROWS).encode(),
     "b.json": json.dumps(ROWS, ensure_ascii=False).encode(),
-    "b.csv": TSV.replace(",", ";").replace("\t", ",").replace(' "cat"', " cat").encode(),
+    "b.csv": "".join(TSV.splitlines(keepends=True)[:7])
+    .replace(",", ";")
+    .replace("\t", ",")
+    .replace(' "cat"', " cat")
+    .encode(),
 }
 
 
+@pytest.mark.filterwarnings("ignore::eyetest.errors.ReadingWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("skip_bad", [False, True])
 @pytest.mark.parametrize("name", SOUND)

@@ -56,6 +56,7 @@ def test_the_formats_that_must_be_there() -> None:
     assert set(FORMATS) == {
         "csv",
         "datasets",
+        "imagefolder",
         "inspect",
         "jsonl",
         "lmms-eval",

@@ -1,8 +1,8 @@
 r"""Whole answers compared with whole answers: formulas, equations, intervals, sets, ratios, and lists of these.
 
 ``x = 5`` is 5; ``y = 2x + 1`` is ``2x - y + 1 = 0``; ``[1, 3)`` is not ``(1, 3)`` and is ``1 \le x < 3``;
-``\{2, 3\}`` is ``\{3, 2\}``; ``1:3`` is ``2:6`` and neither 1, ``3:1`` nor 1/3. A unit may be missing, but not be
-another one.
+``\{2, 3\}`` is ``\{3, 2\}`` and ``{3, 2}``; ``1:3`` is ``2:6`` and neither 1, ``3:1`` nor 1/3. A unit may be
+missing, but not be another one.
 """
 
 import msgspec
@@ -97,10 +97,10 @@ def _parts(tokens: _Tokens) -> tuple[str, list[_Tokens], bool]:
     if len(tokens) > 2 and tokens[0].kind in _OPENING and tokens[-1].kind in (")", "]", "}", "\\}"):
         runs = _split(tokens[1:-1], _SEPARATORS)
         if len(runs) > 1 or tokens[0].kind == "\\{":
-            brackets, inner = tokens[0].kind + tokens[-1].kind, tokens[1:-1]
+            brackets, inner = (tokens[0].kind + tokens[-1].kind).replace("\\", ""), tokens[1:-1]
     runs = _split(inner, _SEPARATORS)
     parts = [run for sign, run in runs if run or not sign]
-    return brackets, parts, brackets == "\\{\\}" or any(sign == "or" for sign, _ in runs)
+    return brackets, parts, brackets == "{}" or any(sign == "or" for sign, _ in runs)
 
 
 def _same(gold: _Tokens, said: _Tokens, texts: tuple[str, str]) -> bool:

@@ -1,5 +1,6 @@
 """The pages of the gallery, from stored figures and judgements alone."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from tools.gallery.measuring import KEEPS, RATHER, Figures
 BEGIN, END = "<!-- gallery: written by make gallery -->", "<!-- end of gallery -->"
 _WRONG = ("bad", "suspect")
 _SAID = {"bad": "broken", "suspect": "suspicious"}
+_GAP = re.compile(r"\n{3,}")
 _LOCAL = ("missing-image", "no-image", "no-pictures")
 """Findings about what lies on this disk, not about a benchmark."""
 
@@ -32,9 +34,10 @@ def page(name: str, exhibit: Exhibit, figures: Figures, seen: Sequence[Judgement
     """One benchmark's page."""
     told = {row.item: row.judgement for row in seen if row.benchmark == name}
     by_eye = {said: eye for drawn, said in DRAWN.items() if (eye := _checked(seen, name, drawn)).looked}
-    return _template("page").render(
+    text = _template("page").render(
         exhibit=exhibit, judged=told, by_eye=by_eye, wrong=_wrong(figures), keeps=KEEPS, even=RATHER, **figures
     )
+    return _GAP.sub("\n\n", text)
 
 
 def into_readme(readme: str, table: str) -> str:
@@ -91,8 +94,8 @@ def _best_blind(blind: Figures) -> str:
         return "–"
     best = blind["rows"][0]
     with_picture = max((row.get("sighted", 0.0) for row in blind["rows"]), default=0.0)
-    beside = f"guessing {best['guessing']:.0%}" if "guessing" in best else f"best with picture {with_picture:.0%}"
-    return f"{best.get('accuracy', best.get('blind')):.0%} ({beside})"
+    beside = ("guessing", best["guessing"]) if "guessing" in best else ("best with picture", with_picture)
+    return f"{_percent(best.get('accuracy', best.get('blind')))} ({beside[0]} {_percent(beside[1])})"
 
 
 def _wrong(figures: Figures) -> list[Figures]:
@@ -105,14 +108,19 @@ def _wrong(figures: Figures) -> list[Figures]:
     ]
 
 
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
 def _share(value: IntervalEstimate) -> str:
     if value.value is None or value.low is None or value.high is None:
         return "–"
-    return f"{round(value.value * value.n)} of {value.n} [{value.low:.0%}, {value.high:.0%}]"
+    return f"{round(value.value * value.n)} of {value.n} [{_percent(value.low)}, {_percent(value.high)}]"
 
 
 def _interval(row: Mapping[str, Any], name: str) -> str:
-    return f"{row[name]:.1%} [{row[f'{name}_low']:.1%}, {row[f'{name}_high']:.1%}]"
+    value, low, high = (_percent(row[name + end], 1) for end in ("", "_low", "_high"))
+    return f"{value} [{low}, {high}]"
 
 
 def _template(name: str) -> jinja2.Template:
@@ -123,5 +131,5 @@ def _template(name: str) -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    around.filters |= {"share": _share, "interval": _interval}
+    around.filters |= {"share": _share, "interval": _interval, "percent": _percent}
     return around.get_template(f"{name}.md.j2")

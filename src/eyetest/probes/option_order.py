@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from eyetest.benchmarks.rows.options import bring_marks
 from eyetest.probes.subject import Subject, untested
-from eyetest.probes.words import normalise
+from eyetest.probes.words import normalise_option
 from eyetest.records import Finding, Item, letter
 from eyetest.wording import counted
 
@@ -128,7 +128,7 @@ def repeated_options(item: Item) -> list[int]:
     kept: dict[str, int] = {}
     repeats = []
     for i, choice in sorted(enumerate(item.choices), key=lambda pair: not pair[1].correct):
-        if choice.text.strip() and kept.setdefault(normalise(choice.text) or choice.text, i) != i:
+        if choice.text.strip() and kept.setdefault(normalise_option(choice.text) or choice.text, i) != i:
             repeats.append(i)
     return sorted(repeats)
 

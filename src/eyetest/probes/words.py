@@ -9,6 +9,9 @@ _NUMBER = re.compile(r"[-+−]?\s*(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?")
 _UNIT = r"(?:\s?(?:%|°[CF]?|[A-Za-zµμ/²³^]{1,6}\.?))?"
 _QUANTITY = re.compile(rf"[$€£¥]?\s*({_NUMBER.pattern}){_UNIT}")
 _WORD = re.compile(r"\w+")
+_PRIME = re.compile(r"\b\w['’′]+\W*$")
+_SYMBOL = 2
+"""Letters up to which a word may be a symbol, whose case says something."""
 
 
 def normalise(text: str) -> str:
@@ -17,6 +20,18 @@ def normalise(text: str) -> str:
     Signs and points inside stay, since −5 is not 5 and 1.5 is not 15; so does an outer star, since A* is not A.
     """
     return composed(text).strip(_EDGES).casefold()
+
+
+def normalise_option(text: str) -> str:
+    """The same for options of one item, where case or a prime may be all that differs: Aa is not AA, r′ is not r."""
+    said = _WORD.sub(lambda match: _one_case(match[0]), composed(text).strip(_EDGES))
+    return said + "′" * bool(_PRIME.search(text))
+
+
+def _one_case(word: str) -> str:
+    """A word in lower case, if it is written small, large or with a capital; XaXa is no word."""
+    written = word in (word.lower(), word.upper(), word.capitalize())
+    return word.casefold() if written and len(word) > _SYMBOL else word
 
 
 def words(text: str) -> list[str]:

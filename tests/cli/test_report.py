@@ -86,16 +86,16 @@ def words_of(page: Path) -> str:
 
 def test_the_whole_story_is_told_in_order(whole: Path) -> None:
     words = words_of(whole / "page.html")
-    chapters = ["What was asked of whom", "The headline"]
+    chapters = ["Models and conditions", "Scores"]
     chapters += [figure.title for figure in sorted(DRAWN.values(), key=lambda figure: figure.place)]
-    places = [words.rindex(title) for title in (*chapters, "What fell, and what models said", "How it was done")]
+    places = [words.rindex(title) for title in (*chapters, "Removed items, and what models answered", "Method")]
     assert places == sorted(places)
-    missing = words.rpartition("What is not here")[2]
+    missing = words.rpartition("Not on this page")[2]
     assert [figure.title for figure in FIGURES.values() if f"{figure.title} " in missing] == [
         FIGURES[name].title for name in sorted(OF_SUITES)
     ]
-    assert "4 models on 60 items, asked as image direct: the best, alpha, scores" in words
-    for told in ("Seeing the picture adds", "mean leakage", "blind answers right, p ="):
+    assert "60 items · 4 models · scores with the image, direct answer" in words
+    for told in ("The best with the picture is alpha, ", "seeing adds", "mean leakage", "blind answers right, p ="):
         assert told in words, told
 
 
@@ -160,7 +160,7 @@ def test_tables_for_a_paper(whole: Path) -> None:
 
 def test_a_browser_opens_it_in_silence(whole: Path, browse: Browse) -> None:
     document, said, asked = browse(whole / "page.html")
-    assert "How it was done" in document
+    assert "<h2>Method</h2>" in document
     assert (said, asked) == ([], [])
 
 
@@ -171,10 +171,10 @@ def test_anybody_can_use_it(whole: Path, browser: Browser) -> None:
 def test_a_run_alone_says_what_else_would_be_told(place: Path, tmp_path: Path, eyetest: Eyetest) -> None:
     eyetest("report", place / "run", "--page", tmp_path / "page.html", "--by", "task", "--resamples", 100).fine()
     words = words_of(tmp_path / "page.html")
-    assert "What is not here" in words
+    assert "Not on this page" in words
     assert "no refinement was given. It takes a refinement: name the folder that eyetest refine wrote." in words
     assert "--with CSV" in words
-    assert "What fell, and what models said" not in words
+    assert "Removed items" not in words
     assert not [item.id for item in Benchmark(place / "bench") if item.question in words]
     line = eyetest("report", place / "run", "--page", tmp_path / "page.html").refused()
     assert "is already there" in line

@@ -209,9 +209,9 @@ def test_why_something_is_not_there() -> None:
     assert {one.figure.name for one in report.drawn} == {"accuracy"}
     lost = {one.title: one for one in report.missing}
     assert lost["Failures, refusals, unreadable answers"].why == "all 3 calls gave an answer that could be read"
-    assert "no model answered both image and blind" in lost["Blind and sighted"].why
-    assert "--sight image,blind" in lost["Blind and sighted"].needs
-    assert "--by" in lost["Capabilities"].needs
+    assert "no model answered both image and blind" in lost["With and without the image"].why
+    assert "--sight image,blind" in lost["With and without the image"].needs
+    assert "--by" in lost["Accuracy by tag"].needs
 
 
 def test_a_benchmark_alone_has_what_items_tell() -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from eyetest.measures import MEASURES, Results, Settings
 from eyetest.measures.results import own_settings
-from eyetest.reports.headlines import cautions, scored_by_others, tiles, verdict
+from eyetest.reports.headlines import cautions, scored_by_others, tiles
 from eyetest.reports.material import Material
+from eyetest.reports.protocol_words import protocol_words
 from eyetest.reports.report import Report
 from eyetest.reports.report_page import ReportDetails, write_report_page
 from tests.measures.tables import results
@@ -45,8 +46,8 @@ MIXED = asked("a", [*[1.0] * 9, *[0.0] * 11]) + asked("b", [0.0] * 20) + asked("
 def test_guessing_stands_beside_the_score_on_the_same_items() -> None:
     """Nine of twelve items with options, none of eight without: 45 % beside 25 % would compare two benchmarks."""
     report = told(MIXED)
-    assert tile(report, "best accuracy")[0] == "45.0 %"
-    assert tile(report, "guessing scores") == ("25 %", "on 12 items with options; a 75 % there")
+    assert tile(report, "best accuracy with the picture")[0] == "45.0 %"
+    assert tile(report, "random guessing") == ("25 %", "on 12 items with options; a 75 % there")
     assert report.headline is not None
     rows = {row["model"]: row for row in report.headline.to_dicts()}
     assert (rows["a"]["with_options"], rows["a"]["guessing"], rows["a"]["options_n"]) == (0.75, 0.25, 12)
@@ -55,7 +56,7 @@ def test_guessing_stands_beside_the_score_on_the_same_items() -> None:
 
 def test_where_all_items_have_options_guessing_is_on_the_same() -> None:
     report = told(asked("a", [1.0] * 12) + asked("b", [0.0] * 12), ITEMS[:12])
-    assert tile(report, "guessing scores") == ("25 %", "on the same 12 items")
+    assert tile(report, "random guessing") == ("25 %", "on the same 12 items")
     assert report.headline is not None
     assert "with_options" not in report.headline.columns
 
@@ -111,8 +112,8 @@ def test_the_gain_says_how_blind_was_asked(sight: str) -> None:
     rows = MIXED + asked("a", [*[1.0] * 4, *[0.0] * 16], sight) + asked("b", [0.0] * 20, sight)
     report = told(rows)
     assert tile(report, "mean gain")[0] == "12.5"
-    assert tile(report, "mean gain")[1].endswith(f", 2 models, asked {sight}")
-    assert "on average to the 2 models that were asked without it, too" in verdict(report)
+    assert tile(report, "mean gain")[1].endswith(", 2 models")
+    assert tile(report, "best without the picture")[1].endswith(protocol_words(f"{sight} direct"))
     assert report.headline is not None
     assert dict(report.headline.select("model", "blind_by").iter_rows())["a"] == sight
 

@@ -34,8 +34,8 @@ _HEADINGS: dict[Severity, str] = {
     "bad": "Broken",
     "suspect": "Suspicious",
     "untested": "Not tested",
-    "note": "Worth knowing",
-    "sound": "Tested and sound",
+    "note": "Notes",
+    "sound": "Passed",
 }
 written = partial(option, panel="What to write")
 

@@ -8,14 +8,27 @@ from altair.typing import ChartType
 
 from eyetest.demo.story import WorldStory
 from eyetest.pages import palette
-from eyetest.pages.plots import POINTS, across, bounded, dashed, dumbbells, intervals, layered, rows, step, values
+from eyetest.pages.labels import NamePlace, beside_dots
+from eyetest.pages.plots import (
+    POINTS,
+    across,
+    bounded,
+    dashed,
+    dumbbells,
+    intervals,
+    layered,
+    names_beside,
+    rows,
+    step,
+    values,
+)
 
 _WIDTH, _HALF, _HIGH = 620, 290, 270
 _FOUND = {"found": palette.SIGHTED, "missed": palette.VERDICTS["drop"]}
 _TRUE = "#b0457f"
 """What is known, in a colour of its own beside what was measured."""
-_NEAR_X, _NEAR_Y = 0.2, 0.06
-"""How near dots get into the way of names, as shares of the axes."""
+_NARROWEST = 250
+"""The width on a phone, where names need most of the room."""
 
 
 def planted(story: WorldStory, mark: Callable[[list[str]], str] = lambda ids: "") -> ChartType:
@@ -93,7 +106,7 @@ def gains(story: WorldStory) -> ChartType:
 
 
 def _scatter(table: pl.DataFrame, x_span: list[float], y_span: list[float]) -> alt.LayerChart:
-    shown = _placed(table.select("model", *bounded("gain"), "skill"), x_span, y_span)
+    shown = table.select("model", *bounded("gain"), "skill")
     x = alt.X("skill", type="quantitative", title="true skill", axis=alt.Axis(format=".0%", tickCount=5))
     x = x.scale(domain=x_span, nice=False)
     side = alt.Axis(format=POINTS, tickCount=5, labelColor=palette.SOFT, title="gain", grid=True)
@@ -102,27 +115,16 @@ def _scatter(table: pl.DataFrame, x_span: list[float], y_span: list[float]) -> a
     chart = alt.Chart(values(shown))
     bar = chart.mark_rule(strokeWidth=1.6, opacity=0.5, color=palette.SIGHTED).encode(x=x, y=low, y2="gain_high")
     dot = chart.mark_point(filled=True, size=44, opacity=1, color=palette.SIGHTED).encode(x=x, y=y)
-    names = [
-        alt.Chart(values(part))
-        .mark_text(align=align, dx=7 if align == "left" else -7, dy=lift, fontSize=10, color=palette.SOFT)
-        .encode(x=x, y=y, text="model:N")
-        for (align, lift), part in shown.partition_by("align", "lift", as_dict=True).items()
-    ]
+    at = {"x": x, "y": y, "text": "model:N", "color": alt.value(palette.SOFT)}
+    names = names_beside(shown, _placed(shown, x_span, y_span), 10, **at)
     return layered(bar, dot, *names).properties(width=_HALF, height=_HIGH)
 
 
-def _placed(table: pl.DataFrame, x_span: list[float], y_span: list[float]) -> pl.DataFrame:
-    """Where each name stands beside its dot: out of the way of others that are near."""
-    wide, high = (span[1] - span[0] for span in (x_span, y_span))
-    spots = [(row["skill"] / wide, row["gain"] / high) for row in table.iter_rows(named=True)]
-    near = [
-        [(x - a, y - b) for x, y in spots if (x, y) != (a, b) and abs(x - a) < _NEAR_X and abs(y - b) < _NEAR_Y]
-        for a, b in spots
-    ]
-    return table.with_columns(
-        pl.Series("align", ["right" if any(x > 0 for x, _ in others) else "left" for others in near]),
-        pl.Series("lift", [8 if any(y > 0 for _, y in others) else -5 for others in near]),
-    )
+def _placed(table: pl.DataFrame, x_span: list[float], y_span: list[float]) -> list[NamePlace | None]:
+    """Where each name stands beside its dot."""
+    spans = ((x_span, "skill"), (y_span, "gain"))
+    axes = ([(value - low) / (high - low) for value in table.get_column(name)] for (low, high), name in spans)
+    return beside_dots(list(zip(*axes, strict=True)), table.get_column("model").to_list(), (_NARROWEST, _HIGH))
 
 
 def ranking(story: WorldStory) -> ChartType:

@@ -11,7 +11,7 @@ from eyetest.demo import figures
 from eyetest.demo.story import WorldStory
 from eyetest.demo.world_items import WorldItems
 from eyetest.models.embedded import cards
-from eyetest.pages.charts import ChartLinks, as_svg, for_page
+from eyetest.pages.charts import ChartLinks, as_narrow_svg, as_svg, on_page
 from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
 from eyetest.pages.item_view import Album, ItemView, in_turns, lot, show_item
 from eyetest.pages.page import clip, write_page
@@ -80,7 +80,11 @@ def _figures(story: WorldStory, items: WorldItems) -> dict[str, Markup]:
     links = ChartLinks()
     drawn = {name: draw(story) for name, (_, draw) in _FIGURES.items()}
     drawn["planted"] = figures.planted(story, lambda ids: links.mark(items.count(ids)))
-    return {name: for_page(as_svg(dressed(chart)), _FIGURES[name][0], links) for name, chart in drawn.items()}
+    dressed_up = {name: dressed(chart) for name, chart in drawn.items()}
+    return {
+        name: on_page(as_svg(chart), as_narrow_svg(chart), _FIGURES[name][0], links)
+        for name, chart in dressed_up.items()
+    }
 
 
 def headline(story: WorldStory, items: WorldItems | None = None) -> Markup:

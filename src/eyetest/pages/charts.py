@@ -14,6 +14,7 @@ from altair.typing import ChartType
 from markupsafe import Markup
 
 from eyetest.pages.item_counts import ItemCount
+from eyetest.pages.narrow import ROOM, narrowed
 from eyetest.pages.page import printable
 from eyetest.wording import counted
 
@@ -28,6 +29,9 @@ _ATTRIBUTES = {
 }
 _LONG_NUMBER = re.compile(r"-?\d*\.\d{3,}(e-\d+)?")
 _PAPER_DPI_SCALE = 3.0
+_TRIES, _LEAST_PLOT, _MARGIN = 3, 60.0, 14
+_TOLERATED = 12
+"""Pixels by which a page may shrink a narrow drawing, rather than have it drawn again."""
 _ON_PAGE = 1.15
 """How much larger a figure is on a page than in a paper, as the page's own type is."""
 ElementTree.register_namespace("", _SVG)
@@ -56,12 +60,31 @@ def as_svg(chart: ChartType) -> str:
     return str(vl_convert.vegalite_to_svg(_spec(chart), allowed_base_urls=[]))
 
 
+def as_narrow_svg(chart: ChartType) -> str:
+    """The chart as an SVG that fits a phone; words around a plot take room that only drawing it shows."""
+    spec, plot = _spec(chart), float(ROOM - _MARGIN)
+    for _ in range(_TRIES):
+        svg = str(vl_convert.vegalite_to_svg(narrowed(spec, plot), allowed_base_urls=[]))
+        over = _width(svg) - ROOM
+        if over <= _TOLERATED:
+            break
+        plot = max(plot - over, _LEAST_PLOT)
+    return svg
+
+
+def on_page(wide: str, narrow: str, label: str, links: "ChartLinks | None" = None) -> Markup:
+    """Both drawings of a chart; the width of the screen decides which is seen."""
+    return for_page(wide, label, links, "wide") + for_page(narrow, label, links, "narrow", 1.0)
+
+
 def as_png(chart: ChartType) -> bytes:
     """The chart as a PNG file, sharp enough for print."""
     return bytes(vl_convert.vegalite_to_png(_spec(chart), scale=_PAPER_DPI_SCALE, allowed_base_urls=[]))
 
 
-def for_page(svg: str, label: str, links: ChartLinks | None = None) -> Markup:
+def for_page(
+    svg: str, label: str, links: ChartLinks | None = None, kind: str = "", larger: float = _ON_PAGE
+) -> Markup:
     """A drawn SVG as an element of a page: no paper behind it, and nothing in it but shapes, words and our links."""
     root = ElementTree.fromstring(svg)  # noqa: S314 (drawn by us a moment ago)
     paper = root.find(f"{{{_SVG}}}rect")
@@ -69,10 +92,16 @@ def for_page(svg: str, label: str, links: ChartLinks | None = None) -> Markup:
         root.remove(paper)
     _strip(root, links.known if links else {})
     for side in ("width", "height"):
-        root.set(side, f"{float(root.attrib[side]) * _ON_PAGE:g}")
+        root.set(side, f"{float(root.attrib[side]) * larger:g}")
+    if kind:
+        root.set("class", kind)
     root.set("role", "group" if root.find(f".//{{{_SVG}}}a") is not None else "img")
     root.set("aria-label", label)
     return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 (escaped in the writing of it)
+
+
+def _width(svg: str) -> float:
+    return float(ElementTree.fromstring(svg).attrib["width"])  # noqa: S314 (drawn by us a moment ago)
 
 
 def _spec(chart: ChartType) -> Any:

@@ -9,6 +9,7 @@ from altair.typing import ChartType
 
 from eyetest.measures.results import PROTOCOL
 from eyetest.pages import palette
+from eyetest.pages.labels import NamePlace
 from eyetest.pages.page import clip
 from eyetest.records import Condition
 
@@ -116,6 +117,22 @@ def told_bars(frame: pl.DataFrame, field: str, text: alt.Text, width: int) -> Ch
     words = chart.mark_text(align="left", dx=5).encode(text=text)
     bars = chart.mark_bar(color=palette.QUIET, height=9)
     return layered(bars, words).properties(width=width, height=step(len(frame)))
+
+
+def names_beside(
+    frame: pl.DataFrame, places: Sequence[NamePlace | None], size: int, **encoded: Any
+) -> list[alt.Chart]:
+    """The names of dots where `beside_dots` puts them; ``encoded`` says where the dots are."""
+    together: dict[NamePlace, list[dict[str, Any]]] = {}
+    for row, place in zip(frame.to_dicts(), places, strict=True):
+        if place is not None:
+            together.setdefault(place, []).append(row)
+    return [
+        alt.Chart(values(part))
+        .mark_text(align=place.align, dx=place.dx, dy=place.dy, fontSize=size, limit=150)
+        .encode(**encoded)
+        for place, part in together.items()
+    ]
 
 
 def leading(frame: pl.DataFrame) -> dict[str, Any]:

@@ -178,7 +178,7 @@ def _headline(audit: Audit, at: ItemsAt) -> Markup:
     items = at.count(audit.items, Query()).counted("item")
     tests = [finding for finding in audit.findings if finding.is_test]
     if not audit.alarms:
-        held = f"all {len(tests):,} tests held" if len(tests) > 1 else "no test raised an alarm"
+        held = f"all {len(tests):,} tests passed" if len(tests) > 1 else "no test raised an alarm"
         if not tests:
             held = "nothing was tested, for lack of items or of probes that test"
         return Markup("{}Nothing calls for attention among {}; {}.").format(first, items, held)
@@ -219,7 +219,7 @@ def _tile(name: str, entries: Sequence[Entry], audit: Audit, at: ItemsAt) -> dic
     elif notes:
         figure = counted(notes, "note")
     elif tests:
-        figure = f"{counted(tests, 'test')} held"
+        figure = f"{counted(tests, 'test')} passed"
     anchor, severity = (own[0].anchor, findings[0].severity) if own else ("", "sound")
     number, words = figure.split(" ", 1)
     told = items if items.items else number

@@ -1,6 +1,6 @@
-"""A report in a few sentences and figures to remember."""
+"""What stands beside a report's answer: cautions, figures to remember, and where numbers lead."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import inf
 from typing import Any
@@ -9,44 +9,21 @@ import polars as pl
 from markupsafe import Markup
 
 from eyetest.measures import NotMeasurable, Results
+from eyetest.measures.best_blind import SIGHTED
 from eyetest.measures.printed import caveats
 from eyetest.pages.page import clip
-from eyetest.records import GIVEN
+from eyetest.records import BLIND_SIGHTS, GIVEN
 from eyetest.reports.material import NEARLY_ALL
+from eyetest.reports.protocol_words import protocol_words
 from eyetest.reports.report import ALL_OPTIONS, Report
 from eyetest.reports.report_items import Counts, ReportItems
-from eyetest.wording import counted, listed, percent
+from eyetest.wording import counted, percent
 
 _MOST_BENCHMARKS = 3
+SEEING = SIGHTED.split(",")
+"""The sights that show the picture."""
 Tiles = Iterator[tuple[str, str, str]]
 """Names, values, and their intervals or whose they are."""
-
-
-def verdict(report: Report, links: ReportItems | None = None) -> Markup:
-    """The story in a few sentences."""
-    items = len(report.material.results.items)
-    count = (links or ReportItems(report.material)).count(items).counted("item")
-    if report.headline is None:
-        asked = "no answer has a score" if report.material.is_answered else "nobody was asked yet"
-        return Markup("{}; {}.").format(count, asked)
-    best, models = _best(report.headline), _models(report.headline)
-    sentence = Markup(counted(models, "model"))  # noqa: S704 (a number and a word of ours)
-    sentence += Markup(" on {}").format(count) if items else ""
-    sentence += f" of {counted(len(best), 'benchmark')}" if len(best) > 1 else ""
-    sentence += f", asked as {usual(report)}" if len(report.asked) > len(best) else ""
-    told = []
-    for where, row in best[:_MOST_BENCHMARKS]:
-        name = clip(row["model"], 60)
-        who = f"{name} scores{where}" if models < 2 else f"the best{where}, {name}, scores"
-        told.append(f"{who} {100 * row['accuracy']:.1f} % {_bounds(row, 'accuracy')}".strip())
-    sentence += f": {'; '.join(told)}."
-    mean = _mean_gain(report)
-    if mean is None or mean["gain"] is None:
-        return sentence
-    seen = _models(report.headline, "gain")
-    whom = "" if seen < 2 else f" on average to the {seen:,} models that were asked without it, too"
-    points = f"{100 * mean['gain']:.1f} points {_bounds(mean, 'gain')}".strip()
-    return sentence + f" Seeing the picture adds {points}{whom}."
 
 
 def cautions(report: Report) -> list[str]:
@@ -88,22 +65,46 @@ def tiles(report: Report, links: ReportItems | None = None) -> list[tuple[str, s
 
 
 def _tiles(report: Report, head: pl.DataFrame, links: ReportItems) -> Tiles:
-    best = _best(head)
+    best, seen = best_of(head), was_asked(report, SEEING)
     word = "accuracy" if _models(head) < 2 else "best accuracy"
     for where, row in best[:_MOST_BENCHMARKS]:
-        of = _of("{} {}, {}", _bounds(row, "accuracy"), clip(row["model"], 40), links.answered(row).counted("item"))
-        yield f"{word}{where}", f"{100 * row['accuracy']:.1f} %", of
-    mean = _mean_gain(report)
+        of = _of("{} {}, {}", bounds(row, "accuracy"), clip(row["model"], 40), links.answered(row).counted("item"))
+        yield f"{word}{' with the picture' if seen else ''}{where}", f"{100 * row['accuracy']:.1f} %", of
+    if len(best) == 1:
+        yield from _blind_tile(report) if seen else [("best with the picture", "–", "nobody was asked")]
+        yield from _guessing_tile(best[0][1], links)
+    mean = mean_gain(report)
     for name in ("gain", "leakage"):
         if mean and mean[name] is not None:
             models = _models(head, name)
             whose = f", {counted(models, 'model')}" if models > 1 else ""
-            ways = head.get_column("blind_by").drop_nulls().str.split(" ").list.first().unique(maintain_order=True)
-            how = clip(f"points {_bounds(mean, name)}{whose}, asked {listed(ways)}", 90)
-            yield f"mean {name}" if models > 1 else name, f"{100 * mean[name]:.1f}", how
+            of_name = f"mean {name}" if models > 1 else name
+            yield of_name, f"{100 * mean[name]:.1f}", f"points {bounds(mean, name)}{whose}"
     if len(best) == 1:
-        yield from _guessing_tile(best[0][1], links)
         yield from _pairs_tile(report)
+
+
+def _blind_tile(report: Report) -> Tiles:
+    name = "best without the picture"
+    for row in rows_of(report, "best-blind"):
+        how = clip(f"{bounds(row, 'blind')} {clip(row['model'], 40)}, {protocol_words(row['blind_by'])}", 120)
+        yield name, f"{100 * row['blind']:.1f} %", how
+    if not was_asked(report, BLIND_SIGHTS):
+        yield name, "–", "nobody was asked"
+
+
+def was_asked(report: Report, sights: Sequence[str]) -> bool:
+    """Whether anybody's answer under one of these sights has a score."""
+    known = pl.col("sight").is_in(sights) & (pl.col("answers") > pl.col("without score"))
+    return not report.asked.filter(known).is_empty()
+
+
+def rows_of(report: Report, measure: str) -> list[dict[str, Any]]:
+    """What a measure says of the usual answers and the blind ones; nothing where it does not apply."""
+    try:
+        return report.material.measured(measure, scope="usual and blind").to_dicts()
+    except NotMeasurable:
+        return []
 
 
 def _of(words: str, *parts: object) -> Markup:
@@ -121,7 +122,7 @@ def _guessing_tile(row: Mapping[str, Any], links: ReportItems) -> Tiles:
         best = f"{clip(row['model'], 40)} {percent(row['with_options'])} there"
         count = links.answered(row, column=ALL_OPTIONS, options=(1, inf)).counted("item")
         of = _of("on {} with options; {}", count, best)
-    yield "guessing scores", percent(row["guessing"]), of
+    yield "random guessing", percent(row["guessing"]), of
 
 
 def _pairs_tile(report: Report) -> Tiles:
@@ -132,7 +133,7 @@ def _pairs_tile(report: Report) -> Tiles:
             yield "pairs told apart", percent(row["separable"]), of
 
 
-def _best(head: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
+def best_of(head: pl.DataFrame) -> list[tuple[str, dict[str, Any]]]:
     """The best model, or that of each benchmark and where it is the best; who answered few items is no candidate."""
     if "benchmark" not in head.columns:
         return [("", head.filter(pl.col("n") >= NEARLY_ALL * pl.col("n").max()).row(0, named=True))]
@@ -145,19 +146,18 @@ def _models(head: pl.DataFrame, having: str = "model") -> int:
     return head.drop_nulls(having).get_column("model").n_unique() if having in head.columns else 0
 
 
-def _mean_gain(report: Report) -> dict[str, Any] | None:
+def mean_gain(report: Report) -> dict[str, Any] | None:
     """The gain measure's own average over the rows of the headline; where there is one only, that one."""
-    try:
-        return report.material.measured("gain", scope="usual and blind").row(-1, named=True)
-    except NotMeasurable:
-        return None
+    rows = rows_of(report, "gain")
+    return rows[-1] if rows else None
 
 
-def _bounds(row: Mapping[str, Any], name: str) -> str:
+def bounds(row: Mapping[str, Any], name: str) -> str:
+    """The interval of a share, in per cent; nothing where there is none."""
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     return "" if low is None or high is None else f"[{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def usual(report: Report) -> str:
     """How the questions were put of which most of a report speaks."""
-    return "; ".join(report.material.usual_protocols)
+    return "; ".join(map(protocol_words, report.material.usual_protocols))

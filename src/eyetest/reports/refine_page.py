@@ -16,7 +16,7 @@ from eyetest.pages.page import write_page
 from eyetest.records import Item, Panel, Verdict, VerdictKind, sorting_tags, tag_word
 from eyetest.reports.refinements import Members, RefinementRecord, Residual, recipe_yaml
 
-_FALLEN: Mapping[VerdictKind, tuple[str, str]] = {"drop": ("bad", "Dropped"), "review": ("suspect", "For people")}
+_FALLEN: Mapping[VerdictKind, tuple[str, str]] = {"drop": ("bad", "Dropped"), "review": ("suspect", "For review")}
 _SHOWN = 6
 _MOST_VALUES = 24
 Verdicts = Sequence[tuple[str, Sequence[Verdict]]]

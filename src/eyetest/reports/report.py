@@ -7,11 +7,12 @@ from pathlib import Path
 
 import polars as pl
 from altair.typing import ChartType
+from markupsafe import Markup
 
 from eyetest.measures import NotMeasurable
 from eyetest.measures.printed import as_latex, as_markdown, csv_text
 from eyetest.measures.results import PROTOCOL
-from eyetest.pages.charts import as_png, as_svg
+from eyetest.pages.charts import as_narrow_svg, as_png, as_svg, on_page
 from eyetest.pages.plots import benchmark_of, bounded, named
 from eyetest.reports.figures import FIGURES, Figure, in_order
 from eyetest.reports.material import Material
@@ -44,9 +45,12 @@ class DrawnFigure:
         """The chart as it is printed."""
         return as_svg(self.chart)
 
-    def leading_svg(self, items: ReportItems) -> str:
-        """The chart as a page has it, where it leads to items."""
-        return as_svg(self.figure.draw(self.numbers, items))
+    def on_page(self, items: ReportItems | None = None) -> Markup:
+        """The chart as a page has it, for wide screens and for narrow ones; with ``items``, as it leads to them."""
+        if items is None or not self.figure.linked or not items.at.before:
+            return on_page(self.svg, as_narrow_svg(self.chart), self.figure.title)
+        chart = self.figure.draw(self.numbers, items)
+        return on_page(as_svg(chart), as_narrow_svg(chart), self.figure.title, items.links)
 
 
 @dataclass(frozen=True)

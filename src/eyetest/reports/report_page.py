@@ -12,14 +12,14 @@ import polars as pl
 
 from eyetest.benchmarks import Benchmark
 from eyetest.measures.printed import csv_text, is_text, told
-from eyetest.pages.charts import for_page
 from eyetest.pages.item_counts import NOWHERE, ItemCount, ItemsAt
 from eyetest.pages.item_links import Query
 from eyetest.pages.item_view import Album
 from eyetest.pages.page import clip, write_page
 from eyetest.records import ModelEntry, RunStep
+from eyetest.reports.answer import answer, lacks
 from eyetest.reports.gallery import Reason
-from eyetest.reports.headlines import cautions, headline_counts, scored_by_others, tiles, usual, verdict
+from eyetest.reports.headlines import cautions, headline_counts, scored_by_others, tiles, usual
 from eyetest.reports.material import Material
 from eyetest.reports.report import DrawnFigure, Report
 from eyetest.reports.report_items import Counts, ReportItems
@@ -65,7 +65,9 @@ def write_report_page(report: Report, about: ReportDetails, to: Path, *, overwri
         "notes": material.notes(),  # what figures say, not what tiles do
         "about": about,
         "report": report,
-        "verdict": verdict(report, items),
+        "answer": answer(report, items),
+        "lacks": lacks(report),
+        "every": items.count(len(material.results.items)),
         "cautions": cautions(report),
         "given": scored_by_others(material.results)[0] if material.is_answered else 0,
         "tiles": tiles(report, items),
@@ -85,11 +87,10 @@ def _drawn(one: DrawnFigure, items: ReportItems) -> dict[str, Any]:
     """A figure and its table, with links where they stand for items."""
     shown = one.numbers.head(_MOST_ROWS)
     counts = one.figure.counts(shown, items) if one.figure.counts and items.at.before else {}
-    svg = one.leading_svg(items) if one.figure.linked and items.at.before else one.svg
     return {
         "figure": one.figure,
         "numbers": one.numbers,
-        "drawing": for_page(svg, one.figure.title, items.links),
+        "drawing": one.on_page(items),
         "table": laid_out(one.numbers, counts),
     }
 

@@ -10,6 +10,7 @@ from eyetest.measures import NotMeasurable
 from eyetest.measures.results import PROTOCOL, TAG
 from eyetest.measures.three_settings import EVERYBODY, WORDS
 from eyetest.pages import palette
+from eyetest.pages.labels import spread_apart
 from eyetest.pages.plots import (
     PERCENT,
     POINTS,
@@ -126,11 +127,8 @@ def _apart(last: pl.DataFrame, field: str, height: int, shown: pl.DataFrame) -> 
     gap = _GAP / height * (high - low)
     labels: dict[str, float] = {}
     for _, part in last.group_by("setting", maintain_order=True):
-        wanted = [(model, float(value)) for model, value in part.sort(field).select("model", field).iter_rows()]
-        at = -float("inf")
-        placed = [(model, at := max(value, at + gap)) for model, value in wanted]
-        lift = sum(at for _, at in placed) - sum(value for _, value in wanted)
-        labels |= {model: at - lift / len(placed) for model, at in placed}
+        models, wanted = (part.sort(field).get_column(name).to_list() for name in ("model", field))
+        labels |= dict(zip(models, spread_apart([float(value) for value in wanted], gap), strict=True))
     return last.with_columns(pl.col("model").replace_strict(labels).cast(pl.Float64).alias("label"))
 
 

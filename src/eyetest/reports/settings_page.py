@@ -14,7 +14,6 @@ from eyetest.benchmarks import Benchmark
 from eyetest.measures import NotMeasurable
 from eyetest.measures.printed import caveats
 from eyetest.measures.three_settings import EVERYBODY, WORDS
-from eyetest.pages.charts import for_page
 from eyetest.pages.item_view import Album, ItemView, lot, show_item
 from eyetest.pages.page import clip, write_page
 from eyetest.prompts import SCREENSHOT_STEP
@@ -82,7 +81,7 @@ def write_settings_page(report: Report, about: SettingsDetails, to: Path, *, ove
         "authors": option_authors(about.benchmarks.get("ten")),
         "notes": report.material.notes(),
         "album": album.pictures,
-        **{"table": laid_out, "csv": csv_link, "drawing": for_page},
+        **{"table": laid_out, "csv": csv_link},
     }
     write_page("settings.html.j2", contents, to, overwrite=overwrite)
 

@@ -7,6 +7,7 @@ from altair.typing import ChartType
 from eyetest.measures import NotMeasurable
 from eyetest.measures.results import TAG
 from eyetest.pages import palette
+from eyetest.pages.narrow import BESIDE
 from eyetest.pages.plots import across, benchmark_of, bounded, intervals, named, one_each, rows, values
 from eyetest.reports.figures import Figure
 from eyetest.reports.material import MOST_VALUES, NEARLY_ALL, Material
@@ -74,14 +75,13 @@ def _many(part: pl.DataFrame, order: list[str]) -> ChartType:
     )  # fmt: skip
     chart = alt.Chart(values(best))
     top = intervals(chart, "accuracy", x, y=y)
-    words = chart.mark_text(align="left", dx=6, color=palette.SIGHTED, limit=190).encode(
-        x=x("accuracy_high"), y=y, text="series:N"
-    )
+    words = chart.mark_text(align="left", dx=10, color=palette.SIGHTED, limit=190, style=BESIDE)
+    words = words.encode(x=alt.value("width"), y=y, text="series:N")
     return alt.layer(swarm, top, words).properties(width=_WIDTH, height=alt.Step(22))
 
 
 FIGURE = Figure(
-    *("capabilities", 50, "Capabilities", _numbers, _draw_all),
+    *("capabilities", 50, "Accuracy by tag", _numbers, _draw_all),
     reading="A row is a tag's value with the number of its items, a dot a model's mean score there. With many models "
     "the best of those that answered nearly all of its items is in colour, named, with its interval.",
     needs="tags that sort items into a few groups; name them with --by",

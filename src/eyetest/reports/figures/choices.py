@@ -69,7 +69,7 @@ FIGURE = (
         needs="answers under several ways of giving examples: eyetest run --shots none,format",
     ),
     Figure(
-        *("circular", 66, "Right in every order", _turned, _draw_turned),
+        *("circular", 66, "CircularEval: right in every order", _turned, _draw_turned),
         reading="What a model scores over all tests of an item, and the share of items that are right in every one "
         "of them (CircularEval): the further apart, the more a score owes to where the right option happened to be.",
         needs="items that were asked in several orders: eyetest run --perturb order",

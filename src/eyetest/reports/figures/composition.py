@@ -63,22 +63,23 @@ def _repeated(frame: pl.DataFrame, items: ReportItems) -> Counts:
 def _kinds(frame: pl.DataFrame, items: ReportItems | None = None) -> ChartType:
     if items is not None:
         frame = frame.with_columns(items.marks(_repeated(frame, items)["items"]))
-    some = pl.format("{} items in {} groups", "items", "groups")
+    groups = pl.when(pl.col("groups") == 1).then(pl.lit("group")).otherwise(pl.lit("groups"))
+    some = pl.format("{} items in {} {}", "items", "groups", groups)
     told = pl.when(pl.col("items") > 0).then(some).otherwise(pl.lit("none"))
     return told_bars(frame.with_columns(told.alias("told")), "kind", alt.Text("told:N"), 320)
 
 
 FIGURE = (
     Figure(
-        *("composition", 5, "What the items ask for", _by_tag, _values),
+        *("composition", 5, "Composition", _by_tag, _values),
         by="tag",
-        reading="A bar is how many items have a tag's value.",
+        reading="How many items have each value of a tag.",
         needs="tags that sort items into a few groups; name them with --by",
         counts=_tagged,
         linked=True,
     ),
     Figure(
-        *("duplicates", 100, "What is there twice", _duplicates, _kinds),
+        *("duplicates", 100, "Duplicates", _duplicates, _kinds),
         reading="Items that repeat a question or share a picture. Only what costs nothing to see was looked for: "
         "equal bytes and nearly equal words; eyetest audit also finds pictures that were re-encoded or cropped.",
         needs="a benchmark whose items are known",

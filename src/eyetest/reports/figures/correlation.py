@@ -67,13 +67,13 @@ def _dots(frame: pl.DataFrame) -> ChartType:
 
 FIGURE = (
     Figure(
-        *("correlation", 90, "What goes together", _among_groups, _heat_maps),
+        *("correlation", 90, "Correlation between groups of items", _among_groups, _heat_maps),
         reading="Rank correlation (Spearman) over models between their scores on two groups of items. Blue, whoever "
         "is good at the one is good at the other. Intervals are in the numbers: with few models they are wide.",
         needs="at least three models, and tags or several benchmarks",
     ),
     Figure(
-        *("external", 95, "Against scores from elsewhere", _with_outside, _dots),
+        *("external", 95, "Correlation with external scores", _with_outside, _dots),
         reading="Rank correlation (Spearman) over models of the scores on some items with the score from outside; "
         "the interval says how far other models like these could move it.",
         needs="a score of at least three of the models: --with CSV",

@@ -75,7 +75,7 @@ def _panel(part: pl.DataFrame, name: str, domain: tuple[float, float]) -> ChartT
 
 
 FIGURE = Figure(
-    *("dialogue", 65, "From turn to turn", _numbers, _draw),
+    *("dialogue", 65, "Accuracy by dialogue turn", _numbers, _draw),
     reading="Each model's accuracy at each turn of the dialogues, told the right answers to the turns before (gold) "
     "or what it said itself (own). Where own falls below gold, a model is led astray by its own mistakes. Slopes are "
     "within dialogues; the best twelve models are drawn.",

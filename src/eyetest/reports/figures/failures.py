@@ -69,7 +69,7 @@ def _draw(frame: pl.DataFrame, shown: list[str]) -> ChartType:
 
 
 FIGURE = Figure(
-    *("failures", 80, "Failures, refusals, unreadable answers", _numbers, _draw_all),
+    *("failures", 80, "Failed, refused and unreadable answers", _numbers, _draw_all),
     reading="The share of calls that gave no readable answer. Failed calls have no score and are left out of every "
     "measure. By our rules the others score 0; where somebody else scored the answers, their scores stand, and the "
     "numbers count those above 0.",

@@ -69,7 +69,7 @@ def _parts(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 FIGURE = Figure(
-    *("funnel", 30, "The funnel", _numbers, _draw),
+    *("funnel", 30, "Funnel", _numbers, _draw),
     reading="A bar is what reached a stage, its parts what became of it; behind it stands how many are left.",
     needs="a refinement: name the folder that eyetest refine wrote",
     counts=_reached,

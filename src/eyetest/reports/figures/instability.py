@@ -6,11 +6,14 @@ from altair.typing import ChartType
 
 from eyetest.measures.instability import SOURCES
 from eyetest.pages import palette
-from eyetest.pages.plots import across, benchmark_of, bounded, intervals, named, rows, step, values
+from eyetest.pages.labels import NamePlace, beside_dots
+from eyetest.pages.page import clip
+from eyetest.pages.plots import across, benchmark_of, bounded, intervals, named, names_beside, rows, step, values
 from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 
 _SOURCES = ("all", *SOURCES)
+_NARROWEST, _HEIGHT = 270, 260
 _WORDS = {
     "all": "all together",
     "instruction": "wording",
@@ -59,10 +62,21 @@ def _scatter(frame: pl.DataFrame) -> ChartType:
     upright = chart.mark_rule(strokeWidth=1.2, opacity=0.35).encode(x=x("accuracy"), y=low, y2="normalised_high")
     level = chart.mark_rule(strokeWidth=1.2, opacity=0.35).encode(x=x("accuracy_low"), x2="accuracy_high", y=y)
     dots = chart.mark_point(filled=True, size=50, opacity=1).encode(x=x("accuracy"), y=y)
-    words = chart.mark_text(align="left", dx=7, dy=-6, fontSize=11, limit=150).encode(
-        x=x("accuracy"), y=y, text="series:N", color=alt.value(palette.INK)
-    )
-    return alt.layer(upright, level, dots, words).properties(width=460, height=260)
+    at = {"x": x("accuracy"), "y": y, "text": "series:N", "color": alt.value(palette.INK)}
+    words = names_beside(frame, _name_places(frame), 11, **at)
+    return alt.layer(upright, level, dots, *words).properties(width=460, height=_HEIGHT)
+
+
+def _name_places(frame: pl.DataFrame) -> list[NamePlace | None]:
+    """Where names stand beside their dots; the axes go as far as the intervals do."""
+    dots = []
+    for name in ("accuracy", "normalised"):
+        ends = frame.select(low=pl.min_horizontal(*bounded(name)).min(), high=pl.max_horizontal(*bounded(name)).max())
+        low, high = ends.row(0)
+        low = min(low, 0.0) if name == "normalised" else low
+        dots.append([((value or 0.0) - low) / ((high - low) or 1.0) for value in frame.get_column(name)])
+    names = [clip(name, 26) for name in frame.get_column("series")]
+    return beside_dots(list(zip(*dots, strict=True)), names, (_NARROWEST, _HEIGHT))
 
 
 FIGURE = (

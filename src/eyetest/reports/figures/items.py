@@ -51,7 +51,7 @@ def _draw(frame: pl.DataFrame, items: ReportItems | None = None) -> ChartType:
         y=y.scale(domain=[low, 1], nice=False),
         size=alt.Size("items:Q")
         .scale(range=[8, 480], type="linear", domainMin=0)
-        .legend(title="items", values=_sizes(cells)),
+        .legend(title="items", values=_sizes(cells), format=",d"),
         color=alt.condition("datum.item_rest < 0", alt.value(palette.BLIND), alt.value(palette.SIGHTED)),
         **leading(cells),
     )

@@ -6,12 +6,13 @@ from altair.typing import ChartType
 
 from eyetest.measures import NotMeasurable
 from eyetest.pages import palette
+from eyetest.pages.labels import spread_apart
 from eyetest.pages.plots import PERCENT, bounded, named, values
 from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 
 _GUESSING = "guessing"
-_WIDTH, _HEIGHT = 420, 240
+_WIDTH, _HEIGHT, _GAP, _MOST_NAMES = 420, 240, 12, 12
 
 
 def _numbers(material: Material) -> pl.DataFrame:
@@ -39,9 +40,10 @@ def _draw(frame: pl.DataFrame) -> ChartType:
         y=alt.Y("accuracy_low:Q", axis=percent), y2="accuracy_high"
     )
     dots = chart.mark_point(filled=True, size=40, opacity=1).encode(y=y)
-    words = alt.Chart(values(last)).mark_text(align="left", dx=8, fontSize=11).encode(
-        x=x, y=y, text="series:N", color=colour
-    )  # fmt: skip
+    ends = last.head(_MOST_NAMES).sort("accuracy")
+    labels = pl.Series("label", spread_apart(ends.get_column("accuracy").to_list(), _GAP / _HEIGHT))
+    words = alt.Chart(values(ends.with_columns(labels))).mark_text(align="left", dx=8, fontSize=11, limit=150)
+    words = words.encode(x=x, y=alt.Y("label:Q", axis=percent), text="series:N", color=colour)
     luck = alt.Chart(values(frame.select("options", _GUESSING).unique().sort("options"))).mark_line(
         color=palette.SOFT, strokeDash=[3, 3], strokeWidth=1.2
     )
@@ -52,7 +54,7 @@ def _draw(frame: pl.DataFrame) -> ChartType:
 FIGURE = Figure(
     *("options", 55, "Number of options", _numbers, _draw),
     reading="Accuracy on the same items with fewer distractors; the gold and the first distractors stay. A line is a "
-    "model, the dashed one is what guessing scores.",
+    "model, the dashed one is what guessing scores; the best twelve are named.",
     needs="a suite with options: [2, 4, 6, 8, 10] at one of its benchmarks",
     by="dataset",
 )

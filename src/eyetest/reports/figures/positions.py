@@ -42,9 +42,9 @@ def _draw(frame: pl.DataFrame) -> ChartType:
 
 
 FIGURE = Figure(
-    *("positions", 70, "Preferred places", _numbers, _draw),
-    reading="How much more often a model picks a place than the right choice is found there, with intervals; in "
-    "colour where it is no accident, all places of all models being tested together (Holm). A model that looks "
-    "stands on the dashed line everywhere.",
+    *("positions", 70, "Position bias", _numbers, _draw),
+    reading="How much more often a model picks an option position than the gold stands there, with intervals; in "
+    "colour where that is significant, all positions of all models being tested together (Holm). A model without "
+    "position bias stands on the dashed line everywhere.",
     needs="answers to items with options, in the order as written",
 )

@@ -42,7 +42,7 @@ def _draw(frame: pl.DataFrame, styles: dict[str, tuple[str, str]]) -> ChartType:
 
 
 FIGURE = Figure(
-    *("sight", 20, "Blind and sighted", _numbers, _draw_all),
+    *("sight", 20, "With and without the image", _numbers, _draw_all),
     reading="Left, each model without and with the picture, and the language model it was built on; the longer the "
     "bar, the more its eyes add. Blind is blind, blind-guess or grey, the highest score where there are several; the "
     "numbers say which. Right, gain (sighted minus blind) and, where the language model was asked, leakage (blind "

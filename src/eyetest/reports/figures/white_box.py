@@ -166,7 +166,7 @@ def _draw_priors(frame: pl.DataFrame) -> ChartType:
 _ASK = "eyetest run --method"
 FIGURE = (
     Figure(
-        *("generation-likelihood", 111, "What is written, what is likely", _gaps, _draw_gaps),
+        *("generation-likelihood", 111, "Generation against likelihood", _gaps, _draw_gaps),
         reading="Each model as it writes its answers and as its likeliest choice has it, on the same items: left "
         "accuracy both ways, then the difference, then the share of items on which both choose alike. Models built "
         "on one language model stand together, with their mean below them.",
@@ -182,7 +182,7 @@ FIGURE = (
         part=_PART,
     ),
     Figure(
-        *("image-use", 113, "What the picture does", _uses, _draw_uses),
+        *("image-use", 113, "Effect of the image on probabilities", _uses, _draw_uses),
         reading="How much of the probability among the choices the picture moves, how much more it raises the right "
         "one than the wrong ones, and on what share of items it helps it, leaves it alone or hurts it. A model that "
         "does not look moves nothing, one that knows nothing raises all alike; where grey pictures were shown too, a "
@@ -191,7 +191,7 @@ FIGURE = (
         part=_PART,
     ),
     Figure(
-        *("option-prior", 114, "Marks that are liked", _priors, _draw_priors),
+        *("option-prior", 114, "Option-letter prior", _priors, _draw_priors),
         reading="The probability of each mark whatever stands behind it (PriDe), with intervals; on the dashed line "
         "all are alike. Right, what taking it off does to accuracy, on items that it was not estimated on.",
         needs=f"marks weighed in several orders: {_ASK} first-token --order 0,1,2,3",

@@ -1,0 +1,155 @@
+"""The answer that a report begins with: true for odd results too, and never more than tests and intervals allow."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyetest.measures import MEASURES, Results, Settings
+from eyetest.measures.results import own_settings
+from eyetest.records import ModelEntry
+from eyetest.reports.answer import answer, lacks
+from eyetest.reports.headlines import tiles
+from eyetest.reports.material import Material
+from eyetest.reports.report import Report
+from tests.measures.tables import results
+
+ITEMS = 400
+
+
+def scored(model: str, share: float, sight: str, **more: Any) -> list[dict[str, Any]]:
+    """A model that is right on the first items, so that better ones are right wherever worse ones are."""
+    return [
+        {"model": model, "item": str(i), "sight": sight, "score": float(i < share * ITEMS), **more}
+        for i in range(ITEMS)
+    ]
+
+
+def told(rows: Sequence[dict[str, Any]], options: int | None = 4, **models: ModelEntry) -> Report:
+    names = sorted({row.get("benchmark", "bench") for row in rows}) or ["bench"]
+    known = {"options": options, "position": 0 if options else None, "gold": "A" if options else None}
+    items = [{"benchmark": name, "item": str(i), **known} for name in names for i in range(ITEMS)]
+    return Report(Material(results(rows, items, models)), [], [])
+
+
+def said(report: Report) -> str:
+    return " ".join(answer(report))
+
+
+def test_a_benchmark_that_needs_eyes() -> None:
+    seen = scored("a", 0.8, "image") + scored("b", 0.6, "image")
+    text = said(told(seen + scored("a", 0.24, "blind") + scored("b", 0.22, "blind")))
+    assert text.startswith("This benchmark needs eyes: blind, a scores 24.0 % [")
+    assert "which cannot be told from guessing (25 %); all 2 models that see are significantly better." in text
+    assert "The best with the picture is a, 80.0 % [" in text
+    assert "on average, and the interval lies above 0 for all 2 models." in text
+
+
+def test_what_blind_models_answer_needs_no_eyes() -> None:
+    rows = scored("a", 0.8, "image") + scored("b", 0.51, "image") + scored("c", 0.3, "image")
+    text = said(told(rows + scored("a", 0.5, "blind")))
+    assert text.startswith("Part of this benchmark needs no eyes: blind, a scores 50.0 % [")
+    assert "25 points above guessing (25 %); 1 of 3 models that see is significantly better, " in text
+    assert "1 cannot be told apart from it, 1 is significantly worse." in text
+
+
+def test_nobody_who_sees_is_better() -> None:
+    rows = scored("a", 0.26, "image") + scored("b", 0.1, "image") + scored("a", 0.26, "blind")
+    text = said(told(rows))
+    assert text.startswith("Nothing shows that eyes are needed here: ")
+    assert "none of 2 models that see is significantly better: 1 cannot be told apart from it, 1 is sig" in text
+
+
+def test_one_model_at_chance_level() -> None:
+    seen = [
+        row | {"score": float(int(row["item"]) % 4 == 0 or row["item"] == "1")} for row in scored("a", 0, "image")
+    ]
+    text = said(told(seen + scored("a", 0.25, "blind")))
+    assert "the one model that sees cannot be told apart from it." in text
+    assert "a scores 25.2 % [" in text
+    assert "with the picture; seeing adds 0.2 points [" in text
+    assert text.endswith(", which cannot be told from nothing.")
+
+
+def test_without_blind_answers_it_says_so_and_how_to_get_them() -> None:
+    report = told(scored("a", 0.8, "image") + scored("b", 0.6, "image"))
+    assert said(report).startswith("The best with the picture is a, 80.0 % [")
+    assert "eyes" not in said(report)
+    [lack] = lacks(report)
+    assert lack.what == "Nobody was asked without the picture."
+    assert "--sight blind-guess" in lack.command
+    assert ("best without the picture", "–", "nobody was asked") in tiles(report)
+
+
+def test_without_sighted_answers_it_claims_nothing_of_eyes() -> None:
+    report = told(scored("a", 0.6, "blind") + scored("b", 0.4, "blind-guess"))
+    assert said(report).startswith("Part of this benchmark needs no eyes: blind, a scores 60.0 %")
+    assert "that see" not in said(report)
+    assert [lack.what for lack in lacks(report)] == ["Nobody was asked with the picture."]
+    assert ("best with the picture", "–", "nobody was asked") in tiles(report)
+
+
+def test_open_questions_have_nothing_to_guess_from() -> None:
+    text = said(told(scored("a", 0.8, "image") + scored("b", 0.2, "blind"), options=None))
+    assert text.startswith("Eyes help here: blind, b scores 20.0 % [")
+    assert "guessing" not in text
+    assert (
+        "No gain: no model was asked both"
+        in lacks(told(scored("a", 0.8, "image") + scored("b", 0.2, "blind")))[0].what
+    )
+
+
+def test_other_sights_alone() -> None:
+    assert (
+        said(told(scored("a", 0.5, "caption")))
+        == "a scores 50.0 % [45.1, 54.9], with a caption for the image, direct answer."
+    )
+
+
+def test_nothing_scored_and_nobody_asked() -> None:
+    unscored = [row | {"score": None} for row in scored("a", 0.5, "image")]
+    assert said(told(unscored)) == f"{ITEMS} items; no answer has a score."
+    assert said(told([])) == f"{ITEMS} items; nobody was asked yet."
+    assert lacks(told([]))[0].command
+
+
+def test_several_benchmarks_are_counted() -> None:
+    rows = [
+        {**row, "benchmark": name}
+        for name, blind in (("knows", 0.6), ("looks", 0.25))
+        for row in scored("a", 0.8, "image") + scored("a", blind, "blind") + scored("b", 0.59, "image")
+    ]
+    text = said(told(rows))
+    assert text.startswith(
+        "Part of 1 of 2 benchmarks needs no eyes: blind, models are above guessing there, most on knows"
+    )
+    assert "a, 80.0 % [75.8, 83.6] on knows; a, 80.0 %" in text
+
+
+def test_leaks_are_told_where_their_interval_allows() -> None:
+    base = ModelEntry(spec="scripted:", base="lm")
+    rows = scored("a", 0.8, "image") + scored("b", 0.7, "image") + scored("lm", 0.3, "blind")
+    report = told(rows + scored("a", 0.5, "blind") + scored("b", 0.3, "blind"), a=base, b=base)
+    assert "Leakage is shown for 1 of 2 models, most for a: 20.0 points [" in said(report)
+    assert lacks(report) == []
+    report = told(rows + scored("a", 0.3, "blind") + scored("b", 0.3, "blind"), a=base, b=base)
+    assert said(report).endswith("No leakage is shown for 2 models.")
+
+
+@pytest.mark.parametrize("name", ["best-blind", "against-blind"])
+def test_the_best_of_many_is_no_discovery(name: str) -> None:
+    """Where all guess, models that see and models that do not, hardly ever anything is significant."""
+    draw, found, runs = np.random.default_rng(5), 0, 60
+    for _ in range(runs):
+        rows = [
+            {"model": f"m{number}", "item": str(item), "sight": sight, "score": float(right)}
+            for number in range(6)
+            for sight in ("image", "blind")
+            for item, right in enumerate(draw.random(80) < 0.25)
+        ]
+        measure = MEASURES[name]
+        known: Results = results(rows, [{"item": str(i), "options": 4, "position": 0} for i in range(80)])
+        table = measure.measure(known, Settings(own=own_settings(measure, {}))).table
+        found += bool((table.get_column("p_adjusted") < 0.05).any())
+    assert found <= 0.15 * runs

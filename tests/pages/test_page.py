@@ -1,9 +1,12 @@
 """Texts from outside on pages of ours: they stay text, in HTML and in Markdown."""
 
+import html
+import re
+
 import pytest
 
 from eyetest.pages.item_view import in_turns
-from eyetest.pages.page import Verbatim, clip, escape_markdown, fill_markdown, fill_page, printable
+from eyetest.pages.page import Verbatim, clip, escape_markdown, fill_markdown, fill_page, printable, with_formulas
 from eyetest.version import __version__
 
 PARTS = '{% from "parts.html.j2" import badge %}'
@@ -56,3 +59,36 @@ def test_a_text_is_cut_and_has_nothing_in_it_that_no_page_may_hold() -> None:
 def test_everybody_has_a_turn_before_anybody_has_two() -> None:
     assert in_turns([[1, 2, 3], [], [4], [5, 6]], 5) == [1, 4, 5, 2, 6]
     assert in_turns([[1]], 0) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn", "left"),
+    [
+        (r"Is $\frac{1}{2}$ half?", 1, "Is  half?"),
+        (r"Is \(x^2\) or $\theta $1 or 45^{\circ} right?", 3, "Is  or 1 or  right?"),
+        ("It costs $5 and $7, or US$5 or US$ 7.", 0, "It costs $5 and $7, or US$5 or US$ 7."),
+        (r"\$5 and \$7", 0, "$5 and $7"),
+        (r"C:\temp\new and \unknown{x} and $\unknown{x}$", 0, r"C:\temp\new and \unknown{x} and $\unknown{x}$"),
+        (r"$\text{<script>alert(1)</script>}$", 1, ""),
+        (r"$<img src=x onerror=alert(1)>_2$", 1, ""),
+        (r"$\href{javascript:alert(1)}{x}$", 0, r"$\href{javascript:alert(1)}{x}$"),
+        ("${" + "{" * 400 + "$", 0, "${" + "{" * 400 + "$"),
+    ],
+)
+def test_formulas_are_drawn_money_and_mark_up_stay_text(text: str, drawn: int, left: str) -> None:
+    page = with_formulas(text)
+    assert page.count("<math") == drawn
+    assert html.unescape(re.sub("<math.*?</math>", "", page, flags=re.DOTALL)) == left
+    assert set(re.findall(r"<(\w+)", page)) <= {"math", "mrow", "mi", "mo", "mn", "mtext", "mfrac", "msup", "msub"}
+
+
+def test_a_formula_may_be_a_whole_option() -> None:
+    assert with_formulas(r"2 \sqrt{3} cos(x)", whole=True).startswith("<math")
+    assert "<math" not in with_formulas("cos and sin", whole=True)
+
+
+def test_formulas_without_an_end_take_no_time() -> None:
+    """How far a delimiter looks for its end is bounded, and so is the text that is looked through."""
+    for sign in ("$", r"\(", r"\[", "$$x", r"\frac", "^{", r"\left("):
+        text = sign * (10_000 // len(sign))
+        assert len(with_formulas(text)) >= len(text) / 2

@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 _LETTER, _LINE, _DOT = 5.8, 12.0, 5.0
 """How wide a letter and how high a line of small type is, and how large a dot."""
 _AWAY, _LIFTS = 8, (-6, 6, 0, -13, 13)
+Side = Literal["left", "right"]
+_SIDES: tuple[Side, ...] = ("left", "right")
 
 
 class NamePlace(NamedTuple):
     """Where a name stands beside its dot: to its left or right, and how far above or below."""
 
-    align: str
+    align: Side
     dx: int
     dy: int
 
@@ -51,7 +53,7 @@ def beside_dots(
     places: list[NamePlace | None] = []
     for (x, y), name in zip(spots, names, strict=True):
         place = None
-        for lift, align in product(_LIFTS, ("left", "right")):
+        for lift, align in product(_LIFTS, _SIDES):
             start = x + _AWAY if align == "left" else x - _AWAY - _LETTER * len(name)
             box = _Box(start, y + lift - _LINE / 2, start + _LETTER * len(name), y + lift + _LINE / 2)
             inside = box.left >= 0 and box.right <= wide * 1.15

@@ -60,7 +60,7 @@ def _in_rows(node: Spec, plot: float) -> Spec:
     rows = next(
         rows for rows in range(1, len(panels) + 1) if _fits(widths, rows, plot, spacing) or rows == len(panels)
     )
-    names = next((one["y"]["axis"] for one in _encodings(panels[0]) if one.get("y", {}).get("axis")), {})
+    names: Spec = next((one["y"]["axis"] for one in _encodings(panels[0]) if one.get("y", {}).get("axis")), {})
     size, parts = ceil(len(panels) / rows), []
     for start in range(0, len(panels), size):
         chunk = list(zip(panels[start : start + size], widths[start : start + size], strict=True))

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from eyetest.harden.screenshot.inline import Formula, split_formulas, whole_formula
+from eyetest.harden.screenshot.mathml import mathml
 from eyetest.pages.palette import dark_rules
 from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.version import __version__
@@ -53,6 +55,17 @@ def odds(p: float) -> str:
         unit = 10 ** max(0, len(str(int(times))) - 2)
         return f"once in {round(times / unit) * unit:,}"
     return f"{round(100 * p)} times in 100" if p < 0.995 else "nearly always"
+
+
+def with_formulas(text: str, whole: bool = False) -> Markup:
+    """A text from outside with its formulas drawn; one that cannot be read stays as it is written.
+
+    ``whole``: it may be one formula that nobody put between dollars.
+    """
+    formula = whole_formula(text) if whole else None
+    parts = [formula] if formula else split_formulas(text)[0]
+    drawn = (mathml(one.nodes, one.alone) if isinstance(one, Formula) else escape(one) for one in parts)
+    return Markup("").join(drawn)
 
 
 def plain(value: object) -> str:
@@ -119,7 +132,7 @@ def _address(text: str) -> str:
 @cache
 def _web(package: str) -> jinja2.Environment:
     environment = _environment(package, autoescape=True)
-    environment.filters |= {"p": p_value, "odds": odds, "clip": clip}
+    environment.filters |= {"p": p_value, "odds": odds, "clip": clip, "tex": with_formulas}
     environment.globals["dark"] = lambda: Markup(dark_rules())  # noqa: S704 (constants of ours)
     return environment
 

@@ -6,6 +6,8 @@ from typing import Any
 from markupsafe import Markup, escape
 
 _OVER = {"overline": "¯", "overbrace": "⏞", "overparen": "⏜"}
+_ACCENTS: dict[str, str] = {"\u0302": "^", "\u0303": "~", "\u0304": "¯", "\u0307": "˙", "\u0308": "¨", "\u20d7": "→"}
+"""Combining signs, and what stands for them over a formula."""
 _UNDER = {"underline": "_", "underbrace": "⏟"}
 
 
@@ -58,6 +60,10 @@ def _mos(sign: str) -> list[Markup]:
     return [_mo(sign)] if sign else []
 
 
+def _accent(inner: list[Any], sign: str) -> Markup:
+    return _tag("mover", _row(inner), _mo(_ACCENTS.get(sign, sign)), accent="true")
+
+
 def _attached(base: list[Any], top: list[Any], bottom: list[Any]) -> Markup:
     outside = base[0][0] == "limits" or (base[0][0] == "operator" and base[0][2])
     under, over, both = ("munder", "mover", "munderover") if outside else ("msub", "msup", "msubsup")
@@ -89,7 +95,7 @@ _DRAWN: dict[str, Callable[..., Markup]] = {
     "binom": _binomial,
     "root": _root,
     "attach": _attached,
-    "accent": lambda inner, sign: _tag("mover", _row(inner), _mo(sign), accent="true"),
+    "accent": _accent,
     "brackets": _bracketed,
     "rows": _rows,
     "wrap": _wrapped,

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-from eyetest.harden.screenshot.formulas import UnknownFormula, tree
+from eyetest.harden.screenshot.inline import Formula, split_formulas, whole_formula
 from eyetest.prompts.building import Placer
 from eyetest.records import PLACEHOLDER, Item, Part, Picture, Words
 
@@ -18,21 +18,12 @@ _MOST_COLUMNS = 12
 """A table of more would not fit on any page; it is shown as it is written."""
 LONGEST_WORD = 24
 """In letters; a longer run without a space may be broken after so many, or sooner where lines are shorter."""
-_FORMULA = re.compile(
-    r"\$\$(?P<a>.+?)\$\$|\\\[(?P<b>.+?)\\\]|\\\((?P<c>.+?)\\\)"
-    r"|(?<![\\$])\$(?=[^\s$])(?P<d>(?:\\.|[^$\\])*?)(?<=[^\s\\])\$(?![\d$])"
-    r"|(?P<e>\\begin\{(?P<name>[a-zA-Z]+\*?)\}.+?\\end\{(?P=name)\})",
-    re.DOTALL,
-)
 _MEASURED = 6
-_BARE_WORD = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{3,}")
-_COMMAND = re.compile(r"\\[a-zA-Z]{2,}")
 _FENCE = re.compile(r"^```[^\n`]*\n(.*?)\n?```[ \t]*$", re.DOTALL | re.MULTILINE)
 _RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$")
 _WORD = re.compile(r"[^\s\u2e80-\u9fff\uac00-\ud7af]+")
 _HIDDEN = re.compile("[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\u00ad]")
 """What turns the direction of writing around, and what has no width: no reader sees it, and it must not act."""
-_UNESCAPED = re.compile(r"\\([$%&#_])")
 _RIGHT_TO_LEFT = ("R", "AL")
 
 
@@ -181,8 +172,8 @@ class Passages:
         for paragraph in re.split(r"\n\s*\n", text):
             if not paragraph.strip():
                 continue
-            if whole and self._is_formula(paragraph):
-                yield {"kind": "paragraph", "direction": "ltr", "runs": [self._run(paragraph.strip())]}
+            if whole and (formula := whole_formula(paragraph)):
+                yield {"kind": "paragraph", "direction": "ltr", "runs": [self._run(formula)]}
                 continue
             way = direction(paragraph, self.direction)
             runs: list[Any] = []
@@ -197,41 +188,18 @@ class Passages:
             if any(not isinstance(run, str) or run.strip() for run in runs):
                 yield {"kind": "paragraph", "direction": way, "runs": runs}
 
-    def _is_formula(self, text: str) -> bool:
-        """Whether an option is one formula that nobody put between dollars."""
-        if "$" in text or not _COMMAND.search(text) or _BARE_WORD.search(re.sub(r"\{[^{}]*\}", "", text)):
-            return False
-        try:
-            return bool(tree(text))
-        except UnknownFormula:
-            return False
-
     def _runs(self, text: str) -> list[Any]:
+        parts, unread = split_formulas(text)
+        self.unread += unread
         runs: list[Any] = []
-        after = 0
-        for match in _FORMULA.finditer(text):
-            source = next(one for one in match.group("a", "b", "c", "d", "e") if one is not None)
-            try:
-                nodes = self._tree(source)
-            except UnknownFormula:
-                self.unread += 1
-                continue
-            runs += self._said(text[after : match.start()])
-            runs.append({"formula": nodes, "alone": match["d"] is None and match["c"] is None})
-            after = match.end()
-        return runs + self._said(text[after:])
+        for part in parts:
+            runs += [self._run(part)] if isinstance(part, Formula) else self._said(part)
+        return runs
 
-    def _run(self, source: str) -> dict[str, Any]:
-        return {"formula": self._tree(source), "alone": False}
+    def _run(self, formula: Formula) -> dict[str, Any]:
+        self._words.append(formula.source)
+        return {"formula": formula.nodes, "alone": formula.alone}
 
     def _said(self, text: str) -> list[str]:
-        if not text:
-            return []
-        said = _UNESCAPED.sub(r"\1", text)
-        self._words.append(said)
-        return [breakable(said, self._longest)]
-
-    def _tree(self, source: str) -> list[Any]:
-        nodes = tree(source)
-        self._words.append(source)
-        return nodes
+        self._words.append(text)
+        return [breakable(text, self._longest)]

@@ -208,7 +208,7 @@ def test_why_something_is_not_there() -> None:
     report = tell(Material(grid({"a": [1, 0, 1]}, [{"item": str(i)} for i in range(3)])))
     assert {one.figure.name for one in report.drawn} == {"accuracy"}
     lost = {one.title: one for one in report.missing}
-    assert lost["Failures, refusals, unreadable answers"].why == "all 3 calls gave an answer that could be read"
+    assert lost["Failed, refused and unreadable answers"].why == "all 3 calls gave an answer that could be read"
     assert "no model answered both image and blind" in lost["With and without the image"].why
     assert "--sight image,blind" in lost["With and without the image"].needs
     assert "--by" in lost["Accuracy by tag"].needs

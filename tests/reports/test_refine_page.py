@@ -68,11 +68,29 @@ def test_what_comes_from_outside_stays_text(page: Path) -> None:
 
 def test_it_tells_the_way_through(page: Path) -> None:
     words = " ".join(" ".join(Tags(page.read_text()).words).split())
-    assert "8 of 24 items are left; 16 fell on the way." in words
-    assert "6 of 8 , drawn by lot" in words
-    assert "Nothing fell here." in words
+    assert "8 of 24 items are left; 16 were removed on the way. How much can still be answered" in words
+    assert "6 of 8 , a random sample" in words
+    assert "Nothing was removed here." in words
     assert "40 % [30 %, 50 %]" in words
     assert len(Tags(page.read_text()).pictures) == 1  # one picture, however many items show it
+
+
+@pytest.mark.parametrize(
+    ("who", "after", "told"),
+    [
+        ("panel", Interval(0.26, 0.2, 0.29), "the panel that screened scores 40 % [30, 50] before and 26 % [20, 29]"),
+        ("held out", Interval(0.35, 0.2, 0.5), "35 % [20, 50] on the items left; the intervals overlap."),
+    ],
+)
+def test_it_begins_with_what_is_still_answered_blind(
+    bench: Benchmark, tmp_path: Path, who: str, after: Interval, told: str
+) -> None:
+    blind = [
+        Residual("p", who, when, share, 2) for when, share in (("before", Interval(0.4, 0.3, 0.5)), ("after", after))
+    ]
+    record = RefinementRecord("1", RefinedFrom("b", ""), Recipe(), {}, residual_blind=tuple(blind))
+    write_refine_page(record, [], RefinedItems({}, [], [bench]), tmp_path / "page.html")
+    assert told in (tmp_path / "page.html").read_text()
 
 
 def test_an_empty_refinement_is_a_page_too(bench: Benchmark, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_the_page_has_one_heading_for_it(tmp_path: Path) -> None:
     write_report_page(told(), ReportDetails("t"), tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert page.count(">White box</h2>") == 1
-    assert page.count("<h3>What the picture does</h3>") == 1
+    assert page.count("<h3>Effect of the image on probabilities</h3>") == 1
     (link,) = re.findall(r'<a href="#([\w-]+)">White box</a>', page)
     assert f'id="{link}"' in page
     plain = tell(Material(panel(["a"])), [FIGURES["accuracy"], FIGURES["option-prior"]])

@@ -60,9 +60,9 @@ def _conclude(story: WorldStory, folder: DemoFolder, seconds: float) -> None:
     leaks = story.agreements["leakage"]
     told = [
         ("planted", f"{whole.planted:,} items"),
-        ("found", f"{whole.found:,}"),
+        ("found", f"{whole.found:,} of them"),
         ("missed", f"{whole.planted - whole.found:,}"),
-        ("false alarms", f"{whole.flagged - whole.right:,}"),
+        ("removed", f"{whole.flagged:,} items, {whole.flagged - whole.right:,} of them good ones (false alarms)"),
         ("items left", f"{len(story.kept):,}"),
         ("flawless world", f"{story.whole.lost.value or 0:.1%} of {story.flawless_items} would be taken out"),
     ]

@@ -25,6 +25,7 @@ _VERDICTS = ("drop", "fix", "review")
 _IN_GROUP = 4
 _IN_NOTE = 3
 _UNFOLDED = 6
+_TOLD_FIRST, _LONGEST_TITLE = 2, 140
 
 
 class Exhibit(NamedTuple):
@@ -81,6 +82,7 @@ def write_audit_page(
         "tests": sum(finding.is_test for finding in audit.findings),
         "probes": [(name, PROBES[name].summary if name in PROBES else "") for name in audit.probes],
         "album": album.pictures,
+        "spelt": spelt,
     }
     write_page("audit.html.j2", contents, to, overwrite=overwrite)
 
@@ -173,6 +175,11 @@ def _exhibit(group: tuple[str, ...], room: _Room) -> Exhibit:
     return Exhibit(shown, len(group) - len(shown), len(group) > 1, whole)
 
 
+def spelt(key: str) -> str:
+    """A probe's or a finding's key as words."""
+    return key.replace("-", " ")
+
+
 def _headline(audit: Audit, at: ItemsAt) -> Markup:
     first = f"{audit.blindness.title}. " if audit.blindness else ""
     items = at.count(audit.items, Query()).counted("item")
@@ -189,7 +196,9 @@ def _headline(audit: Audit, at: ItemsAt) -> Markup:
         of = Markup("{} of {} {} attention").format(flagged, items, need)
     alarmed = sum(finding.severity in _ALARMS for finding in tests)
     raised = f"; {alarmed:,} of {counted(len(tests), 'test')} raised an alarm" if tests else ""
-    return Markup("{}{}{}.").format(first, of, raised)
+    gravest = sorted((one for one in audit.findings if one.severity in _ALARMS), key=gravest_first)[:_TOLD_FIRST]
+    titles = "; ".join(clip(one.title.rstrip("."), _LONGEST_TITLE) for one in gravest)
+    return Markup("{}{}{}. Gravest first: {}.").format(first, of, raised, titles)
 
 
 def _suggested(audit: Audit, benchmark: Benchmark, at: ItemsAt) -> list[tuple[str, ItemCount]]:
@@ -223,4 +232,4 @@ def _tile(name: str, entries: Sequence[Entry], audit: Audit, at: ItemsAt) -> dic
     anchor, severity = (own[0].anchor, findings[0].severity) if own else ("", "sound")
     number, words = figure.split(" ", 1)
     told = items if items.items else number
-    return {"name": name, "severity": severity, "number": told, "words": words, "anchor": anchor}
+    return {"name": spelt(name), "severity": severity, "number": told, "words": words, "anchor": anchor}

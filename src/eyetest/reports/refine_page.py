@@ -14,10 +14,11 @@ from eyetest.pages.item_links import Query
 from eyetest.pages.item_view import Album, lot, show_verdict
 from eyetest.pages.page import write_page
 from eyetest.records import Item, Panel, Verdict, VerdictKind, sorting_tags, tag_word
-from eyetest.reports.refinements import Members, RefinementRecord, Residual, recipe_yaml
+from eyetest.reports.refinements import Interval, Members, RefinementRecord, Residual, recipe_yaml
 
 _FALLEN: Mapping[VerdictKind, tuple[str, str]] = {"drop": ("bad", "Dropped"), "review": ("suspect", "For review")}
 _SHOWN = 6
+_HELD_OUT = "held out"
 _MOST_VALUES = 24
 Verdicts = Sequence[tuple[str, Sequence[Verdict]]]
 """Each stage with its verdicts."""
@@ -55,7 +56,8 @@ def write_refine_page(
     contents = {
         "record": record,
         "at": at,
-        "headline": _headline(record, into, left, at),
+        "headline": _headline(record, into, left, at.count(into.items - left.items, Query(verdict="fallen"))),
+        "tiles": [] if record.paused else _tiles(stages, left, at),
         "total": len(items),
         "kept": left,
         "stages": [_stage(*stage, items, album, at) for stage in stages],
@@ -69,12 +71,54 @@ def write_refine_page(
     write_page("refine.html.j2", contents, to, overwrite=True)
 
 
-def _headline(record: RefinementRecord, into: ItemCount, left: ItemCount, at: ItemsAt) -> Markup:
+def _headline(record: RefinementRecord, into: ItemCount, left: ItemCount, fell: ItemCount) -> Markup:
+    """What was removed, and whether what is left can still be answered without the image."""
     items = into.counted("item")
     if record.paused:
         return Markup("{} went in; the stage {} waits for people.").format(items, record.paused)
-    fell = at.count(into.items - left.items, Query(verdict="fallen"))
-    return Markup("{} of {} are left; {} fell on the way.").format(left, items, fell)
+    told = Markup("{} of {} are left; {} {} removed on the way.").format(
+        left, items, fell, "was" if fell.items == 1 else "were"
+    )
+    blind = _before_and_after(record.residual_blind)
+    if not blind:
+        return told + " How much can still be answered without the image was not measured."
+    before, after = blind
+    scores = [_percent(one.accuracy) for one in blind]
+    apart = after.accuracy.high is not None and before.accuracy.low is not None
+    unclear = apart and (after.accuracy.high or 0.0) >= (before.accuracy.low or 0.0)
+    note = "; the intervals overlap" if unclear else ""
+    who = "models that were held out score" if before.who == _HELD_OUT else "the panel that screened scores"
+    return told + f" Without the image, {who} {scores[0]} before and {scores[1]} on the items left{note}."
+
+
+def _before_and_after(residuals: Sequence[Residual]) -> tuple[Residual, Residual] | None:
+    """What is answered blind before and after: by models that were held out, if any were; else by the panel."""
+    pairs: dict[tuple[str, str], dict[str, Residual]] = {}
+    for one in residuals:
+        if one.accuracy.value is not None:
+            pairs.setdefault((one.panel, one.who), {})[one.when] = one
+    whole = [pair for pair in pairs.values() if {"before", "after"} <= pair.keys()]
+    best = next((pair for pair in whole if pair["before"].who == _HELD_OUT), whole[0] if whole else None)
+    return (best["before"], best["after"]) if best else None
+
+
+def _percent(share: Interval) -> str:
+    bounds = "" if share.low is None or share.high is None else f" [{100 * share.low:.0f}, {100 * share.high:.0f}]"
+    return f"{100 * (share.value or 0.0):.0f} %{bounds}"
+
+
+def _tiles(stages: Verdicts, left: ItemCount, at: ItemsAt) -> list[tuple[str, Any, str]]:
+    """The figures to remember: what is left, what fell, and where most did."""
+    counts = [(name, Counter(one.verdict for one in verdicts)) for name, verdicts in stages]
+    into = len(stages[0][1]) if stages else left.items
+    told: list[tuple[str, Any, str]] = [("items left", left, f"of {into:,}")]
+    for kind, words in (("drop", "dropped"), ("review", "left for review"), ("fix", "mended")):
+        number = sum(count[kind] for _, count in counts)
+        if number:
+            most = max(counts, key=lambda one: one[1][kind])
+            count = ItemCount(number) if kind == "fix" else at.count(number, Query(verdict=kind))
+            told.append((words, count, f"most by {most[0]}: {most[1][kind]:,}"))
+    return told
 
 
 def _stage(

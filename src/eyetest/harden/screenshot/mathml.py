@@ -5,10 +5,10 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-_OVER = {"overline": "¯", "overbrace": "⏞", "overparen": "⏜"}
+_OVER = {"overbrace": "⏞", "overparen": "⏜"}
 _ACCENTS: dict[str, str] = {"\u0302": "^", "\u0303": "~", "\u0304": "¯", "\u0307": "˙", "\u0308": "¨", "\u20d7": "→"}
 """Combining signs, and what stands for them over a formula."""
-_UNDER = {"underline": "_", "underbrace": "⏟"}
+_UNDER = {"underbrace": "⏟"}
 
 
 def mathml(nodes: list[Any], alone: bool) -> Markup:

@@ -11,7 +11,7 @@ from eyetest.reports.figures import Figure
 from eyetest.reports.material import Material
 from eyetest.reports.report_items import Counts, ReportItems
 
-_KINDS = ("keep", "fix", "review", "drop")
+_KINDS = ("drop", "fix", "review", "keep")
 _INKS = {"keep": palette.INK, "fix": palette.ON_BRIGHT, "review": palette.ON_BRIGHT, "drop": palette.ON_STRONG}
 _WIDTH, _HEIGHT = 460, 30
 _ROOM = 0.09

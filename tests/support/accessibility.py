@@ -34,6 +34,12 @@ _WIDE = """
 }).map((one) => one.outerHTML.slice(0, 120))
 """
 
+_FIGURES = """
+[...document.querySelectorAll("svg, img")].filter((one) => one.getBoundingClientRect().width > WIDTH)
+  .map((one) => one.outerHTML.slice(0, 120))
+"""
+"""Also what could be scrolled to: on a phone nobody scrolls a figure sideways."""
+
 
 @cache
 def axe_core() -> str:
@@ -52,7 +58,8 @@ def barriers(visitor: BrowserWindow, rules: str = "rules: {}") -> list[str]:
     if width > visitor.width:
         wide = visitor.evaluate(_WIDE.replace("WIDTH", str(visitor.width)))
         told.append(f"{width} pixels wide on {visitor.width}: {wide[:3]}")
-    return told
+    figures = visitor.evaluate(_FIGURES.replace("WIDTH", str(visitor.width)))
+    return told + [f"a figure wider than {visitor.width} pixels: {one}" for one in figures]
 
 
 def check_accessible(

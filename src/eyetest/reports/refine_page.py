@@ -109,7 +109,7 @@ def _percent(share: Interval) -> str:
 
 def _tiles(stages: Verdicts, left: ItemCount, at: ItemsAt) -> list[tuple[str, Any, str]]:
     """The figures to remember: what is left, what fell, and where most did."""
-    counts = [(name, Counter(one.verdict for one in verdicts)) for name, verdicts in stages]
+    counts = [(name, Counter[str](one.verdict for one in verdicts)) for name, verdicts in stages]
     into = len(stages[0][1]) if stages else left.items
     told: list[tuple[str, Any, str]] = [("items left", left, f"of {into:,}")]
     for kind, words in (("drop", "dropped"), ("review", "left for review"), ("fix", "mended")):

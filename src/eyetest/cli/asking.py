@@ -37,7 +37,7 @@ class SamplingOptions:
     max_tokens: Annotated[
         int | None, sampling("", "The longest answer (default: 512; 2048 with reasoning).", min=1)
     ] = None
-    seed: Annotated[int, sampling("", "Of all drawing by lot.")] = 0
+    seed: Annotated[int, sampling("", "Random seed.")] = 0
 
 
 @dataclass(frozen=True)

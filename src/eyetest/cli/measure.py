@@ -24,7 +24,7 @@ shown = partial(option, panel="How it is shown")
 
 LevelOption = Annotated[float, which("--level", "Of intervals and tests.", min=0.5, max=0.999)]
 ResamplesOption = Annotated[int, which("--resamples", "For bootstrapped intervals.", min=100)]
-SeedOption = Annotated[int, which("--seed", "Of all drawing by lot.", min=0)]
+SeedOption = Annotated[int, which("--seed", "Random seed.", min=0)]
 ExternalOption = Annotated[Path | None, which("--with", "A score from outside: model,score.", "CSV")]
 ModelsOption = Annotated[Path | None, which("--models", "models.yaml: language bases, sizes.", "FILE")]
 ModelOption = Annotated[Words, which("--model -m", "Only these models: A,B, or repeated.", "NAME")]

@@ -55,7 +55,7 @@ class AskedOptions:
         begun("--agree", "all: whatever anybody sees otherwise goes to an adjudicator; most: ties only.", "HOW"),
     ] = None
     per: Annotated[str | None, begun("--per", "Let the values of this tag take turns.", "TAG")] = None
-    seed: Annotated[int | None, begun("--seed", "Of what is drawn by lot. (default: 0)", min=0)] = None
+    seed: Annotated[int | None, begun("--seed", "Random seed. (default: 0)", min=0)] = None
 
     def wishes(self) -> job.ReviewWishes:
         """As the job takes them."""

@@ -56,7 +56,7 @@ def audit(
     overwrite: options.OverwriteOption = False,
     thresholds: Annotated[Path | None, option("--thresholds", "Your own thresholds.yaml.")] = None,
     limit: options.FirstOption = None,
-    seed: Annotated[int, option("--seed", "Seed of every sample and shuffle.")] = 0,
+    seed: Annotated[int, option("--seed", "Random seed.")] = 0,
     strict: Annotated[bool, option("--strict", "Exit with 1 if anything is broken or suspicious.")] = False,
     *,
     file: options.GoldFileOptions,
@@ -149,15 +149,11 @@ def verdict_line(result: Audit) -> Text:
 def _line(finding: Finding) -> RenderableType:
     mark, style = _MARKS[finding.severity]
     line = Text.assemble((f"{mark} ", style), safe(finding.title))
-    if finding.severity == "sound":
-        line.no_wrap, line.overflow = True, "ellipsis"
-    elif finding.adjusted_p is not None:
+    if finding.severity != "sound" and finding.adjusted_p is not None:
         line.append(f"  (by luck {odds(finding.adjusted_p)})", "dim")
     shown: list[RenderableType] = [line]
     if finding.severity in ("bad", "suspect") and finding.items and finding.verdict != "keep":
-        shown.append(
-            Padding(Text(safe(listed(finding.items, 6)), "dim", overflow="ellipsis", no_wrap=True), (0, 0, 0, 4))
-        )
+        shown.append(Padding(Text(safe(listed(finding.items, 6)), "dim"), (0, 0, 0, 4)))
     if finding.detail and (finding.severity == "suspect" or finding.kind == NO_PICTURES):
         shown.append(Padding(Text(safe(finding.detail), "dim"), (0, 0, 0, 4)))
     return Padding(Group(*shown), (0, 0, 0, 2))

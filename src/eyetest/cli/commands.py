@@ -1,12 +1,13 @@
 """The commands, put together: each is loaded when it is called."""
 
 import importlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from functools import wraps
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature, getdoc, signature
 from pathlib import Path
 from typing import Annotated, Any, get_origin, get_type_hints
 
@@ -15,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from eyetest.cli.catalogue import COMMANDS, GROUPS, job_of, summary
 from eyetest.cli.completion import sketch
+from eyetest.cli.examples import EXAMPLES
 from eyetest.cli.main import CtrlCError, PipeClosedError
 from eyetest.cli.renamed import command_of, renamed
 from eyetest.cli.terminal import note
@@ -74,7 +76,19 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
 
 
 class _Command(TyperCommand):
-    """Refuses pipes and devices among the paths that it is given, before anybody waits for them."""
+    """Refuses pipes and devices among the paths that it is given, before anybody waits for them; shows an example."""
+
+    example = ""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        super().format_help(ctx, formatter)
+        lines = "".join(f"   {line}\n" for line in self.example.splitlines())
+        typer.echo(f" Example{'s' * (lines.count(chr(10)) > 1)}:\n{lines}")
+
+    def get_help_option(self, ctx: Any) -> Any:
+        option: Any = super().get_help_option(ctx)
+        option.metavar = ""
+        return option
 
     def invoke(self, ctx: Any) -> Any:
         names = (param.name for param in self.params if ctx.get_parameter_source(param.name).name == "COMMANDLINE")
@@ -190,8 +204,28 @@ def _load(name: str) -> Any:
     module, _, function = COMMANDS[name].partition(":")
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP)
     loaded = importlib.import_module(f"eyetest.cli.{module}")
-    alone.command(name.partition(" --")[0].rpartition(" ")[2], cls=_Command)(flat(getattr(loaded, function)))
-    return typer.main.get_command(alone)
+    called = name.partition(" --")[0].rpartition(" ")[2]
+    said = getdoc(called_by := getattr(loaded, function)) or ""
+    alone.command(called, cls=_Command, help=re.sub(r"(?<!\n)\n(?!\n)", " ", said))(flat(called_by))
+    command: Any = typer.main.get_command(alone)
+    command.example = EXAMPLES[name]
+    for one in command.params:
+        _name_value(one)
+    return command
+
+
+_VALUES = {bool: "", int: "N", float: "X", str: "TEXT", Path: "PATH"}
+
+
+def _name_value(parameter: Any) -> None:
+    """Let help call a value by what it is to a person, and leave out types and ranges: who errs is told those."""
+    if parameter.param_type_name == "argument":
+        parameter.display_type_rich = lambda ctx: ""
+        is_plain = parameter.required or parameter.metavar.startswith("[")
+        parameter._usage_display_name = lambda: parameter.metavar if is_plain else f"[{parameter.metavar}]"
+    elif parameter.metavar is None:
+        parameter.metavar = _VALUES.get(parameter.type_descriptor.annotation)
+    parameter._get_number_range_help_str = lambda: None
 
 
 app = typer.Typer(

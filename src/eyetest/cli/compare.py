@@ -60,7 +60,7 @@ def compare(
 
     Without --model all are ranked, and neighbours in the ranking compared. Who cannot be told apart shares a rank.
 
-    To ask two models only until one leads for certain: compare A B --on BENCH --to RUN (it has a --help of its own).
+    With --on BENCH two models are asked, only until one leads for certain; that has a --help of its own.
     """
     shape = measuring.one_shape(as_csv, as_json, as_latex)
     if flips_to is not None:

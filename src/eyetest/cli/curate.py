@@ -41,7 +41,7 @@ def subset(
     ] = None,
     share: Annotated[float, option("--share", "Of the items, with --answers.", min=0.001, max=1)] = 0.1,
     sight: Annotated[str, option("--sight", "Which answers of the run count.", "NAME")] = "image",
-    seed: Annotated[int, option("--seed", "Of the drawing.", min=0)] = 0,
+    seed: Annotated[int, option("--seed", "Random seed.", min=0)] = 0,
     option_count: Annotated[
         int | None, option("--option-count", "So many options each: the gold and the first distractors.", min=2)
     ] = None,

@@ -13,7 +13,7 @@ from eyetest.harden.editions import Editions, EditionSettings
 from eyetest.jobs.harden_renew import draw_again
 from eyetest.wording import counted, typed
 
-_SeedOption = Annotated[int, option("--seed", "Another seed, other scenes.", min=0)]
+_SeedOption = Annotated[int, option("--seed", "Random seed: another one, other scenes.", min=0)]
 _DataOption = Annotated[
     Path | None, option("--data", "Where the data lie, if not beside BENCH: the folder of a world.", "DIR")
 ]

@@ -80,7 +80,7 @@ def screenshot(
     look: Annotated[
         str, option("--look", "screen, phone, photo or print; all gives each to a share of the items.", "NAME")
     ] = "screen",
-    seed: Annotated[int, option("--seed", "Of every look; the same seed gives the same pixels.", min=0)] = 0,
+    seed: Annotated[int, option("--seed", "Random seed; the same one gives the same pixels.", min=0)] = 0,
     renderer: Annotated[str, option("--renderer", "typst, or chromium where it is installed.", "NAME")] = "typst",
     read_back: Annotated[
         str | None,

@@ -36,7 +36,7 @@ def options(
             "--open-questions", "Give options to questions that have none, where their answer is a number or listed."
         ),
     ] = False,
-    seed: Annotated[int, option("--seed", "Of what is offered and where the gold stands.", min=0)] = 0,
+    seed: Annotated[int, option("--seed", "Random seed: of what is offered, and where the gold stands.", min=0)] = 0,
     writer: Annotated[
         str | None, models_panel("--writer", "A model that proposes options (see eyetest run).", "SPEC")
     ] = None,
@@ -60,8 +60,8 @@ def options(
     rule: numbers in the gold's writing, answers of the same kind from other items, and for a drawn world what its
     scene does not show. None may say the same as another, and no gold may be known by its looks.
 
-    DIR/benchmark is the result, DIR/options.json says what was written by whom and turned down why, and
-    eyetest review DIR asks people about the new options, in two rounds; then run the same command again.
+    DIR/benchmark is the result, DIR/options.json says what was written by whom and turned down why. A review of DIR
+    asks people about the new options, in two rounds; then run the same command again.
     """
     folder, count = _folder(to, bench, option_count)
     settings = OptionSettings(options=count, rounds=writer_rounds, open=open_questions, seed=seed)

@@ -52,14 +52,14 @@ def reform(
     checker: Annotated[str | None, option("--checker", "Another model, which checks them.", "SPEC")] = None,
     models: Annotated[Path | None, option("--models", "A models.yaml to take both from.", "FILE")] = None,
     limit: options.FirstOption = None,
-    seed: Annotated[int, option("--seed", "Of distractors and their order.", min=0)] = 0,
+    seed: Annotated[int, option("--seed", "Random seed: of distractors and their order.", min=0)] = 0,
     page: Annotated[Path | None, option("--page", "A page with items, distractors and figures.", "FILE")] = None,
     overwrite: options.OverwriteOption = False,
 ) -> None:
     """Turn a dataset's annotations into choice or text questions.
 
-    eyetest reform list shows the datasets of the catalogue. One of your own is a YAML file of a few lines; eyetest
-    reform check my.yaml says whether it is right.
+    The catalogue has the datasets that are known; list shows them. One of your own is a YAML file of a few lines,
+    and check says whether it is right.
     """
     if name == _LIST:
         _list((what or [_DATASETS])[0])

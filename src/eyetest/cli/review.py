@@ -96,8 +96,8 @@ def review(
     Prints your own link and serves until Ctrl-C. Run it again to go on: decisions are kept the moment they are made,
     only ever added, and read by eyetest refine.
 
-    Meanwhile, in another terminal: eyetest review invite NAME --on PLACE gives somebody a personal link, eyetest
-    review revoke NAME --on PLACE ends it, eyetest review status PLACE says how far all are and how far they agree.
+    Meanwhile, in another terminal, somebody is given a personal link with invite and loses it with revoke; status
+    says how far all are, and how far they agree.
     """
     if terminal:
         if browser or port is not None or host != HOST:

@@ -1,17 +1,16 @@
 """``eyetest score|diff-rules|read``: answers are read and scored, by one rule set or by two."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import polars as pl
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from eyetest.cli import options
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import JsonOption, Words, option
-from eyetest.cli.tables import print_table, show_table
+from eyetest.cli.tables import show_table
 from eyetest.cli.terminal import note, out, print_json, safe
 from eyetest.errors import InputError, nearest
 from eyetest.jobs import diff_rules as rules_job
@@ -108,7 +107,9 @@ def diff_rules(
         )
     out.print(Text(f"\n{len(different):,} of {len(both):,} answers are read differently"))
     if limit and len(different):
-        print_table(_answers(different.head(limit), a, b))
+        show_table(
+            ["item", "model", a, b, "the end of the reply"], [], map(_answer, different.head(limit).to_dicts())
+        )
 
 
 def _show_effect(read: rules_job.TwoReadings, a: str, b: str) -> None:
@@ -126,17 +127,10 @@ def _show_effect(read: rules_job.TwoReadings, a: str, b: str) -> None:
     show_table(read.axes, [*means.values(), "difference", "read differently", "of"], rows)
 
 
-def _answers(rows: pl.DataFrame, a: str, b: str) -> Table:
-    table = Table(box=None, header_style="dim", pad_edge=False, expand=out.is_terminal)
-    for name in ("item", "model", a, b):
-        table.add_column(name, overflow="fold")
-    table.add_column("the end of the reply", overflow="ellipsis", no_wrap=True, ratio=1)
-    for row in rows.to_dicts():
-        readings = (row["choice"] or row["reading"] or "–", row["choice_b"] or row["reading_b"] or "–")
-        reply = " ".join(safe(row["text"] or "").split())
-        end = reply if len(reply) <= _LONGEST else f"…{reply[-_LONGEST:]}"
-        table.add_row(*(Text(safe(row[name])) for name in ("item", "model")), *readings, Text(end))
-    return table
+def _answer(row: dict[str, Any]) -> tuple[str, ...]:
+    readings = (row["choice"] or row["reading"] or "–", row["choice_b"] or row["reading_b"] or "–")
+    reply = " ".join(safe(row["text"] or "").split())
+    return row["item"], row["model"], *readings, reply if len(reply) <= _LONGEST else f"…{reply[-_LONGEST:]}"
 
 
 _SHOWN = 2_000
@@ -153,10 +147,7 @@ def read(
     marks: Annotated[str, option("--marks", "How options are marked: upper, lower or digit.", "NAME")] = "upper",
     as_json: JsonOption = False,
 ) -> None:
-    """Read one reply to a choice question: which option it commits to, which rule says so, and where in the text.
-
-    eyetest read --options cat dog bird fish --text "A dog"
-    """
+    """Read one reply to a choice question: which option it commits to, which rule says so, and where in the text."""
     options = [*first, *(others or ())]
     style = next((style for style in _STYLES if style == marks), None)
     if style is None:

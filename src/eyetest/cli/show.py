@@ -21,6 +21,7 @@ from eyetest.cli.drawing import can_draw, draw
 from eyetest.cli.exchange import counted
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import option
+from eyetest.cli.tables import show_table
 from eyetest.cli.terminal import out, print_json, safe
 from eyetest.errors import ImageError, InputError, short
 from eyetest.jobs.opening import open_bench
@@ -31,6 +32,8 @@ from eyetest.records import Condition, GreyPicture, Item, Message, Picture, Prom
 _TAGS_SHOWN = 12
 _VALUES_SHOWN = 4
 _LONGEST_VALUE = 300
+_BEGINNING = 100
+"""So many characters of a question stand in a list of items."""
 _PARTS_SHOWN = 100
 _INDENT = "  "
 
@@ -56,7 +59,10 @@ def show(
         raise InputError("which item is to be asked so? Give its ID after the benchmark")
     benchmark = open_bench(bench, file.read_all(pictures_required=False), TERMINAL)
     if item_id is None:
-        print_json(benchmark.manifest) if as_json else out.print(summary(benchmark, limit))
+        if as_json:
+            print_json(benchmark.manifest)
+        else:
+            _print_summary(benchmark, limit)
         return
     item = benchmark[item_id]
     if asked:
@@ -69,7 +75,7 @@ def show(
             webbrowser.open(benchmark.images.path(image).resolve().as_uri())
 
 
-def summary(benchmark: Benchmark, limit: int) -> RenderableType:
+def _print_summary(benchmark: Benchmark, limit: int) -> None:
     """What the benchmark is, its tags, and its first items."""
     manifest = benchmark.manifest
     title = Text.assemble((safe(manifest.name), "bold"), f" · version {safe(manifest.version)}")
@@ -84,36 +90,43 @@ def summary(benchmark: Benchmark, limit: int) -> RenderableType:
     ):
         if value and value != "()":
             facts.add_row(Text(name, "dim"), Text(safe(value), overflow="fold"))
-    return Group(title, facts, Text(), _tag_table(benchmark), Text(), _item_table(benchmark, limit))
+    out.print(title, facts, Text())
+    _print_tags(benchmark)
+    out.print()
+    _print_items(benchmark, limit)
 
 
-def _tag_table(benchmark: Benchmark) -> Table:
+def _print_tags(benchmark: Benchmark) -> None:
     tags: dict[str, Counter[str]] = {}
     for item in benchmark:
         for name, value in item.tags.items():
             tags.setdefault(name, Counter())[_as_text(value)[:40]] += 1
-    table = Table("tag", "values", "most frequent", box=None, header_style="dim", pad_edge=False)
-    for name, values in list(tags.items())[:_TAGS_SHOWN]:
-        frequent = ", ".join(f"{safe(value)} {count:,}" for value, count in values.most_common(_VALUES_SHOWN))
-        table.add_row(Text(safe(name)), f"{len(values):,}", Text(frequent, overflow="ellipsis", no_wrap=True))
+    rows = [
+        (
+            name,
+            f"{len(values):,}",
+            ", ".join(f"{value} {count:,}" for value, count in values.most_common(_VALUES_SHOWN)),
+        )
+        for name, values in list(tags.items())[:_TAGS_SHOWN]
+    ]
+    show_table(["tag", "values", "most frequent"], [], rows)
     if len(tags) > _TAGS_SHOWN:
-        table.caption = f"and {len(tags) - _TAGS_SHOWN} more"
-    return table
+        out.print(f"and {len(tags) - _TAGS_SHOWN} more", style="dim")
 
 
-def _item_table(benchmark: Benchmark, limit: int) -> Table:
-    table = Table("id", "pictures", "options", "gold", "question", box=None, header_style="dim", pad_edge=False)
+def _print_items(benchmark: Benchmark, limit: int) -> None:
+    rows = []
     for item in islice(benchmark, limit):
         gold = "".join(letter(i) for i in item.gold) if item.choices else "; ".join(item.references[:3])
-        cells = (
-            item.id,
-            str(len(item.images)),
-            str(len(item.choices) or "–"),
-            gold[:24],
-            " ".join(item.question.split()),
-        )
-        table.add_row(*(Text(safe(cell), overflow="ellipsis", no_wrap=True) for cell in cells))
-    return table
+        gold, question = _beginning(gold, 24), _beginning(item.question, _BEGINNING)
+        rows.append((item.id, len(item.images), len(item.choices) or "–", gold, question))
+    show_table(["id", "pictures", "options", "gold", "question"], [], rows)
+
+
+def _beginning(text: str, most: int) -> str:
+    """A text in one line; of a long one its first words."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most].rsplit(' ', 1)[0]} …"
 
 
 def item_panel(benchmark: Benchmark, item: Item, *, golds: bool = True) -> Panel:

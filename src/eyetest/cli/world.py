@@ -4,10 +4,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from rich.table import Table
-
 from eyetest.cli.options import OverwriteOption, argument, option
-from eyetest.cli.tables import print_table, show_table
+from eyetest.cli.tables import show_table
 from eyetest.cli.terminal import note, out, print_json, safe
 from eyetest.errors import InputError, nearest
 from eyetest.measures.stats.intervals import IntervalEstimate
@@ -32,7 +30,7 @@ def world(
     ] = None,
     to: Annotated[Path | None, new("--to", "Where the world goes.", "DIR")] = None,
     item_count: Annotated[int, new("--item-count", "How many items.", min=1)] = 1200,
-    seed: Annotated[int, new("--seed", "Another seed, another world.")] = 7,
+    seed: Annotated[int, new("--seed", "Random seed: another one, another world.")] = 7,
     flaws: Annotated[
         str, new("--flaws", f"Which flaws, and how many: {', '.join(flaw_names())}, or a file.", "FILE")
     ] = "default",
@@ -140,21 +138,15 @@ def zoo(
         refuse_to_lose(to, overwrite=overwrite, ours=None)
         with replacing_file(to, overwrite=overwrite) as file:
             file.write_text(models_file(taste, belief, str(leaks) if leaks else ""), encoding="utf-8")
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("model", "built on", "weights", "sees", "scenes", "texts", "replies", "leaked to it"):
-        table.add_column(name, justify="left" if name in ("model", "built on", "replies") else "right")
-    for card in cards().values():
-        table.add_row(
-            f"embedded:{card.name}",
-            card.base,
-            f"{card.parameters:,}",
-            f"{card.resolution} px" if card.sees else "",
-            f"{card.scenes_seen:,}" if card.sees else "",
-            f"{card.texts_read:,}",
-            card.style,
-            f"{card.leaked:.0%}" if card.sees else "",
+    rows = [
+        (
+            *(f"embedded:{card.name}", card.base, card.style, f"{card.leaked:.0%}" if card.sees else ""),
+            *(f"{card.parameters:,}", f"{card.resolution} px" if card.sees else ""),
+            *(f"{card.scenes_seen:,}" if card.sees else "", f"{card.texts_read:,}"),
         )
-    print_table(table)
+        for card in cards().values()
+    ]
+    show_table(["model", "built on", "replies"], ["leaked to it", "weights", "sees", "scenes", "texts"], rows)
     out.print()
     note("leaked to it: items of the default world that were in its training, with picture and answer")
     told = next(iter(cards().values()))

@@ -83,7 +83,7 @@ def test_killed_it_goes_on_and_asks_nothing_twice(tmp_path: Path, endpoint: Endp
     ("more", "message"),
     [
         (("x", "--to", "r"), 'no model "x"'),
-        ((NEW, "--to", "r"), "two models race, and 1 are named"),
+        ((NEW, "--to", "r"), "two models race, not 1"),
         ((NEW, OLD), "--to RUN is missing"),
         ((NEW, OLD, "--to", "r", "--answers", "gone"), "gone"),
         ((NEW, OLD, "--to", "r", "--sight", "image,blind"), "asked in one way"),

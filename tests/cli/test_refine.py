@@ -146,7 +146,8 @@ def test_whose_call_failed_is_left_to_people(here: Path, eyetest: Eyetest) -> No
     waiting = verdicts(here / "d").filter(pl.col("verdict") == "review")
     assert len(waiting) > 3
     assert waiting.get_column("reason").str.contains("missing, which could change the verdict").all()
-    assert f"{len(waiting)} items for people: eyetest review d (or a table: d/review/queue.csv" in said
+    assert f"{len(waiting)} items for people (or as a table, d/review/queue.csv" in said
+    assert "\n  eyetest review d\n" in said
     assert not set(waiting.get_column("item")) & {item.id for item in kept(here / "d")}
 
 

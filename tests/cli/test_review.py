@@ -74,7 +74,7 @@ def test_what_is_wrong_is_said_in_a_line(here: Path, eyetest: Eyetest, words: tu
 def test_the_status_of_a_review_that_nobody_has_seen(here: Path, eyetest: Eyetest) -> None:
     done = eyetest("review", "status", "b")
     assert "4 items, 0 settled" in done.fine()
-    assert "nobody was invited yet: eyetest review invite NAME --on" in done.err
+    assert "nobody was invited yet:\n  eyetest review invite NAME --on" in done.err
     assert "8 decisions to make, and nobody who may: invite somebody as reviewer" in done.err
 
 

@@ -52,6 +52,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 COMMANDS: list[tuple[object, ...]] = [
+    ("init", "бенч é", "--server", "vllm", "--model", "m", "--goal", "all", "--to", "begun é"),
     ("reform", "list"),
     ("show", "бенч é"),
     ("show", "бенч é", f"{ODD} 3"),

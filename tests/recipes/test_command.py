@@ -34,7 +34,7 @@ def test_show_is_the_file_and_check_likes_it(eyetest: Eyetest, name: str) -> Non
 
 def test_new_begins_from_one_that_is_there(tmp_path: Path, eyetest: Eyetest) -> None:
     said = eyetest("recipe", "new", "mmstar").fine()
-    assert "my-mmstar.yaml: change it, then eyetest recipe check my-mmstar.yaml" in said
+    assert "change it, then:\n  eyetest recipe check my-mmstar.yaml" in said
     assert (tmp_path / "my-mmstar.yaml").read_text() == recipe_text("mmstar")
     assert "is there already" in eyetest("recipe", "new", "mmstar").refused()
     eyetest("recipe", "new", "lime", "--to", "other.yaml").fine()

@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from eyetest.cli.options import JsonOption, RetryOption, option, put
-from eyetest.cli.terminal import fail, note, out, program, safe
+from eyetest.cli.terminal import advise, fail, note, out, program, safe
 from eyetest.errors import InputError
 from eyetest.jobs.run import conditions
 from eyetest.jobs.run import sampling as sampling_of
@@ -148,9 +148,8 @@ def report(progress: Progress, to: Path) -> None:
         why = "" if progress.abandoned else f"{progress.stopped}; "
         note(f"{why}{counted(progress.left, 'call')} left. The same command goes on from here.")
     if lasting := sum(count for kind, count in progress.failures.items() if kind not in PASSED_OVER):
-        note(
-            f"{counted(lasting, 'call')} failed; {typed(program(), 'status', to)} says why, --retry-failed asks again"
-        )
+        why = f"{counted(lasting, 'call')} failed; --retry-failed asks again, and this says why"
+        advise(why, typed(program(), "status", to))
     exit_as(progress)
 
 

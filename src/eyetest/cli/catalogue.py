@@ -5,6 +5,9 @@ from functools import cache
 from pathlib import Path
 
 JOBS = {
+    "Begin": {
+        "init": "init:init",
+    },
     "Look at a benchmark": {
         "audit": "audit:audit",
         "show": "show:show",

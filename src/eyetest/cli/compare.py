@@ -27,7 +27,7 @@ _OF_ITEMS = ("item", "a_score", "b_score", "flips", "n")
 
 def compare(
     runs: RunsArgument,
-    model: Annotated[Words, which("--model -m", "Only these, all pairs: A,B, or repeated.", "NAME")] = None,
+    model: Annotated[Words, which("--model -m", "Only these models, all pairs: A,B, or repeated.", "NAME")] = None,
     all_pairs: Annotated[bool, which("--all-pairs", "Not only neighbours in the ranking.")] = False,
     sight: Annotated[
         str | None,

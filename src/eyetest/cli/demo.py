@@ -16,12 +16,15 @@ from eyetest.demo.story import WorldStory
 from eyetest.recipes.sources import StoppedEarly
 from eyetest.running.session import INTERRUPTED
 from eyetest.wording import counted, typed
+from eyetest.world.building import MOST
 
 
 def demo(
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Where to put it.")] = Path("demo"),
+    to: Annotated[Path, options.option("--to", "Where to put it.", "DIR")] = Path("demo"),
     overwrite: options.OverwriteOption = False,
-    item_count: Annotated[int, typer.Option("--item-count", min=FEWEST, hidden=True)] = ITEMS,
+    item_count: Annotated[
+        int, options.option("--item-count", "How many items; five minutes are for 1,200.", min=FEWEST, max=MOST)
+    ] = ITEMS,
 ) -> None:
     """Draw a benchmark, spoil it on purpose, ask 14 small models, and see which flaws are found.
 

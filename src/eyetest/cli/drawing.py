@@ -31,4 +31,4 @@ def draw(picture: Pillow.Image, columns: int = 56, rows: int = 22) -> Text:
 
 def can_draw() -> bool:
     """Whether somebody watches who can see colours."""
-    return sys.stdout.isatty() and out.color_system is not None
+    return sys.stdout.isatty() and out.color_system is not None and not out.no_color

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import BenchArgument, OverwriteOption, option
-from eyetest.cli.terminal import note, out, program, safe
+from eyetest.cli.terminal import advise, note, out, program, safe
 from eyetest.errors import InputError
 from eyetest.harden.editions import Editions, EditionSettings
 from eyetest.jobs.harden_renew import draw_again
@@ -79,7 +79,8 @@ def twins(
         overwrite=overwrite,
         observer=TERMINAL,
     )
-    _report(done, f"{typed(program(), 'run', done.benchmark.path)} --model … --to RUN, then measure leak-by-twin RUN")
+    _report(done, f"{typed(program(), 'run', done.benchmark.path)} --model SPEC --to RUN")
+    note("then leak-by-twin measures RUN")
 
 
 def _asked(to: Path | None) -> Path:
@@ -93,4 +94,4 @@ def _report(done: Editions, after: str) -> None:
     out.print(Text(drawn, "bold"), soft_wrap=True)
     for line in done.told:
         note(line)
-    note(f"next: {after}")
+    advise("next", after)

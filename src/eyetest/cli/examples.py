@@ -24,7 +24,7 @@ EXAMPLES = {
     "read": 'eyetest read --options cat dog bird fish --text "A dog" --rules all',
     "diff-rules": "eyetest diff-rules run --a eyetest --b mmmu",
     "estimate": "eyetest estimate small run",
-    "refine": "eyetest refine mybench.tsv --recipe chance-aware --models models.yaml --to new",
+    "refine": "eyetest refine mybench --recipe chance-aware --models models.yaml --to new",
     "recipe": "eyetest recipe show mmstar",
     "review": (
         "eyetest review mybench run --items 100 --form mmstar --browser\neyetest review invite Ann --on mybench"

@@ -119,7 +119,7 @@ def import_answers_(
         Words,
         reading(
             "--map",
-            "Which column holds what: item=item_id,text=raw_output. Joined: model=name+setting.",
+            "Which column holds what: item=item_id. Joined: model=name+setting.",
             "FIELD=COLUMN,…",
         ),
     ] = None,
@@ -127,8 +127,8 @@ def import_answers_(
         Words,
         reading(
             "--map-values",
-            "What values mean: sight=condition:text>blind,image>image. Nothing after > leaves rows out.",
-            "FIELD=[COLUMN:]VALUE>OURS,…",
+            "What values mean: sight=text>blind; of a column: sight=setting:text>blind. Empty after > leaves rows out.",
+            "FIELD=A>B,…",
         ),
     ] = None,
     constants: Annotated[Words, reading("--fill", "The same for all rows: sight=blind.", "FIELD=VALUE,…")] = None,

@@ -12,7 +12,7 @@ from eyetest.cli import measure as measuring
 from eyetest.cli import options
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import OverwriteOption, Words, argument, option
-from eyetest.cli.terminal import note, out, program, safe
+from eyetest.cli.terminal import advise, note, out, program, safe
 from eyetest.errors import InputError, nearest, short
 from eyetest.jobs import harden_page as page_job
 from eyetest.jobs import harden_screenshot as screenshots
@@ -113,4 +113,4 @@ def screenshot(
     out.print(Text(made, "bold"), soft_wrap=True)
     for line in screenshots.told(done):
         note(line)
-    note(f"next: {typed(program(), 'run', done.benchmark.path)} --sight screenshot --model SPEC")
+    advise("next", f"{typed(program(), 'run', done.benchmark.path)} --sight screenshot --model SPEC --to RUN")

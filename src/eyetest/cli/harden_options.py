@@ -9,7 +9,7 @@ from rich.text import Text
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import BenchArgument, FileOptions, JsonOption, option
 from eyetest.cli.tables import show_table
-from eyetest.cli.terminal import note, out, print_json, program, safe
+from eyetest.cli.terminal import advise, note, out, print_json, program, safe
 from eyetest.errors import InputError
 from eyetest.harden.options import OptionSettings
 from eyetest.jobs import harden_options as job
@@ -81,9 +81,9 @@ def options(
     for line in job.told(done):
         note(line)
     if done.waiting:
-        table = f"or a table: {folder / job.REVIEW / QUEUE}, decisions go to {DECISIONS} beside it"
-        ask = typed(program(), "review", folder)
-        note(f"{counted(len(done.waiting), 'item')} for people: {ask} ({table}), then the same command again")
+        table = f"or as a table, {folder / job.REVIEW / QUEUE}, whose decisions go to {DECISIONS} beside it"
+        people = f"{counted(len(done.waiting), 'item')} for people ({table}), then the same command again"
+        advise(people, typed(program(), "review", folder))
     out.print(
         Text(f"{counted(len(done.benchmark), 'item')} → {safe(str(done.benchmark.path))}", "bold"), soft_wrap=True
     )

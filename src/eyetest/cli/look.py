@@ -62,8 +62,8 @@ _COLOURS = {"chosen": "green", "text": "green", "refused": "yellow", "ambiguous"
 def explain(
     run: options.RunArgument,
     item_id: Annotated[str, argument("ITEM", "The item's id.")],
-    model: Annotated[str | None, option("--model", "Only this model.", "NAME")] = None,
-    sight: Annotated[str | None, option("--sight", "Only what was asked so.", "NAME")] = None,
+    model: Annotated[str | None, option("--model", "Only these models: A,B.", "NAME")] = None,
+    sight: Annotated[str | None, option("--sight", "Only what was asked so: image,blind.", "NAME")] = None,
     bench: options.BenchOption = None,
     rules: options.RulesOption = "eyetest",
     metric: options.MetricOption = None,

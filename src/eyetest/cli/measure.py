@@ -29,6 +29,7 @@ ExternalOption = Annotated[Path | None, which("--with", "A score from outside: m
 ModelsOption = Annotated[Path | None, which("--models", "models.yaml: language bases, sizes.", "FILE")]
 ModelOption = Annotated[Words, which("--model -m", "Only these models: A,B, or repeated.", "NAME")]
 WithoutOption = Annotated[Words, which("--without", "All models but these.", "NAME")]
+SightOption = Annotated[Words, which("--sight", "Only what was asked so: image,blind, or repeated.", "NAME")]
 LimitOption = Annotated[int, shown("--limit -n", "Rows in the terminal; 0 for all.", min=0)]
 
 
@@ -71,7 +72,8 @@ def measure(
     name: Annotated[str, argument("NAME", "Which measure; --list says what there is.")],
     runs: RunsArgument,
     by: Annotated[Words, which("--by", "A row for each value of a tag.", "TAG")] = None,
-    where: Annotated[Words, which("--where", "Only these: model, sight, ask, a tag …", "COLUMN=A,B")] = None,
+    sight: SightOption = None,
+    where: Annotated[Words, which("--where", "Only these: ask, a tag …", "COLUMN=A,B")] = None,
     set_: Annotated[Words, which("--set", "A measure's own settings (--list).", "KEY=VALUE")] = None,
     external: ExternalOption = None,
     models: ModelsOption = None,
@@ -106,7 +108,8 @@ def measure(
         measured = job.measure_people(runs, how)
     else:
         known = replace(scoring, models=models, model=model or (), without=without or ())
-        measured = job.measure(name, runs, how, where=where or (), scoring=known, observer=TERMINAL)
+        kept = job.with_sights(where or (), sight or ())
+        measured = job.measure(name, runs, how, where=kept, scoring=known, observer=TERMINAL)
     print_measured(name, measured, shape, limit)
 
 

@@ -64,7 +64,7 @@ MapOption = Annotated[
     Words,
     reading(
         "--map",
-        "Which column holds what, where names differ: question=prompt,options=choices. Several columns: A+B+C.",
+        "Which column holds what, where names differ: question=prompt. Several: options=A+B+C.",
         "FIELD=COLUMN,…",
     ),
 ]
@@ -81,7 +81,7 @@ GoldStyleOption = Annotated[
     ),
 ]
 DropOption = Annotated[Words, reading("--drop", "Leave a column out.", "COLUMN")]
-GoldOption = Annotated[bool, reading("--allow-missing-gold", "Take items whose answer is held back.")]
+GoldOption = Annotated[bool, option("--allow-missing-gold", "Take items whose answer is held back.")]
 
 
 @dataclass(frozen=True)

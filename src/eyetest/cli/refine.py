@@ -14,7 +14,7 @@ from eyetest.cli import options
 from eyetest.cli.live import TERMINAL, estimate_table
 from eyetest.cli.options import Words, argument, option
 from eyetest.cli.tables import show_table
-from eyetest.cli.terminal import echo, note, out, print_json, program, safe
+from eyetest.cli.terminal import advise, echo, note, out, print_json, program, safe
 from eyetest.errors import InputError, nearest, short
 from eyetest.jobs import refine as job
 from eyetest.jobs.opening import open_bench
@@ -142,9 +142,9 @@ def _report(refined: Refined, steps: Sequence[FunnelRow], to: Path, saved: int) 
     if saved:
         note(f"{counted(saved, 'call')} saved by stopping early")
     if refined.waiting:
-        table = f"or a table: {to / REVIEW / QUEUE}, decisions go to {to / REVIEW / DECISIONS}"
-        ask = typed(program(), "review", to)
-        note(f"{counted(len(refined.waiting), 'item')} for people: {ask} ({table}), then the same command again")
+        table = f"or as a table, {to / REVIEW / QUEUE}, whose decisions go to {to / REVIEW / DECISIONS}"
+        people = f"{counted(len(refined.waiting), 'item')} for people ({table}), then the same command again"
+        advise(people, typed(program(), "review", to))
     if refined.paused:
         note(f"nothing after {refined.paused} was done yet (--skip-review goes on without people)")
     elif refined.kept:
@@ -199,7 +199,8 @@ def recipe(
             raise InputError(f"{copy} is there already; choose another name with --to")
         with replacing_file(copy, overwrite=False) as file:
             file.write_text(text, encoding="utf-8")
-        out.print(safe(f"{copy}: change it, then {typed(program(), 'recipe', 'check', copy)}"), soft_wrap=True)
+        out.print(safe(str(copy)), soft_wrap=True)
+        advise("change it, then", typed(program(), "recipe", "check", copy))
 
 
 def _list() -> None:

@@ -11,7 +11,7 @@ from eyetest.cli import options
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import Words, argument, option
 from eyetest.cli.tables import show_table
-from eyetest.cli.terminal import note, out, program, safe
+from eyetest.cli.terminal import advise, note, out, program, safe
 from eyetest.errors import InputError, nearest
 from eyetest.jobs import reform as job
 from eyetest.jobs.distractors import authors_of
@@ -130,4 +130,4 @@ def _report(done: Reformed) -> None:
     out.print(Text(made, "bold"), soft_wrap=True)
     for line in job.told(done):
         note(line)
-    note(f"next: {typed(program(), 'audit', done.benchmark.path)}")
+    advise("next", typed(program(), "audit", done.benchmark.path))

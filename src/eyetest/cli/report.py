@@ -12,7 +12,7 @@ from eyetest.cli.measure import which
 from eyetest.cli.options import LinksOption, OverwriteOption, Words, argument, option
 from eyetest.cli.terminal import note
 from eyetest.jobs import report as job
-from eyetest.jobs.measure import settings
+from eyetest.jobs.measure import settings, with_sights
 from eyetest.wording import counted, typed
 
 written = partial(option, panel="What to write")
@@ -29,6 +29,7 @@ def report(
     title: Annotated[str | None, written("--title", "Of the page.")] = None,
     links: LinksOption = None,
     overwrite: OverwriteOption = False,
+    sight: measuring.SightOption = None,
     by: Annotated[Words, which("--by", "Tags that say what items ask for.", "TAG")] = None,
     external: measuring.ExternalOption = None,
     verdicts: Annotated[Path | None, which("--verdicts", "Verdicts of an audit, for the gallery.", "FILE")] = None,
@@ -53,6 +54,7 @@ def report(
         title=title or "",
         command=typed("eyetest", *sys.argv[1:]),
         links=links,
+        where=with_sights((), sight or ()),
     )
     known = replace(scoring, models=models, model=model or (), without=without or ())
     counts = job.report(

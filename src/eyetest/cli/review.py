@@ -14,7 +14,7 @@ from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import JsonOption, OverwriteOption, argument, option
 from eyetest.cli.review_terminal import refuse_pipe, review_in_terminal
 from eyetest.cli.tables import show_table
-from eyetest.cli.terminal import note, out, print_json, program, safe
+from eyetest.cli.terminal import advise, note, out, print_json, program, safe
 from eyetest.errors import InputError, nearest, param, short
 from eyetest.jobs import review as job
 from eyetest.jobs import revise as revising
@@ -113,7 +113,7 @@ def review(
         out.print(link, highlight=False, soft_wrap=True)
         out.file.flush()
         note(f"the link of {safe(name)}; it works in the browser that opens it first")
-        note(f"invite others: {typed(program(), 'review', 'invite', 'NAME', '--on', opened.project.folder)}")
+        advise("invite others", typed(program(), "review", "invite", "NAME", "--on", opened.project.folder))
         if host == HOST:
             note(f"only this machine can open it; {param('host', 'NAME')} lets others in")
         for line in opened.project.progress().stuck:
@@ -161,7 +161,7 @@ def invite(
 def revoke(name: Annotated[str, argument("NAME", "Whose link.")], on: OnOption) -> None:
     """End somebody's link at once. What they decided stays; what they had begun is free for others."""
     job.revoke(on, name)
-    note(f"{safe(name)} is out; {typed(program(), 'review', 'invite', name, '--on', on)} lets them in again")
+    advise(f"{safe(name)} is out; to let them in again", typed(program(), "review", "invite", name, "--on", on))
 
 
 def status(
@@ -236,7 +236,7 @@ def _show_people(project: ReviewProject, told: ReviewOverview) -> None:
     if rows:
         show_table(["who", "role", "last seen"], ["decided", "could decide", "s an item"], rows)
     else:
-        note(f"nobody was invited yet: {typed(program(), 'review', 'invite', 'NAME', '--on', project.folder)}")
+        advise("nobody was invited yet", typed(program(), "review", "invite", "NAME", "--on", project.folder))
 
 
 def _show_agreement(rows: tuple[AgreementRow, ...]) -> None:

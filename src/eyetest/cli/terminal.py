@@ -135,6 +135,12 @@ def note(message: str) -> None:
 _TOLD = (DamagedWarning, ReadingWarning)
 
 
+def advise(why: str, command: str) -> None:
+    """Say what to type next, on a line of its own, so that it can be copied whole."""
+    note(f"{why}:")
+    err.print(Text(f"  {safe(command)}"), soft_wrap=True)
+
+
 @contextmanager
 def telling_damage() -> Iterator[None]:
     """What readers leave out as damaged, or may have misread, is a note, told once, like all that one should know."""

@@ -12,7 +12,7 @@ from eyetest.measures.stats.intervals import IntervalEstimate
 from eyetest.models.embedded import cards, models_file
 from eyetest.store import refuse_to_lose, replacing_file
 from eyetest.wording import counted
-from eyetest.world.building import new_world
+from eyetest.world.building import MOST, new_world
 from eyetest.world.drafting import SIZE
 from eyetest.world.flaws import flaw_names, load_rates, read_truth
 from eyetest.world.grading import FlawGrade, Grade, calibrations, grade, read_scores, read_verdicts
@@ -29,7 +29,7 @@ def world(
         Path | None, argument("VERDICTS", "grade: a table of verdicts, or the folder of a refinement.")
     ] = None,
     to: Annotated[Path | None, new("--to", "Where the world goes.", "DIR")] = None,
-    item_count: Annotated[int, new("--item-count", "How many items.", min=1)] = 1200,
+    item_count: Annotated[int, new("--item-count", "How many items.", min=1, max=MOST)] = 1200,
     seed: Annotated[int, new("--seed", "Random seed: another one, another world.")] = 7,
     flaws: Annotated[
         str, new("--flaws", f"Which flaws, and how many: {', '.join(flaw_names())}, or a file.", "FILE")

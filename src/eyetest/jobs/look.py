@@ -60,9 +60,11 @@ def _asked(run: Run, item_id: str, only: dict[str, str | None]) -> pl.DataFrame:
     for name, value in only.items():
         if value is not None:
             known = rows.get_column(name).unique().to_list()
-            if value not in known:
-                raise InputError(f'{heading(name)}: nothing of "{value}" about this item; {nearest(value, known)}')
-            rows = rows.filter(pl.col(name) == value)
+            words = [value] if value in known else [word.strip() for word in value.split(",")]
+            if missing := [word for word in words if word not in known]:
+                told = f'nothing of "{missing[0]}" about this item; {nearest(missing[0], known)}'
+                raise InputError(f"{heading(name)}: {told}")
+            rows = rows.filter(pl.col(name).is_in(words))
     return rows
 
 

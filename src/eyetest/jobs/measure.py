@@ -128,6 +128,11 @@ def measure_people(places: Sequence[Path], how: Settings) -> Measured:
     return Measured(decisions_agreement(votes_table(decided), how))
 
 
+def with_sights(where: Sequence[str], sights: Sequence[str]) -> list[str]:
+    """What somebody said of the scores that count, with the sights that were named by themselves."""
+    return [*where, *([f"sight={','.join(sights)}"] if sights else [])]
+
+
 def wanted(where: Where) -> list[Wanted]:
     """What a user said of the scores that count, in words or in values."""
     if not isinstance(where, Mapping):

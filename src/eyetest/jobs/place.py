@@ -110,7 +110,7 @@ def start(
 ) -> tuple[Session, Placing]:
     """A session that places a model, to be looked at before it is carried out."""
     if len(entries) != 1:
-        raise InputError(f"{heading('models')}: one model is placed, and {len(entries)} are named")
+        raise InputError(f"{heading('models')}: one model is placed, not {len(entries)}")
     refuse_unpriced(asking.limits, entries)
     model, sight = next(iter(entries)), asking.conditions[0].sight
     ids = bench.table(["id"]).column("id").to_pylist()[: asking.limit]

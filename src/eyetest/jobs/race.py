@@ -41,7 +41,7 @@ def start(
 ) -> Session:
     """A race that can be looked at before it is run. ``answers``: runs in which other models answered the items."""
     if len(entries) != 2:
-        raise InputError(f"{heading('models')}: two models race, and {len(entries)} are named")
+        raise InputError(f"{heading('models')}: two models race, not {len(entries)}")
     if answers:
         worth = worth_by_answers(bench, answers, asking.conditions[0].sight, list(entries))
         asking = msgspec.structs.replace(asking, worth=worth)

@@ -12,7 +12,7 @@ from eyetest.jobs.opening import SILENT, AnyPath, AnyRun, Models, Observer, mode
 from eyetest.jobs.run import refuse_unpriced
 from eyetest.recipes import Refined, Refining, check_recipe, load_recipe
 from eyetest.recipes.hardening import settings_of
-from eyetest.recipes.panels import seat, seated_on_answers
+from eyetest.recipes.panels import authors, seat, seated_on_answers
 from eyetest.recipes.refining import FunnelRow, refuse_foreign
 from eyetest.recipes.sources import Live, Recorded
 from eyetest.recipes.tags import map_tags
@@ -60,10 +60,11 @@ def prepare(
         heard = gather(recorded, scoring)
         panels = seated_on_answers(recipe, heard, who.panels, who.hold_out)
         return Refining(benchmark, recipe, panels, Recorded(heard, recorded, scoring.scorer), to, skip_review)
-    if who.models is None:
+    if who.models is None and recipe.panels.keys() - authors(recipe):
         ask, hear = param("models", "FILE"), param("answers", "RUN")
         raise InputError(f"who answers? {ask} to ask them, or {hear} for what was recorded")
-    entries, limits = model_entries(who.models), limits or Limits()
+    entries = {} if who.models is None else model_entries(who.models)
+    limits = limits or Limits()
     refuse_unpriced(limits, entries)
     panels = seat(recipe, entries, who.panels, who.hold_out)
     source = Live(benchmark, entries, to / RUN, scoring.scorer, limits, seed=recipe.seed)

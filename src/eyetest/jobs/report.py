@@ -13,7 +13,7 @@ from eyetest.errors import InputError, heading
 from eyetest.jobs.measure import AS_USUAL, Scoring, gather
 from eyetest.jobs.opening import SILENT, AnyPath, Observer, open_bench
 from eyetest.measures import Results, Settings
-from eyetest.measures.results import ITEM_TYPES, read_external
+from eyetest.measures.results import ITEM_TYPES, narrowed, read_external, read_where
 from eyetest.pages.item_counts import NOWHERE, ItemsAt, items_at
 from eyetest.probes import Subject
 from eyetest.recipes.refining import KINDS
@@ -62,6 +62,8 @@ class Wanted:
     title: str = ""
     command: str = ""
     links: str | None = None
+    where: Sequence[str] = ()
+    """Which answers are told of, as in a measure: ``sight=image,blind``."""
     """Where the page's numbers lead: an address, or the folder of a bundle."""
 
 
@@ -92,6 +94,7 @@ def report(
     sources = find_sources(things, wanted.verdicts, observer)
     with observer.steps("reading answers") as step:
         results = sources.results or _results(sources, replace(scoring, bench=golds), lambda line: step(line, 0.05))
+        results = narrowed(results, read_where(wanted.where)) if wanted.where else results
         benchmarks = _benchmarks(sources, golds)
         step("measuring", 0.3)
         twice = [one for about in benchmarks for one in cheap_duplicates(Subject(about, seed=wanted.settings.seed))]
@@ -102,6 +105,7 @@ def report(
         reading = None if sources.results else (scoring.scorer, scoring.cluster)
         name = "" if external is None or isinstance(external, Mapping) else Path(external).name
         method = report_settings(told.material, reading, benchmarks, name)
+        method += [("only", "; ".join(wanted.where))] if wanted.where else []
         title = wanted.title or _title(sources, benchmarks)
         done = run_steps(sources.runs)
         left = sources.left if len(benchmarks) > 1 else None

@@ -166,8 +166,8 @@ def _refuse_other_wishes(wishes: ReviewWishes, project: ReviewProject) -> None:
         "seed": wishes.seed is not None and wishes.seed != plan.seed,
     }
     if changed := next((name for name, differs in said.items() if differs), None):
-        told = f"the review in {folder} was begun otherwise; leave it out, or begin another with {param('to', 'DIR')}"
-        raise InputError(f"{param(changed)}: {told}")
+        another = "eyetest review PLACE --to DIR begins another"
+        raise InputError(f"{param(changed)}: the review in {folder} was begun otherwise; leave it out ({another})")
 
 
 def _plain(collection: Collection, places: Sequence[Path], wishes: ReviewWishes) -> ReviewPlan:

@@ -27,6 +27,8 @@ BENCHMARK, FACTS, LEAKS, ABOUT = "benchmark", "facts.jsonl", "leaks.jsonl", "wor
 WORLD_VERSION = 1
 _CANARY = "eyetest-world canary 2b7d3f86-0f52-4c0e-9a55-6d5d8f1c7e21"
 _LEAST = 18
+MOST = 100_000
+"""Items of a world: all of them are in memory while they are drawn."""
 _SMALLEST = 48
 
 
@@ -36,6 +38,8 @@ def new_world(
     """Draw a world: the same numbers give the same bytes."""
     if items < _LEAST or size < _SMALLEST:
         raise InputError(f"a world has at least {_LEAST} items, and pictures of at least {_SMALLEST} pixels a side")
+    if items > MOST:
+        raise InputError(f"a world has at most {MOST:,} items")
     _refuse(to, overwrite=overwrite)
     played = cast(items, seed, rates)
     names = [f"q{index:0{len(str(items))}}" for index in range(items)]

@@ -111,6 +111,10 @@ _WRITERS: Mapping[ToolFormat, Callable[[Outgoing], Files]] = {
 
 def read_files(path: Path, expected: Expected, form: ToolFormat | None = None) -> list[Decision]:
     """The decisions that a tool's file holds; refused as a whole where one of them is wrong."""
+    if path.is_dir() and not (path / RECORDS).is_file():
+        raise InputError(
+            f"{path} is no folder that Argilla writes (it has no {RECORDS}); of other tools, name the file itself"
+        )
     if path.is_dir():
         path = path / RECORDS
     if not path.is_file():

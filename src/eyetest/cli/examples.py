@@ -23,6 +23,11 @@ EXAMPLES = {
     "explain": "eyetest explain run 17 --model new",
     "read": 'eyetest read --options cat dog bird fish --text "A dog" --rules all',
     "diff-rules": "eyetest diff-rules run --a eyetest --b mmmu",
+    "reconcile": (
+        "eyetest reconcile run run --rules-b mmmu\n"
+        "eyetest reconcile gpt4o_MMStar.xlsx run\n"
+        "eyetest reconcile run 54.0 --model gpt-4o"
+    ),
     "estimate": "eyetest estimate small run",
     "refine": "eyetest refine mybench --recipe chance-aware --models models.yaml --to new",
     "recipe": "eyetest recipe show mmstar",

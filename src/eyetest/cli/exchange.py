@@ -32,7 +32,7 @@ def import_(
     file: options.GoldFileOptions,
     allow_missing_gold: options.GoldOption = False,
     skip_bad: Annotated[
-        bool, options.option("--skip-bad", "Leave bad items out and list them in DIR/skipped.jsonl.")
+        bool, options.taken("--skip-bad", "Leave bad items out and list them in DIR/skipped.jsonl.")
     ] = False,
     limit: options.FirstOption = None,
     overwrite: options.OverwriteOption = False,
@@ -127,7 +127,7 @@ def import_answers_(
         Words,
         reading(
             "--map-values",
-            "What values mean: sight=text>blind; of a column: sight=setting:text>blind. Empty after > leaves rows out.",
+            "What values mean: sight=text>blind; of a column: sight=setting:text>blind. Empty after >: no such rows.",
             "FIELD=A>B,…",
         ),
     ] = None,
@@ -136,7 +136,7 @@ def import_answers_(
     matrix: Annotated[str, reading("--matrix", "A table of 0/1; its rows are: item or model.", "ROWS")] = "",
     header: Annotated[
         str | None,
-        reading("--header", "What a matrix's column names say: '(?P<sight><no_\\w+>)?(?P<item>.+)'.", "REGEX"),
+        reading("--header", "A pattern with (?P<item>.+) for what a matrix's column names say.", "REGEX"),
     ] = None,
     names: Annotated[
         str, reading("--names", "Which files of a folder, and what their names say.", "{model}_MMStar.xlsx")

@@ -30,6 +30,7 @@ def argument(metavar: str, about: str, **more: Any) -> Any:
 
 
 reading, put = partial(option, panel=_READING), partial(option, panel=_PUT)
+taken = partial(option, panel="Which items are taken")
 Words = list[str] | None
 
 BenchArgument = Annotated[Path, argument("BENCH", "A benchmark folder, or any file that eyetest can import.")]
@@ -81,7 +82,7 @@ GoldStyleOption = Annotated[
     ),
 ]
 DropOption = Annotated[Words, reading("--drop", "Leave a column out.", "COLUMN")]
-GoldOption = Annotated[bool, option("--allow-missing-gold", "Take items whose answer is held back.")]
+GoldOption = Annotated[bool, taken("--allow-missing-gold", "Take items whose answer is held back.")]
 
 
 @dataclass(frozen=True)

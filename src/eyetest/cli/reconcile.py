@@ -4,13 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import polars as pl
-from rich.table import Table
-from rich.text import Text
 
 from eyetest.cli import options
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import Words, argument, option
-from eyetest.cli.tables import print_table, show_table
+from eyetest.cli.tables import Column, print_columns, show_table
 from eyetest.cli.terminal import note, out, print_json, safe
 from eyetest.jobs import reconcile as job
 from eyetest.measures.printed import csv_text
@@ -43,7 +41,7 @@ def reconcile(
         Path | None, option("--bench", "The benchmark, for files (default: that of the run beside it).", "BENCH")
     ] = None,
     model: Annotated[Words, option("--model", "Only this one's answers; again for another.", "NAME")] = None,
-    where: Annotated[Words, option("--where", "Only such answers: ask=cot.", "COLUMN=VALUE")] = None,
+    where: Annotated[Words, option("--where", "Only such answers: ask=cot.", "COLUMN=A,B")] = None,
     to: Annotated[Path | None, option("--to", "Write causes, items and groups there as CSV.", "DIR")] = None,
     overwrite: options.OverwriteOption = False,
     limit: Annotated[int, option("--limit -n", "How many items to list.", min=0)] = 20,
@@ -51,11 +49,8 @@ def reconcile(
 ) -> None:
     """Explain every point between two scores of one run: by reading, judge, guesses, errors, lost or mixed-up rows.
 
-    eyetest reconcile run run --rules-b mmmu        # the same answers under two rule sets
-
-    eyetest reconcile gpt4o_MMStar.xlsx run         # VLMEvalKit's own hits against ours
-
-    eyetest reconcile run 54.0 --model gpt-4o       # what must have been done for this number to come out
+    Two rule sets over the same answers, another tool's hits against ours, or what must have been done for a published
+    score to come out.
     """
     wishes = job.ReconcileWishes((rules_a, rules_b), (map_a or (), map_b or ()), bench, model or (), where or ())
     told = job.reconcile(a, b, wishes, observer=TERMINAL)
@@ -172,16 +167,14 @@ def _show_items(items: pl.DataFrame, limit: int) -> None:
     """The items that move the score, and what either side read there."""
     if items.is_empty():
         return
-    table = Table(box=None, header_style="dim", pad_edge=False, expand=out.is_terminal)
-    for name in ("item", "cause", "A read", "B read", "gold"):
-        table.add_column(name, overflow="fold")
-    table.add_column("points", justify="right", no_wrap=True)
-    table.add_column("the end of the reply", overflow="ellipsis", no_wrap=True, ratio=1)
+    rows = []
     for row in items.head(limit).to_dicts():
         reply = " ".join(safe(row["a_reply"] or row["b_reply"] or "").split())
         end = reply if len(reply) <= _LONGEST else f"…{reply[-_LONGEST:]}"
         gold = " / ".join(dict.fromkeys(filter(None, (row["a_gold"], row["b_gold"]))))
         words = (row["item"], row["cause"], *(word or "–" for word in (row["a_read"], row["b_read"], gold)))
-        table.add_row(*(Text(safe(word)) for word in words), _signed(row["points"]), Text(end))
+        rows.append([*(safe(word) for word in words), _signed(row["points"]), end])
     out.print(f"\n{min(limit, len(items)):,} of {len(items):,} items that move the score:\n")
-    print_table(table)
+    names = ("item", "cause", "A read", "B read", "gold", "points", "the end of the reply")
+    columns = zip(names, zip(*rows, strict=True), strict=True)
+    print_columns([Column(name, cells, has_words=name != "points") for name, cells in columns])

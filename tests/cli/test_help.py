@@ -2,14 +2,17 @@
 
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.color import ColorSystem
 from typer import rich_utils
 
 from eyetest.cli.catalogue import COMMANDS
 from eyetest.cli.commands import _load
+from eyetest.cli.drawing import can_draw
 from eyetest.cli.examples import EXAMPLES
 from eyetest.cli.renamed import command_of
 from eyetest.cli.tables import Column, fitting
@@ -132,4 +135,18 @@ def test_measures_and_pages_of_some_sights_and_models(
     assert 'did you mean "blind"?' in eyetest("measure", "accuracy", "r", "--sight", "blnd").refused()
     eyetest("report", "r", "--sight", "image", "--model", "a", "--page", "p.html", "--resamples", 100).fine()
     page = Path("p.html").read_text()
-    assert "model=a; sight=image" in page
+    assert "sight=image" in page
+
+
+def test_pictures_are_not_drawn_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(out, "_color_system", ColorSystem.TRUECOLOR)
+    monkeypatch.setattr(out, "no_color", False)
+    assert can_draw()
+    monkeypatch.setattr(out, "no_color", True)
+    assert not can_draw()
+
+
+def test_more_items_than_a_world_has_are_refused() -> None:
+    for words in (("world", "new", "--to", "w"), ("demo",)):
+        assert "100000" in call(*words, "--item-count", 100_001).refused()

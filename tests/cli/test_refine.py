@@ -571,3 +571,11 @@ def test_leaks_are_found_in_recorded_answers_where_it_is_said_whose_base_is_whos
         eyetest("refine", "b", "--recipe", "recipe.yaml", "--answers", "r", "--to", f"d{first}", *more).fine()
         table = pl.read_parquet(tmp_path / f"d{first}/verdicts.parquet").filter(pl.col("verdict") == "drop")
         assert sorted(table["item"]) == [f"{n:02}" for n in range(first, 10)]
+
+
+def test_a_recipe_without_panels_asks_for_no_models(here: Path, eyetest: Eyetest) -> None:
+    write_yaml(
+        here / "probes.yaml",
+        {"about": "x", "seed": 1, "stages": [{"screen": "probe", "probe": "malformed", "then": "drop"}]},
+    )
+    assert eyetest("refine", "b", "--recipe", "probes.yaml", "--to", "d").fine().startswith("stage")

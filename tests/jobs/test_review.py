@@ -93,7 +93,9 @@ def test_it_goes_on_and_its_rules_stay(bench: Path) -> None:
         {"per": "core"},
         {"seed": 1},
     ):
-        with pytest.raises(InputError, match=f"--{next(iter(wish))}.* was begun otherwise"):
+        with pytest.raises(
+            InputError, match=f"--{next(iter(wish))}.* was begun otherwise; leave it out .eyetest review"
+        ):
             begin(bench, **wish)
     other = begin(bench, to=bench.parent / "other", rounds="1")
     assert len(ids(other)) == 12

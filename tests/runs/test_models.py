@@ -35,7 +35,7 @@ def test_listed(run: Path) -> None:
 def test_renamed_and_taken_out(run: Path) -> None:
     """Scores that are on disk already are those of the old names, and are made anew."""
     assert accuracies(run) == {"bad": 0.0, "good": 1.0, "old": 0.75}
-    call("models", run, "--rename", "old=maker/new", "--drop", "bad").fine()
+    call("models", run, "--rename", "old=maker/new", "--remove", "bad").fine()
     assert accuracies(run) == {"good": 1.0, "maker/new": 0.75}
     manifest = Run(run).manifest
     assert list(manifest.models) == ["maker/new", "good"]
@@ -67,8 +67,8 @@ def test_the_same_answers_under_the_new_name_are_there_already(run: Path, tmp_pa
         (("--rename", "old"), "expected OLD=NEW"),
         (("--rename", "old="), "the new name is empty"),
         (("--rename", "old=good"), "4 answers of 'good' to the same questions"),
-        (("--rename", "old=x", "--drop", "old"), "old is renamed as well"),
-        (("--drop", "old", "--drop", "bad", "--drop", "good"), "no model would be left"),
+        (("--rename", "old=x", "--remove", "old"), "old is renamed as well"),
+        (("--remove", "old", "--remove", "bad", "--remove", "good"), "no model would be left"),
     ],
 )
 def test_bad_words_change_nothing(run: Path, options: tuple[str, ...], problem: str) -> None:

@@ -10,6 +10,7 @@ EXAMPLES = {
     "place": "eyetest place new --models models.yaml --on mybench --answers run --to placed",
     "describe": "eyetest describe mybench.tsv --model openai:gpt-4o --to described",
     "status": "eyetest status run",
+    "models": "eyetest models run --rename gpt4o=openai/gpt-4o --remove test",
     "import-answers": "eyetest import-answers predictions.xlsx --bench mybench.tsv --to run",
     "export-answers": "eyetest export-answers run --to answers.csv",
     "score": "eyetest score run --rules vlmevalkit",

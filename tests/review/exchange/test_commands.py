@@ -172,6 +172,10 @@ def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(place: P
         in call("review", "import", tmp_path / "x.csv", "--on", place).refused()
     )
     assert "x.json is not there" in call("review", "import", tmp_path / "x.json", "--on", place).refused()
+    (tmp_path / "empty").mkdir()
+    said = call("review", "import", tmp_path / "empty", "--on", place).refused()
+    assert "is no folder that Argilla writes" in said
+    assert "name the file itself" in said
     named = call("review", "import", tmp_path / "x.csv", "--on", place, "--reviewer", "3=").refused()
     assert "--reviewer: found '3=', expected NAME or ID=NAME" in named
     with review(place) as project:

@@ -7,7 +7,7 @@ from eyetest.jobs.opening import AnyRun, open_run
 from eyetest.runs.models import change_models, models_of
 
 
-def models(run: AnyRun, rename: Sequence[str] | Mapping[str, str] = (), drop: Sequence[str] = ()) -> dict[str, int]:
+def models(run: AnyRun, rename: Sequence[str] | Mapping[str, str] = (), remove: Sequence[str] = ()) -> dict[str, int]:
     """The models of a run and how many calls were planned for each, after the changes, if any.
 
     ``rename`` holds old names with new ones, or words OLD=NEW, in which OLD is a model that the run has.
@@ -15,8 +15,8 @@ def models(run: AnyRun, rename: Sequence[str] | Mapping[str, str] = (), drop: Se
     opened = open_run(run)
     known = models_of(opened)
     renamed = dict(rename) if isinstance(rename, Mapping) else dict(_pair(word, known) for word in rename)
-    if renamed or drop:
-        change_models(opened.path, renamed, list(drop))
+    if renamed or remove:
+        change_models(opened.path, renamed, list(remove))
         opened = open_run(opened.path)
     return models_of(opened)
 

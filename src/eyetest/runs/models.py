@@ -56,17 +56,17 @@ def change_models(path: Path, renamed: Mapping[str, str], dropped: Sequence[str]
 
 
 def _check(known: Mapping[str, int], renamed: Mapping[str, str], dropped: Sequence[str]) -> None:
-    for option, names in (("rename", renamed), ("drop", dropped)):
+    for option, names in (("rename", renamed), ("remove", dropped)):
         for name in names:
             if name not in known:
                 raise InputError(f"{heading(option)}: no model {short(name)} in the run; {nearest(name, known)}")
     if both := [name for name in dropped if name in renamed or name in renamed.values()]:
-        raise InputError(f"{heading('drop')}: {both[0]} is renamed as well; say one of the two")
+        raise InputError(f"{heading('remove')}: {both[0]} is renamed as well; say one of the two")
     for new in renamed.values():
         if not new.strip():
             raise InputError(f"{heading('rename')}: the new name is empty")
     if len(dropped) == len(known):
-        raise InputError(f"{heading('drop')}: no model would be left")
+        raise InputError(f"{heading('remove')}: no model would be left")
 
 
 def _renamed(plan: pa.Table, renamed: Mapping[str, str]) -> tuple[pa.Table, list[tuple[str, str]]]:

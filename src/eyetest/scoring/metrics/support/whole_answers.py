@@ -253,7 +253,7 @@ def _same_term(gold: _Tokens, said: _Tokens, texts: tuple[str, str], *, named: b
 
 
 def same_formula(one: Tree, other: Tree) -> bool:
-    """Whether two formulas are the same. Floats say that they differ; that they are the same, sympy has to say."""
+    """Whether two formulas are the same. Floats say that they differ; that they are the same, mpmath has to say."""
     if one[0] in _PAIRED or other[0] in _PAIRED:
         return one[0] == other[0] and (_same_ratio(one, other) if one[0] == "ratio" else _same_range(one, other))
     if one == other:

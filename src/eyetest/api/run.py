@@ -181,13 +181,13 @@ def import_answers(
     return Run(Path(to))
 
 
-def run_models(run: AnyRun, *, rename: Mapping[str, str] | None = None, drop: Sequence[str] = ()) -> dict[str, int]:
+def run_models(run: AnyRun, *, rename: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> dict[str, int]:
     """The models of a run with their calls, after some were renamed or taken out; what they said is kept.
 
     >>> et.run_models("run")
     {'seer': 240, 'squinter': 240, 'language': 240}
     """
-    return who.models(run, rename or {}, several(drop))
+    return who.models(run, rename or {}, several(remove))
 
 
 def export_answers(run: AnyRun, *, to: AnyPath, format: str | None = None, overwrite: bool = False) -> Path:  # noqa: A002

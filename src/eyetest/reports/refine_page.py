@@ -87,7 +87,11 @@ def _headline(record: RefinementRecord, into: ItemCount, left: ItemCount, fell: 
     apart = after.accuracy.high is not None and before.accuracy.low is not None
     unclear = apart and (after.accuracy.high or 0.0) >= (before.accuracy.low or 0.0)
     note = "; the intervals overlap" if unclear else ""
-    who = "models that were held out score" if before.who == _HELD_OUT else "the panel that screened scores"
+    who = (
+        "models that were held out score"
+        if before.who == _HELD_OUT
+        else "the panel that screened, and so looks cleaner than others would, scores"
+    )
     return told + f" Without the image, {who} {scores[0]} before and {scores[1]} on the items left{note}."
 
 

@@ -56,7 +56,7 @@ def test_golds_in_every_style(tmp_path: Path, answer: Any, gold: int) -> None:
 def test_letters_that_are_options_too_are_asked_about(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--gold-style letter or --gold-style text"):
         imported(tmp_path, question(options=["B", "A"], answer="A"))
-    assert imported(tmp_path, question(options=["B", "A"], answer="A"), answers="text")["1"].gold == (1,)
+    assert imported(tmp_path, question(options=["B", "A"], answer="A"), gold_style="text")["1"].gold == (1,)
 
 
 def test_a_letter_and_a_text_that_contradict_each_other_are_told(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_letter_and_a_text_that_contradict_each_other_are_told(tmp_path: Path)
 def test_mapping_other_names(tmp_path: Path) -> None:
     fields = {"question": "ask", "options": "ten", "answer": "right", "description": "caption"}
     made = {"id": "1", "ask": "What?", "ten": list("abcdefghij"), "right": "J", "caption": "A dog.", "options": [1]}
-    item = imported(tmp_path, made, fields=fields, answers="letter")["1"]
+    item = imported(tmp_path, made, fields=fields, gold_style="letter")["1"]
     assert (item.gold, item.description, item.tags) == ((9,), "A dog.", {"options": [1]})
 
 

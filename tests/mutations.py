@@ -71,7 +71,7 @@ def refusals(read: Callable[[Path], object], path: Path, copies: Iterable[bytes]
 
 
 def peak_memory() -> int:
-    """The most memory that this process ever held, in bytes; a test that must stay in bounds runs in its own."""
+    """The most memory that this process ever held, in bytes: a bound in its own process, else by how much it grew."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 

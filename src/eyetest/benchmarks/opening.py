@@ -110,7 +110,7 @@ def open_benchmark(
     read = msgspec.structs.replace(read or ReadOptions(), sheet=sheet)
     cached = _cache_folder(path, read)
     if is_benchmark(cached) and _unchanged(cached):
-        _log.info("%s was read before: kept in %s", path, cached)
+        _log.info("%r was read before: kept in %r", str(path), str(cached))
     else:
         how = Import(read=read, overwrite=True)
         files, _ = _import(path, cached, how, progress)
@@ -193,7 +193,7 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
         if skipped:
             lines = msgspec.json.Encoder().encode_lines(skipped)
             (writer.folder / SKIPPED).write_bytes(lines)
-    _log.info("%s was read as %s, columns as %s; left out: %d", source, format_.name, rows.fields, len(skipped))
+    _log.info("%r was read as %s, columns as %s; left out: %d", str(source), format_.name, rows.fields, len(skipped))
     return rows.files, skipped
 
 

@@ -84,6 +84,8 @@ def end() -> None:
     for handler in list(whole.handlers):
         whole.removeHandler(handler)
         handler.close()
+    whole.propagate = True
+    whole.setLevel(logging.NOTSET)
 
 
 @contextmanager

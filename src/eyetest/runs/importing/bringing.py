@@ -98,7 +98,7 @@ def import_answers(
             if merge.new or (benchmark and not run.manifest.benchmark):
                 _record(run, source, merge.new, brought, benchmark)
     _log.info(
-        "%s: %d answers of %d models, %d of them new; left out: %d rows, %d of unknown items",
+        "%r: %d answers of %d models, %d of them new; left out: %d rows, %d of unknown items",
         *(source.name, brought.answers, len(brought.models), merge.new, brought.left_out, brought.unknown.total()),
     )
     return brought

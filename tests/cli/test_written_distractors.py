@@ -49,7 +49,7 @@ def words(folder: Path, endpoint: Endpoint, *more: object) -> tuple[object, ...]
     specs = [f"openai:{name}@{endpoint.url}" for name in ("writer", "checker")]
     return (
         *("reform", folder / "own.yaml", "-a", folder / "rows.jsonl", "--to", folder / "bench"),
-        *("--model", specs[0], "--checker", specs[1], *more),
+        *("--writer", specs[0], "--checker", specs[1], *more),
     )
 
 

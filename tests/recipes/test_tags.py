@@ -6,7 +6,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from eyetest import api as et
+import eyetest as et
 from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError
 from eyetest.recipes import load_recipe

@@ -27,7 +27,7 @@ def test_a_log_says_what_was_read_as_what_and_how_long_it_took(here: Path) -> No
     assert logged == call("show", "b.jsonl"), "a log changes nothing that is shown"
     assert call("--log", "log.txt", "show", "b.jsonl", "--limit", "x").code == 2
     log = (here / "log.txt").read_text()
-    assert "b.jsonl was read as jsonl, columns as {'id': 'id'" in log
+    assert "b.jsonl' was read as jsonl, columns as {'id': 'id'" in log
     assert re.search(r"over after \d+\.\d\d s .*: eyetest show with bench\n", log)
     assert log.count("eyetest 0.") == 2, "it grows"
 
@@ -35,8 +35,8 @@ def test_a_log_says_what_was_read_as_what_and_how_long_it_took(here: Path) -> No
 def test_verbose_speaks_on_standard_error_alone(here: Path) -> None:
     plain, told = call("show", "b.jsonl"), call("--verbose", "show", "b.jsonl")
     assert told.out == plain.out
-    assert "b.jsonl was read before: kept in" in told.err
-    assert "b.jsonl was read" not in plain.err
+    assert "b.jsonl' was read before: kept in" in told.err
+    assert "b.jsonl' was read" not in plain.err
     assert logging.getLogger("eyetest").handlers == [], "the next command begins anew"
 
 

@@ -86,7 +86,7 @@ def test_killed_it_goes_on_and_asks_nothing_twice(tmp_path: Path, endpoint: Endp
         ((NEW, "--to", "r"), "two models race, not 1"),
         ((NEW, OLD), "--to RUN is missing"),
         ((NEW, OLD, "--to", "r", "--answers", "gone"), "gone"),
-        ((NEW, OLD, "--to", "r", "--sight", "image,blind"), "asked in one way"),
+        ((NEW, OLD, "--to", "r", "--sight", "image,blind"), "in one way, once"),
     ],
 )
 def test_bad_words_are_one_line(

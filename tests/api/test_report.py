@@ -41,7 +41,7 @@ def test_it_tells_what_the_command_tells(here: Path, eyetest: Eyetest, monkeypat
 
 def test_results_and_benchmarks_have_pages_too(here: Path) -> None:
     et.report(et.results("run"), page="results.html", resamples=100)
-    assert "3 models on 60 items" in words_of("results.html")
+    assert "60 items · 3 models" in words_of("results.html")
     et.report(et.open("world/benchmark"), page="items.html", figures="figures", gallery=0)
     assert "60 items; nobody was asked yet." in words_of("items.html")
     assert {"composition.svg", "composition.png"} <= {file.name for file in Path("figures").iterdir()}

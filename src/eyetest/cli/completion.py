@@ -25,7 +25,7 @@ class Flags(NamedTuple):
     about: str
 
 
-class Sketch(TyperCommand):
+class CommandSketch(TyperCommand):
     """A command with the names of its options and nothing else; whatever was typed so far is let be."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -51,7 +51,7 @@ def sketch(name: str) -> Any:
     )
     command.__annotations__ = kinds
     alone = typer.Typer(add_completion=False)
-    alone.command(cls=Sketch)(command)
+    alone.command(cls=CommandSketch)(command)
     return typer.main.get_command(alone)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from eyetest.errors import InputError, heading, nearest
 from eyetest.jobs.opening import SILENT, Observer
-from eyetest.results.every_eval_ever import EVERY_EVAL_EVER, Exported, export_every_eval_ever
+from eyetest.results.every_eval_ever import EVERY_EVAL_EVER, ExportedAnswers, export_every_eval_ever
 from eyetest.runs import Run
 from eyetest.wording import counted, listed
 
@@ -13,7 +13,7 @@ __all__ = ["EVERY_EVAL_EVER", "export_answers_as"]
 
 def export_answers_as(
     format_name: str, run: Run, to: Path, *, overwrite: bool = False, observer: Observer = SILENT
-) -> Exported:
+) -> ExportedAnswers:
     """Write the answers of a run and what they are worth as another tool keeps them."""
     if format_name != EVERY_EVAL_EVER:
         raise InputError(f'{heading("format")}: no format "{format_name}"; {nearest(format_name, [EVERY_EVAL_EVER])}')

@@ -24,7 +24,7 @@ _NEARLY_ALL = 0.9
 _TESTS: dict[str, type[pl.DataType]] = dict.fromkeys(("p", "p_adjusted"), pl.Float64)
 
 
-class _Blind(NamedTuple):
+class _BestBlind(NamedTuple):
     """The blind series of one part of the results that may be called the best, and which of them is."""
 
     part: SideBySide
@@ -39,7 +39,7 @@ class _Blind(NamedTuple):
         return model, protocol_label(tuple(protocol))
 
     @classmethod
-    def of(cls, part: SideBySide, sights: Sequence[str]) -> "_Blind | None":
+    def of(cls, part: SideBySide, sights: Sequence[str]) -> "_BestBlind | None":
         """None where nobody was blind."""
         blind = _with_sight(part, sights)
         known = {column: int((~np.isnan(part.scores[:, column])).sum()) for column in blind}
@@ -60,7 +60,7 @@ class BestBlind(Measure):
         """One row a benchmark and tag value; guessing is beside it where items have options."""
         rows = []
         for part in _parts(results, settings):
-            blind = _Blind.of(part, blind_sights(settings.own["blind"]))
+            blind = _BestBlind.of(part, blind_sights(settings.own["blind"]))
             if blind is None:
                 continue
             guess = _guess(results, part)
@@ -89,7 +89,7 @@ class AgainstBlind(Measure):
         """One row a sighted series: its score less that of the best blind one."""
         rows: list[dict[str, Any]] = []
         for part in _parts(results, settings):
-            blind = _Blind.of(part, blind_sights(settings.own["blind"]))
+            blind = _BestBlind.of(part, blind_sights(settings.own["blind"]))
             sighted = _with_sight(part, blind_sights(settings.own["sighted"]))
             if blind is not None and sighted:
                 rows += _rivals(blind, sighted, settings.level)
@@ -116,7 +116,7 @@ def _guess(results: Results, part: SideBySide) -> Floats:
     return np.array([1 / options[item] if item in options else np.nan for item in part.items], float)
 
 
-def _rivals(blind: _Blind, sighted: Sequence[int], level: float) -> Iterator[dict[str, Any]]:
+def _rivals(blind: _BestBlind, sighted: Sequence[int], level: float) -> Iterator[dict[str, Any]]:
     """The rows of one part. All pairs of a blind and a sighted series are tested, those with the best are told."""
     others, clusters = blind.part.scores[:, list(sighted)], blind.part.clusters
     pairs = {column: against(blind.scores(column), others, clusters, level) for column in blind.columns}

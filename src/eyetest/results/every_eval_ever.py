@@ -38,7 +38,7 @@ _FREE = ("item", "model")
 _encode = msgspec.json.Encoder().encode
 
 
-class Exported(NamedTuple):
+class ExportedAnswers(NamedTuple):
     """What was written."""
 
     answers: int
@@ -58,7 +58,7 @@ class _Series(NamedTuple):
 
 def export_every_eval_ever(
     run: Run, to: Path, *, overwrite: bool = False, tell: Callable[[str], None] = lambda line: None
-) -> Exported:
+) -> ExportedAnswers:
     """Write ``TO/data/BENCHMARK/DEVELOPER/MODEL/``: the aggregate and its samples."""
     benchmark, scorer = benchmark_of(run), Scorer()
     refuse_to_lose(to, overwrite=overwrite, ours=("data",))
@@ -76,16 +76,16 @@ def export_every_eval_ever(
             scored = mine.filter(pl.col("score").is_not_null())
             answers, unscored = answers + len(scored), unscored + len(mine) - len(scored)
             if len(scored):
-                _Record(run, benchmark, model).write(folder, scored, narrowed(results, [("model", [model])]))
+                _SampleRecord(run, benchmark, model).write(folder, scored, narrowed(results, [("model", [model])]))
     nameless = tuple(model for model in values_of(results, "model") if "/" not in model)
-    return Exported(answers, unscored, nameless)
+    return ExportedAnswers(answers, unscored, nameless)
 
 
 def _rest() -> list[str]:
     return [*(name for name in _KEY if name not in _FREE), "outcome", "text", "given"]
 
 
-class _Record:
+class _SampleRecord:
     """The two files of one model."""
 
     def __init__(self, run: Run, benchmark: Benchmark, model: str) -> None:

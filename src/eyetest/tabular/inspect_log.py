@@ -33,7 +33,7 @@ _ATTACHMENT = "attachment://"
 Kind = TypeVar("Kind")
 
 
-class Part(msgspec.Struct):
+class LogPart(msgspec.Struct):
     """A part of a message's content: text, or a picture by its bytes or by where it lies."""
 
     type: str = ""
@@ -41,11 +41,11 @@ class Part(msgspec.Struct):
     image: str = ""
 
 
-class Message(msgspec.Struct):
+class LogMessage(msgspec.Struct):
     """What somebody said in a conversation."""
 
     role: str = ""
-    content: str | list[Part] = ""
+    content: str | list[LogPart] = ""
 
     @property
     def text(self) -> str:
@@ -58,7 +58,7 @@ class Message(msgspec.Struct):
 class Spoken(msgspec.Struct):
     """One of the completions of an output."""
 
-    message: Message = msgspec.field(default_factory=Message)
+    message: LogMessage = msgspec.field(default_factory=LogMessage)
     stop_reason: str = ""
 
 
@@ -76,7 +76,7 @@ class Event(msgspec.Struct):
     output: Any = None
 
 
-class Scored(msgspec.Struct):
+class LogScore(msgspec.Struct):
     """What a scorer says of a sample."""
 
     value: Any = None
@@ -88,13 +88,13 @@ class Sample(msgspec.Struct):
 
     id: int | str
     epoch: int = 1
-    input: str | list[Message] = ""
+    input: str | list[LogMessage] = ""
     choices: list[str] | None = None
     target: str | list[str] = ""
-    messages: list[Message] = []
+    messages: list[LogMessage] = []
     output: Output = msgspec.field(default_factory=Output)
-    scores: dict[str, Scored] | None = None
-    score: Scored | None = None
+    scores: dict[str, LogScore] | None = None
+    score: LogScore | None = None
     """Of logs from before there were several scorers."""
     metadata: dict[str, Any] = {}
     attachments: dict[str, str] = {}
@@ -113,7 +113,7 @@ class Sample(msgspec.Struct):
     @property
     def images(self) -> list[str]:
         """The pictures that are asked about, as data URLs or as where they lie."""
-        parts = [part for said in self._said() for part in said.content if isinstance(part, Part)]
+        parts = [part for said in self._said() for part in said.content if isinstance(part, LogPart)]
         return [self._attached(part.image) for part in parts if part.type == "image"]
 
     @property
@@ -141,7 +141,7 @@ class Sample(msgspec.Struct):
             return None
         return self._attached(said)
 
-    def _said(self) -> list[Message]:
+    def _said(self) -> list[LogMessage]:
         return self.input if isinstance(self.input, list) else []
 
     def _attached(self, text: str) -> str:
@@ -156,7 +156,7 @@ class Step(msgspec.Struct):
     params: dict[str, Any] = {}
 
 
-class Plan(msgspec.Struct):
+class LogPlan(msgspec.Struct):
     """How samples were solved."""
 
     steps: list[Step] = []
@@ -173,7 +173,7 @@ class Header(msgspec.Struct):
     """What a log says once for all of its samples."""
 
     eval: Evaluation
-    plan: Plan = msgspec.field(default_factory=Plan)
+    plan: LogPlan = msgspec.field(default_factory=LogPlan)
 
 
 class _Document(Header):

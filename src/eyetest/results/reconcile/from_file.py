@@ -64,7 +64,7 @@ def account_of_file(side: FileSide, items: Mapping[str, Item] | None = None) -> 
     source = AnswerFile(path=side.path, fields=FieldMap(columns={"given": ("",)}))
     ids = None if items is None else dict.fromkeys(items, ())
     rows = as_rows(read_rows(side.path), source, items_by_position(ids))
-    credits_, columns = [], _Columns(named, side)
+    credits_, columns = [], _FileColumns(named, side)
     for location, row in rows:
         if not columns.wants(row):
             continue
@@ -85,7 +85,7 @@ def _named(side: FileSide) -> Iterator[tuple[str, str]]:
         yield field, column
 
 
-class _Columns:
+class _FileColumns:
     """Which column of a file holds what; found at its first row."""
 
     def __init__(self, named: Mapping[str, str], side: FileSide) -> None:
@@ -143,7 +143,7 @@ class _Columns:
 class _FileRow:
     """One row of a file, in our words."""
 
-    def __init__(self, columns: _Columns, row: Values, items: Mapping[str, Item], excel: bool) -> None:
+    def __init__(self, columns: _FileColumns, row: Values, items: Mapping[str, Item], excel: bool) -> None:
         self._columns, self._row, self._excel = columns, row, excel
         self._id = plain(columns.value(row, "item")) or short(row.get("item"))
         self._item = items.get(self._id) or _item_in(row, self._id, plain(columns.value(row, "gold")))

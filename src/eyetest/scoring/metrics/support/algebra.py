@@ -60,7 +60,7 @@ def same(one: Tree, other: Tree) -> bool | None:
 def _same_at(one: Tree, other: Tree, number: int) -> bool | None:
     """A first look says how large things are; the second has the digits that this takes."""
     size = sum(1 for tree in (one, other) for _ in nodes(tree))
-    look = _Look(number)
+    look = _Values(number)
     try:
         with mpmath.workdps(_SPARE):
             look.value(one), look.value(other)
@@ -84,7 +84,7 @@ def _equal(first: Any, second: Any, digits: int, span: int) -> bool | None:
     return bool(abs(first - second) <= largest * mpmath.mpf(10) ** -(_TOLD + span))
 
 
-class _Look:
+class _Values:
     """Values of formulas at a point, where every symbol has a positive value that its name and the point give."""
 
     def __init__(self, number: int) -> None:

@@ -16,7 +16,7 @@ import pytest
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, import_benchmark
 from eyetest.records import Asked, Choice, Item, Response, RunBenchmark
 from eyetest.results.reconcile import explained, read_published
-from eyetest.results.reconcile.from_run import accounts_of_run, only_these
+from eyetest.results.reconcile.from_run import RunSide, only_these
 from eyetest.results.scores import score_run
 from eyetest.runs import Run
 from eyetest.runs.importing import AnswerFile, import_answers, parse_field_map
@@ -344,8 +344,8 @@ def test_every_point_up_to_a_published_count_is_explained(mmmu_pro: MmmuPro, mod
     """The two counts again: our rules' score, the published one, and what lies between, to the last fraction."""
     run, bench = mmmu_pro.parts[1]
     wanted = only_these([f"{model} standard10"], [("ask", ["direct"])], run)
-    rules = ("eyetest", "mmmu")
-    accounts = dict(zip(rules, accounts_of_run(run, bench, rules, wanted), strict=True))
+    side = RunSide(run, bench, wanted)
+    accounts = {name: side.account(name) for name in ("eyetest", "mmmu")}
     number = read_published(f"{right}/1730")
     assert number is not None
     told = explained(accounts["eyetest"], accounts, {}, number)

@@ -22,7 +22,7 @@ from eyetest.results.reconcile import (
     reconciled,
 )
 from eyetest.results.reconcile.from_file import FileSide, account_of_file
-from eyetest.results.reconcile.from_run import accounts_of_run, only_these
+from eyetest.results.reconcile.from_run import RunSide, only_these
 from eyetest.results.reconcile.published import Categories, categories_of
 from eyetest.runs import Run, is_run
 from eyetest.scoring.rules import RULE_SETS
@@ -75,6 +75,7 @@ class _Sides:
         self._where = wanted(wishes.where)
         self._places: list[Run | Path] = [_opened(place) for place in (a, b)]
         self._named = None if wishes.bench is None else open_bench(wishes.bench, None, observer)
+        self._runs: dict[Path, RunSide] = {}
 
     def account(self, side: int, rules: str | None = None) -> Account:
         """One side by its own rules, or by others."""
@@ -87,14 +88,19 @@ class _Sides:
             if name not in ("", GIVEN):
                 RULE_SETS[name]
         if isinstance(place, Run):
-            benchmark = find_benchmark(place, self._named, self._observer)
-            those = only_these(wishes.model, self._where, place)
-            by = [name or "eyetest" for name in rules]
-            found = accounts_of_run(place, benchmark, by, those, self._observer.busy)
-            return [account._replace(name=f"{place.path.name} by {account.name}") for account in found]
+            run = self._run(place)
+            return [run.account(name or "eyetest") for name in rules]
         file = FileSide(place, "ab"[side], wishes.fields[side], self._where, wishes.model)
         items = self.items
         return [account_of_file(file._replace(rules=name or None), items) for name in rules]
+
+    def _run(self, run: Run) -> RunSide:
+        """A run on either side, or on both."""
+        if run.path not in self._runs:
+            benchmark = find_benchmark(run, self._named, self._observer)
+            those = only_these(self._wishes.model, self._where, run)
+            self._runs[run.path] = RunSide(run, benchmark, those, self._observer.busy)
+        return self._runs[run.path]
 
     def own(self, known: Mapping[str, Account]) -> Account:
         """The first side as it is usually counted, out of what is known of it already where that is in there."""
@@ -105,10 +111,9 @@ class _Sides:
     def items(self) -> Mapping[str, Item] | None:
         """The items, by the benchmark that was named, or by that of a run on either side."""
         run = next((place for place in self._places if isinstance(place, Run)), None)
-        benchmark = self._named
-        if benchmark is None and run is not None:
-            benchmark = find_benchmark(run, None, self._observer)
-        return None if benchmark is None else {item.id: item for item in benchmark}
+        if run is not None:
+            return self._run(run).items
+        return None if self._named is None else {item.id: item for item in self._named}
 
     def by_rules(self) -> dict[str, Account]:
         """The first side by every rule set, or by the one that was named for the number, and as others scored it."""

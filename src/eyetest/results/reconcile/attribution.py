@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from eyetest.errors import InputError
 from eyetest.results.reconcile.causes import CAUSES, OF_NO_ITEM, Pair, left_out_cause, pairs_of, parts_of
-from eyetest.results.reconcile.credits import Account, Credit
+from eyetest.results.reconcile.credits import Account, Credit, exact_sum
 
 
 class Share(NamedTuple):
@@ -139,8 +139,7 @@ class _Weights:
 
 
 def _total(credits_: Iterable[Credit | None]) -> Fraction:
-    worth = Counter(credit.score for credit in credits_ if credit is not None and credit.score is not None)
-    return sum((score * number for score, number in worth.items()), Fraction(0))
+    return exact_sum(credit.score for credit in credits_ if credit is not None and credit.score is not None)
 
 
 def _is_counted(credit: Credit | None) -> bool:
@@ -149,7 +148,7 @@ def _is_counted(credit: Credit | None) -> bool:
 
 def _differs(a: Credit, b: Credit) -> bool:
     """Whether the sides disagree about a row, be it without effect."""
-    if a.score != b.score:
+    if a.score is not b.score and a.score != b.score:
         return True
     known = a.reading is not None or a.reader == "nobody", b.reading is not None or b.reader == "nobody"
     return all(known) and a.reading != b.reading and not (a.by_text or b.by_text)

@@ -45,15 +45,20 @@ class Pair(NamedTuple):
 
 def pairs_of(a: Account, b: Account) -> list[Pair]:
     """Every row of both accounts, once: with its like on the other side, or alone."""
-    rows: dict[tuple[str, str, str], tuple[list[Credit], list[Credit]]] = defaultdict(lambda: ([], []))
     tested = all(any(credit.test for credit in account.credits) for account in (a, b))
-    for side, account in enumerate((a, b)):
-        for credit in account.credits:
-            rows[credit.group, credit.item, credit.test if tested else ""][side].append(credit)
+    ours, theirs = (_by_answer(account, tested=tested) for account in (a, b))
     paired: list[Pair] = []
-    for ours, theirs in rows.values():
-        paired += _matched(ours, theirs)
+    for key in ours | theirs:
+        paired += _matched(ours.get(key, []), theirs.get(key, []))
     return _moved(paired)
+
+
+def _by_answer(account: Account, *, tested: bool) -> dict[tuple[str, str, str], list[Credit]]:
+    """Rows by what they answer."""
+    rows = defaultdict[tuple[str, str, str], list[Credit]](list)
+    for credit in account.credits:
+        rows[credit.group, credit.item, credit.test if tested else ""].append(credit)
+    return rows
 
 
 def _matched(ours: list[Credit], theirs: list[Credit]) -> list[Pair]:

@@ -1,6 +1,8 @@
 """One side of a reconciliation: every row that a tool had, what it read there, and what it counted it as."""
 
+import math
 from collections import Counter
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
@@ -69,10 +71,8 @@ class Account(NamedTuple):
     @property
     def score(self) -> Fraction:
         """The mean over the rows that are counted, exactly; 0 where there is none."""
-        worth = Counter(credit.score for credit in self.credits)
-        worth.pop(None, None)
-        total = sum((score * number for score, number in worth.items() if score is not None), Fraction(0))
-        return total / worth.total() if worth else Fraction(0)
+        scores = [credit.score for credit in self.credits if credit.score is not None]
+        return exact_sum(scores) / len(scores) if scores else Fraction(0)
 
     @property
     def guesses(self) -> list[Fraction]:
@@ -82,3 +82,15 @@ class Account(NamedTuple):
     def only(self, group: str) -> "Account":
         """What is about one model and condition."""
         return self._replace(credits=tuple(credit for credit in self.credits if credit.group == group))
+
+
+def exact_sum(scores: Iterable[Fraction]) -> Fraction:
+    """A sum of fractions. Objects are counted, not values: rows share a few, and hashing a fraction takes long."""
+    there = list(scores)
+    worth = {id(score): score for score in there}
+    below = math.lcm(*(score.denominator for score in worth.values()))
+    above = (
+        number * worth[one].numerator * (below // worth[one].denominator)
+        for one, number in Counter(map(id, there)).items()
+    )
+    return Fraction(sum(above), below)

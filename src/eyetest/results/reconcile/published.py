@@ -6,9 +6,10 @@ gives is said to be unexplained.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from eyetest.errors import InputError, short
 from eyetest.measures.stats.luck import as_odd, exactly
 from eyetest.results.reconcile.attribution import CauseTotal, Share, attribute, totals
 from eyetest.results.reconcile.causes import pairs_of
-from eyetest.results.reconcile.credits import Account, Credit
+from eyetest.results.reconcile.credits import Account, Credit, exact_sum
 
 _NUMBER = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?\s?(%?)")
 _COUNT = re.compile(r"(\d{1,9})/(\d{1,9})")
@@ -103,10 +104,10 @@ class Reckoning(NamedTuple):
 def reckonings(accounts: Mapping[str, Account], categories: Categories, number: Published) -> list[Reckoning]:
     """Every way of counting; those that give the number first, then the nearest."""
     found = [
-        _told(Reckoning(rules, unread, errors, average, counted, _mean(counted, categories.get(average))), number)
+        _told(Reckoning(rules, unread, errors, average, counted, mean), number)
         for rules, account in accounts.items()
         for unread, errors, counted in _countings(rules, account)
-        for average in (("",) if unread == "guessed" else ("", *categories))
+        for average, mean in _means(counted, {} if unread == "guessed" else categories)
     ]
     return sorted(
         found,
@@ -128,7 +129,11 @@ def _countings(rules: str, account: Account) -> Iterator[tuple[str, str, Account
     ways = [*(("wrong", "left out") if some_unread else ("",)), *(("guessed",) if can_guess else ())]
     errors = ("left out", "wrong") if any(credit.failed for credit in credits_) else ("",)
     for unread, failed in product(ways, errors):
-        counted = account._replace(credits=tuple(_counted(rules, credit, unread, failed) for credit in credits_))
+        rows = tuple(
+            _counted(rules, credit, unread, failed) if credit.failed or credit.reader == "nobody" else credit
+            for credit in credits_
+        )
+        counted = account._replace(credits=rows)
         if counted.counted:
             yield unread, failed, counted
 
@@ -140,22 +145,34 @@ def _is_guessed(rules: str, credit: Credit) -> bool:
 
 
 def _counted(rules: str, credit: Credit, unread: str, failed: str) -> Credit:
+    """A row that failed or that nobody read, as one way counts it."""
     if credit.failed:
         return credit._replace(score=_ZERO if failed == "wrong" else None)
-    if credit.reader != "nobody" or credit.score is None:
+    if credit.score is None:
         return credit
     if unread == "guessed" and _is_guessed(rules, credit):
         golds = len((credit.gold or "").split())
-        return credit._replace(score=Fraction(golds, credit.options), reader="guess")
+        return credit._replace(score=_chance(golds, credit.options), reader="guess")
     return credit._replace(score=None if unread == "left out" else _ZERO)
 
 
-def _mean(account: Account, categories: Mapping[str, str] | None) -> Fraction:
-    """The mean over rows, or over the means of categories."""
-    if categories is None:
-        return account.score
-    means = [account._replace(credits=tuple(part)).score for part in _by_category(account, categories)]
-    return sum(means, Fraction(0)) / len(means)
+@lru_cache(maxsize=1_000)
+def _chance(golds: int, options: int) -> Fraction:
+    """Of a guess; equal ones are one object, which makes adding them quick."""
+    return Fraction(golds, options)
+
+
+def _means(account: Account, categories: Categories) -> Iterator[tuple[str, Fraction]]:
+    """The mean over rows, and those over the means of categories."""
+    yield "", account.score
+    rows = [row for row in account.credits if row.score is not None]
+    items, worth = [row.item for row in rows], {id(row.score): row.score or _ZERO for row in rows}
+    scores = [id(row.score) for row in rows]
+    for tag, values in categories.items():
+        names = [*map(values.get, items)]
+        sizes, alike = Counter(names), Counter(zip(names, scores, strict=True))
+        means = exact_sum(worth[one] * Fraction(number, sizes[name]) for (name, one), number in alike.items())
+        yield tag, means / len(sizes)
 
 
 def _weights(account: Account, categories: Mapping[str, str]) -> list[tuple[Credit, Fraction]]:

@@ -7,6 +7,7 @@ import pytest
 
 from eyetest.cli.catalogue import COMMANDS, GROUPS, JOBS, summary
 from eyetest.cli.commands import _load
+from eyetest.cli.terminal import out
 from tests.support.command import call
 
 
@@ -16,6 +17,18 @@ def test_help_lists_every_command_under_its_job() -> None:
         part = told.partition(f" {job} ")[2].partition("╰")[0]
         for name in {name.split()[0] for name in commands}:
             assert f"│ {name} " in part
+
+
+@pytest.mark.parametrize("words", [(), ("harden",)], ids=str)
+def test_a_list_of_commands_fits_and_breaks_no_word(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    for width in (80, 60):
+        monkeypatch.setattr(out, "_width", width)
+        told = call(*words, "--help").out
+        assert max(map(len, told.splitlines())) <= width
+        tokens = set(told.replace("│", " ").split())
+        names = [name for name in COMMANDS if name.split()[: len(words)] == [*words] and " --" not in name]
+        summaries = (summary(name.split()[0] if not words else name) for name in names)
+        assert {word for sentence in summaries for word in sentence.split()} <= tokens
 
 
 @pytest.mark.parametrize("name", sorted({*COMMANDS} - {*GROUPS}))
@@ -33,7 +46,7 @@ def test_help_loads_nothing_heavy() -> None:
     )
     loaded = set(done.stdout.splitlines()[-1].split())
     assert "eyetest.cli.commands" in loaded
-    assert not loaded & {"polars", "numpy", "scipy", "PIL", "eyetest.measures", "eyetest.cli.audit"}
+    assert not loaded & {"polars", "numpy", "scipy", "PIL", "eyetest.measures", "eyetest.cli.audit", "rich.markdown"}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from eyetest.cli.catalogue import COMMANDS, GROUPS, job_of, summary
 from eyetest.cli.completion import sketch
 from eyetest.cli.examples import EXAMPLES
+from eyetest.cli.listing import Listing, option_line
 from eyetest.cli.main import CtrlCError, PipeClosedError
 from eyetest.cli.renamed import command_of, renamed
 from eyetest.cli.terminal import note
@@ -108,10 +109,15 @@ class _Listed(TyperGroup):
     """Commands that are loaded when they are called; a list of them loads none."""
 
     listing = False
+    """Whether a shell only asks what there is."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        self.listing = True
-        super().format_help(ctx, formatter)
+        options = [option_line(one) for one in self.get_params(ctx) if not getattr(one, "hidden", False)]
+        Listing(ctx.command_path, self.help or "", self.sentences(ctx), options).print()
+
+    def sentences(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        """One about each command, under the titles that they are listed by."""
+        return {"Commands": [(name, summary(f"{self.name} {name}")) for name in self.list_commands(ctx)]}
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         self.listing = True
@@ -143,6 +149,13 @@ class _Commands(_Listed):
     def list_commands(self, ctx: Any) -> list[str]:
         return list(dict.fromkeys(name.split()[0] for name in COMMANDS))
 
+    def sentences(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        """Each command once, under its job."""
+        by_job: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            by_job.setdefault(job_of(name), []).append((name, summary(name)))
+        return by_job
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if not ctx.resilient_parsing:
             args = _in_todays_words(args)
@@ -156,7 +169,7 @@ class _Commands(_Listed):
 
     def get_command(self, ctx: Any, name: str) -> Any:
         if self.listing:
-            return TyperCommand(name, help=summary(name), rich_help_panel=job_of(name))
+            return TyperCommand(name, help=summary(name))
         if name in GROUPS:
             return _Group(name=name, help=GROUPS[name], no_args_is_help=True, context_settings=_HELP)
         return _wanted(ctx, name)

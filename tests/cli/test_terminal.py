@@ -105,6 +105,7 @@ COMMANDS: list[tuple[object, ...]] = [
     ("export-answers", "run é", "--to", "a.jsonl"),
     ("import-answers", "a.jsonl", "--to", "again é"),
     ("models", "run é"),
+    ("merge", "run é", "again é", "--to", "merged é"),
     ("demo", "--help"),
 ]
 

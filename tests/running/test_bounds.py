@@ -36,7 +36,7 @@ def whole_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows of a plan were in memory at once, each time, with more than their requests."""
     monkeypatch.setattr(plan, "_ROWS_AT_ONCE", GROUP)
     sizes: list[int] = []
-    read, choose = BoundedParquet.table, plan._chosen
+    read, choose = BoundedParquet.table, plan.chosen_tables
 
     def table(self: BoundedParquet, columns: Any = None, group: int | None = None) -> pa.Table:
         rows = read(self, columns, group)
@@ -50,7 +50,7 @@ def whole_rows(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             yield rows
 
     monkeypatch.setattr(BoundedParquet, "table", table)
-    monkeypatch.setattr(plan, "_chosen", chosen)
+    monkeypatch.setattr(plan, "chosen_tables", chosen)
     return sizes
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from eyetest.api.report import bundle_items, card, chart, charts, report
     from eyetest.api.results import Compared, compare, results, score
     from eyetest.api.review import export_review, import_review, review_decisions, review_outcomes, revise
-    from eyetest.api.run import export_answers, import_answers, run, run_models
+    from eyetest.api.run import export_answers, import_answers, merge, run, run_models
     from eyetest.api.suite import ToldSuite, suite
     from eyetest.api.views import MeasureTable as Measured
     from eyetest.benchmarks import Benchmark, ReadOptions, export_benchmark, import_benchmark
@@ -86,6 +86,7 @@ __all__ = [
     "import_benchmark",
     "import_review",
     "measure",
+    "merge",
     "open",
     "open_run",
     "place",
@@ -113,7 +114,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest.api": ("measure",),
     "eyetest.api.curate": ("Part", "describe", "estimate", "subset"),
     "eyetest.api.look": ("Explained", "RuleDifference", "RunStatus", "diff_rules", "explain", "status"),
-    "eyetest.api.run": ("export_answers", "import_answers", "run", "run_models"),
+    "eyetest.api.run": ("export_answers", "import_answers", "merge", "run", "run_models"),
     "eyetest.api.review": ("export_review", "import_review", "review_decisions", "review_outcomes", "revise"),
     "eyetest.api.suite": ("ToldSuite", "suite"),
     "eyetest.api.audit": ("Audited", "audit"),

@@ -11,6 +11,7 @@ import msgspec
 import polars as pl
 
 from eyetest.jobs import import_answers as importing
+from eyetest.jobs import merge as merging
 from eyetest.jobs import models as who
 from eyetest.jobs import run as job
 from eyetest.jobs.export_answers import export_answers_as
@@ -188,6 +189,21 @@ def run_models(run: AnyRun, *, rename: Mapping[str, str] | None = None, remove: 
     {'seer': 240, 'squinter': 240, 'language': 240}
     """
     return who.models(run, rename or {}, several(remove))
+
+
+def merge(runs: AnyRun | Sequence[AnyRun], *, to: AnyPath, prefer: str | None = None) -> Run:
+    """Put runs of several people or sites together as one run, and give it; a run that is there is added to.
+
+    What runs answered differently is refused, unless ``prefer`` says which counts: what the ``"first"`` run says that
+    was named (or was there), or the ``"newest"`` answer. Scores are made anew.
+
+    >>> part = et.run("world/benchmark", {"seer": "scripted:right=0.9,blind=0.3"}, items=["q00", "q01"], to="part")
+    >>> rest = et.run("world/benchmark", {"seer": "scripted:right=0.9,blind=0.3"}, items=["q01", "q02"], to="rest")
+    >>> et.merge([part, rest], to="both").responses().num_rows
+    3
+    """
+    merging.merge(runs, to, prefer, NOTEBOOK)
+    return Run(Path(to))
 
 
 def export_answers(run: AnyRun, *, to: AnyPath, format: str | None = None, overwrite: bool = False) -> Path:  # noqa: A002

@@ -22,6 +22,7 @@ JOBS = {
         "import-answers": "exchange:import_answers_",
         "export-answers": "exchange:export_answers_",
         "models": "models:models",
+        "merge": "merge:merge",
     },
     "Judge what they said": {
         "score": "score:score",

@@ -11,6 +11,7 @@ EXAMPLES = {
     "describe": "eyetest describe mybench.tsv --model openai:gpt-4o --to described",
     "status": "eyetest status run",
     "models": "eyetest models run --rename gpt4o=openai/gpt-4o --remove test",
+    "merge": "eyetest merge run-ann run-ben --to run",
     "import-answers": "eyetest import-answers predictions.xlsx --bench mybench.tsv --to run",
     "export-answers": "eyetest export-answers run --to answers.csv",
     "score": "eyetest score run --rules vlmevalkit",

@@ -191,11 +191,11 @@ def _incomplete(run: Run, planned: int, answered: int) -> list[str]:
 def _about(run: Run, frame: pl.LazyFrame, made: ScoreProvenance) -> list[str]:
     """Who else had a say in the scores, which answers have none, and whether a lead decided how many there are."""
     notes = []
-    steps = run.manifest.steps
-    if steps and steps[-1].saved and (goal := steps[-1].options.get("until")):
+    goals = [step.options["until"] for step in run.manifest.steps if step.saved and "until" in step.options]
+    for goal in goals[-1:] if made.unanswered else ():
         chosen = "answers themselves chose the number of items, which intervals and tests here take as given"
         notes.append(f"{run.path}: asked only until {goal} was certain; {chosen}")
-    if steps and steps[-1].options.get("drawn") and made.answered < steps[-1].planned:
+    if made.unanswered and any(step.options.get("drawn") for step in run.manifest.steps):
         uneven = "items that tell models apart were likelier to be drawn"
         notes.append(f"{run.path}: {uneven}, so means over them are not those of the benchmark")
     left_out = made.answered - made.reworded - frame.select(pl.len()).collect(engine="streaming").item()

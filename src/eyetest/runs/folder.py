@@ -4,6 +4,7 @@ One process plans and asks at a time, and says so with a lock that the system ta
 however it ends. Anybody may read meanwhile.
 """
 
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -197,15 +198,24 @@ class RunWriter(Run):
         known = self.manifest.models | {name: entry.written_down() for name, entry in models.items()}
         self.restate(step, known, benchmark)
 
-    def restate(self, step: RunStep, models: dict[str, ModelEntry], benchmark: RunBenchmark | None = None) -> None:
-        """Write down what is done, and that these and no others are the run's models."""
+    def restate(
+        self,
+        step: RunStep,
+        models: dict[str, ModelEntry],
+        benchmark: RunBenchmark | None = None,
+        earlier: Sequence[RunStep] = (),
+    ) -> None:
+        """Write down what is done, and that these and no others are the run's models.
+
+        ``earlier``: steps of other runs whose answers come in.
+        """
         step = msgspec.structs.replace(
             step, eyetest=__version__, time=datetime.now(UTC).isoformat(timespec="seconds")
         )
         manifest = RunManifest(
             benchmark=benchmark or self.manifest.benchmark,
             models=models,
-            steps=(*self.manifest.steps, step),
+            steps=(*self.manifest.steps, *earlier, step),
             parts=self.manifest.parts,
         )
         self._write(manifest)

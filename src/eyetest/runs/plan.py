@@ -81,7 +81,7 @@ class PlanWriter:
         if self._path.exists() and (kept := self._kept()).any():
             new, whole = self._temporary, self._temporary.with_name("whole")
             with pq.ParquetWriter(whole, _SCHEMA, compression="zstd") as parquet:
-                for table in _chosen(self._path, kept):
+                for table in chosen_tables(self._path.parent, kept):
                     parquet.write_table(table, _ROWS_AT_ONCE)
                 with pq.ParquetFile(new) as file:
                     for group in range(file.num_row_groups):
@@ -121,8 +121,13 @@ def write_plan(folder: Path, plan: pa.Table) -> None:
 
 def plan_table(folder: Path) -> pa.Table:
     """The whole plan."""
+    return pa.concat_tables([_SCHEMA.empty_table(), *plan_tables(folder)])
+
+
+def plan_tables(folder: Path) -> Iterator[pa.Table]:
+    """The plan in pieces, of which one is in memory at a time."""
     path = folder / PLAN
-    return pa.concat_tables([_SCHEMA.empty_table(), *(_read(path) if path.exists() else ())])
+    return _read(path) if path.exists() else iter(())
 
 
 def plan_requests(folder: Path) -> pa.ChunkedArray:
@@ -134,13 +139,14 @@ def plan_requests(folder: Path) -> pa.ChunkedArray:
 
 def chosen_rows(folder: Path, wanted: Mask) -> Iterator[Planned]:
     """Some rows of a plan, of which few are in memory at a time."""
-    for table in _chosen(folder / PLAN, wanted):
+    for table in chosen_tables(folder, wanted):
         yield from plan_rows(table)
 
 
-def _chosen(path: Path, wanted: Mask) -> Iterator[pa.Table]:
+def chosen_tables(folder: Path, wanted: Mask) -> Iterator[pa.Table]:
+    """The same in pieces."""
     start = 0
-    for table in _read(path):
+    for table in plan_tables(folder):
         here = np.flatnonzero(wanted[start : start + len(table)])
         start += len(table)
         if len(here):

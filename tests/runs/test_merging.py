@@ -1,0 +1,254 @@
+"""Runs of several people become one: nothing lost, nothing doubled, and what differs is told before it is decided."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from eyetest.errors import InputError
+from eyetest.records import Asked, ModelEntry, Response, RunBenchmark, RunStep
+from eyetest.records.tables import OutcomeKind
+from eyetest.runs import Run, RunWriter, is_run
+from eyetest.runs.merging import answers as merging_answers
+from eyetest.runs.merging.answers import packed
+from eyetest.runs.merging.entries import united_entries
+from eyetest.runs.merging.plans import PlansOfRuns
+from eyetest.runs.parts import part_names, sealed
+from tests.runs.written import answers, content, jsonl, texts
+from tests.support.command import call
+
+ABOUT = RunBenchmark(name="b", fingerprint="f" * 64, items=9)
+SEER = {"seer": ModelEntry(spec="openai:seer@http://one/v1")}
+
+
+def request_of(item: str, setting: str = "") -> str:
+    return (item + setting).encode().hex().ljust(32, "0")
+
+
+def written(
+    folder: Path,
+    said: Mapping[str, str | None],
+    *,
+    models: Mapping[str, ModelEntry] = SEER,
+    about: RunBenchmark | None = ABOUT,
+    setting: str = "",
+    time: float = 1.0,
+) -> Path:
+    """A run in which items were answered so; None is a failure, and "-" was not asked yet."""
+    name = next(iter(models))
+    with RunWriter(folder) as run:
+        with run.planning() as plan:
+            for item in said:
+                plan.add(Asked(item=item, model=name), request_of(item, setting))
+        run.record(RunStep(what="ask", planned=len(said), options={"who": folder.name}), dict(models), about)
+        for item, text in said.items():
+            if text != "-":
+                outcome: OutcomeKind = "failed" if text is None else "answered"
+                response = Response(request=request_of(item, setting), outcome=outcome, text=text or "", time=time)
+                run.journal.append(response)
+    return folder
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_parts_of_the_work_become_one_run(here: Path) -> None:
+    a = written(here / "a", {"1": "A", "2": "B", "5": "-"})
+    b = written(here / "b", {"3": "C", "5": "E"}, models={"other": ModelEntry(spec="scripted:")})
+    c = written(here / "c", {"2": "B", "4": "D"})
+    before = {run: content(run) for run in (a, b, c)}
+    told = call("merge", "a", "b", "c", "--to", "all").fine()
+    assert "2  answers of a" in told
+    assert "1  answers of c" in told, "what two runs say alike is stored once"
+    assert "6 planned calls of 2 models → all" in told
+    assert {(one.model, one.item): one.text for one in answers(here / "all")} == {
+        ("seer", "1"): "A",
+        ("seer", "2"): "B",
+        ("other", "3"): "C",
+        ("other", "5"): "E",
+        ("seer", "4"): "D",
+        ("seer", "5"): "E",
+    }
+    merged = Run(here / "all").manifest
+    assert merged.benchmark == ABOUT
+    assert [step.options.get("from") for step in merged.steps] == ["a", "b", "c", None]
+    assert merged.steps[-1].what == "merge"
+    assert {run: content(run) for run in (a, b, c)} == before, "runs that are merged stay as they are"
+
+
+def test_a_run_that_is_there_is_added_to(here: Path) -> None:
+    written(here / "a", {"1": "A"})
+    written(here / "b", {"1": "A", "2": "B"})
+    call("merge", "b", "--to", "a").fine()
+    assert texts(here / "a") == {"1": "A", "2": "B"}
+    before = content(here / "a")
+    assert "a held all of it already" in call("merge", "a", "b", "--to", "a").fine()
+    assert content(here / "a") == before
+
+
+def test_a_failure_gives_way(here: Path) -> None:
+    written(here / "a", {"1": None, "2": "B", "3": None})
+    written(here / "b", {"1": "A", "2": None, "3": None})
+    assert "2 failures gave way to an answer" in call("merge", "a", "b", "--to", "all").fine()
+    assert [one.outcome for one in answers(here / "all")] == ["answered", "answered", "failed"]
+
+
+@pytest.mark.parametrize(("prefer", "kept"), [("first", "A"), ("newest", "B")])
+def test_different_answers_are_refused_or_decided(here: Path, prefer: str, kept: str) -> None:
+    written(here / "a", {"1": "A", "2": "same"})
+    written(here / "b", {"1": "B", "2": "same"}, time=2.0)
+    line = call("merge", "a", "b", "--to", "deep/all").refused()
+    assert "1 request answered differently ('1' by 'seer' (image): 'A' in a, 'B' in b)" in line
+    assert "--prefer first or --prefer newest decides" in line
+    assert not (here / "deep").exists()
+    assert (
+        f"1 answer differed; the {prefer} was taken"
+        in call("merge", "a", "b", "--to", "all", "--prefer", prefer).fine()
+    )
+    assert texts(here / "all") == {"1": kept, "2": "same"}
+    assert Run(here / "all").manifest.steps[-1].options["decided"] == "1"
+
+
+def test_the_newest_replaces_what_the_target_holds(here: Path) -> None:
+    written(here / "a", {"1": "A", "2": "x"})
+    written(here / "b", {"1": "B", "3": "y"}, time=2.0)
+    call("merge", "b", "--to", "a", "--prefer", "newest").fine()
+    assert texts(here / "a") == {"1": "B", "2": "x", "3": "y"}
+
+
+def test_other_settings_are_a_difference(here: Path) -> None:
+    """A question under two requests has one row in a plan: the one that was answered, if one was."""
+    written(here / "a", {"1": "A", "2": "-", "3": "C"})
+    written(here / "b", {"1": "B", "2": "B", "3": "C"}, setting="hot", time=2.0)
+    line = call("merge", "a", "b", "--to", "all").refused()
+    assert "1 question put with other settings and answered differently ('1' by 'seer' (image))" in line
+    call("merge", "a", "b", "--to", "all", "--prefer", "newest").fine()
+    assert texts(here / "all") == {"1": "B", "2": "B", "3": "C"}
+
+
+def test_only_one_benchmark(here: Path) -> None:
+    written(here / "a", {"1": "A"})
+    written(here / "b", {"1": "A"}, about=RunBenchmark(name="other", fingerprint="0" * 64, items=2))
+    line = call("merge", "a", "b", "--to", "all").refused()
+    assert "a ('b', 9 items) and b ('other', 2 items) are about different benchmarks" in line
+    written(here / "c", {"2": "A"}, about=None)
+    assert "c does not say what benchmark it is about" in call("merge", "a", "c", "--to", "all").fine()
+
+
+def test_one_name_for_two_models(here: Path) -> None:
+    written(here / "a", {"1": "A"})
+    written(here / "b", {"2": "A"}, models={"seer": ModelEntry(spec="openai:other@http://one/v1")})
+    line = call("merge", "a", "b", "--to", "all").refused()
+    assert "model 'seer' is not the same in all runs: spec is" in line
+    assert "eyetest models b --rename seer=NEW" in line
+    assert "what the first run says was taken" in call("merge", "a", "b", "--to", "all", "--prefer", "first").fine()
+
+
+@pytest.mark.parametrize(
+    ("other", "differs"),
+    [
+        (ModelEntry(spec="openai:seer@http://two/v1", key_env="KEY", concurrency=3), ""),
+        (ModelEntry(spec="replay:old.csv#seer", base="llama"), ""),
+        (ModelEntry(spec="openai:seer@http://one/v1", sampling={"temperature": 1}), "sampling"),
+        (ModelEntry(spec="checkpoint:seer"), "spec"),
+    ],
+)
+def test_where_a_model_is_reached_may_differ(other: ModelEntry, differs: str) -> None:
+    entries, differing = united_entries([("b", {"seer": other}), ("a", SEER)])
+    assert [why.partition(" ")[0] for why in differing.values()] == ([differs] if differs else [])
+    assert entries["seer"].base == other.base
+    if other.spec.startswith("replay"):
+        assert entries["seer"].spec == SEER["seer"].spec
+
+
+def test_a_merge_that_is_cut_off_leaves_no_run(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(here / "a", {"1": "A"})
+    written(here / "b", {"1": "A", "2": "B"}, time=2.0)
+
+    def full(*_: object) -> None:
+        raise InputError("cut off")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PlansOfRuns, "tables", full)
+        call("merge", "a", "b", "--to", "all").refused()
+    assert not is_run(here / "all")
+    assert part_names(here / "all"), "answers had been written by then"
+    call("merge", "a", "b", "--to", "all").fine()
+    assert texts(here / "all") == {"1": "A", "2": "B"}
+    assert len(part_names(here / "all")) == 1
+
+
+def test_damage_is_told(here: Path) -> None:
+    written(here / "a", {"1": "A"})
+    written(here / "b", {"2": "B"})
+    call("merge", "b", "--to", "a").fine()
+    path = sealed(here / "a", part_names(here / "a")[0])
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 255
+    path.write_bytes(data)
+    written(here / "c", {"3": "C"})
+    assert "is damaged" in call("merge", "a", "c", "--to", "all").fine()
+    assert texts(here / "all") == {"2": "B", "3": "C"}
+    path.unlink()
+    assert "has lost" in call("merge", "a", "c", "--to", "more").refused()
+
+
+def test_many_answers_lie_in_parts(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging_answers, "_ROWS_A_PART", 7)
+    a = written(here / "a", {str(n): f"a{n}" for n in range(20)})
+    b = written(here / "b", {str(n): f"a{n}" for n in range(10, 40)})
+    call("merge", a, b, "--to", "all").fine()
+    assert texts(here / "all") == {str(n): f"a{n}" for n in range(40)}
+    assert list(Run(here / "all").manifest.parts.values()) == [7, 7, 13, 7, 6]
+
+
+BENCH = [{"id": str(n), "question": f"Which is {n}?", "options": ["cat", "dog"], "answer": "A"} for n in range(6)]
+
+
+def test_a_merged_run_goes_on_with_what_is_left(here: Path) -> None:
+    """Answers that were brought in keep their ids, so that nobody is asked for them again."""
+    jsonl(here / "bench.jsonl", *BENCH)
+    call("import", "bench.jsonl", "--to", "bench").fine()
+    asked = ("run", "bench", "--model", "m=scripted:right=1")
+    call(*asked, "--item", "0", "--item", "1", "--to", "one").fine()
+    call(*asked, "--item", "1", "--item", "2", "--to", "two").fine()
+    rows = jsonl(here / "rows.jsonl", {"item": "4", "model": "m", "text": "A"})
+    call("import-answers", rows, "--bench", "bench", "--to", "three").fine()
+    call("score", "one").fine()
+    call("merge", "one", "two", "three", "--to", "all").fine()
+    assert not (here / "all" / "scores").exists(), "scores are made anew"
+    shutil.rmtree(here / "one")
+    assert "2 calls" in call(*asked, "--to", "all", "--dry-run").fine().replace("\n", " ")
+    call(*asked, "--to", "all").fine()
+    assert set(texts(here / "all")) == set("012345")
+    assert len(Run(here / "all").responses()) == 6
+    assert call("measure", "accuracy", "all", "--csv").fine().splitlines()[1].startswith("m,1.0")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("a", "--to", "a"), "nothing to merge"),
+        (("a", "--to", "new"), "only a was named"),
+        (("a", "nowhere", "--to", "new"), "nowhere is no run folder"),
+        (("a", "b", "--to", "new", "--prefer", "frist"), "no such thing as 'frist'; did you mean \"first\"?"),
+    ],
+)
+def test_bad_words(here: Path, words: tuple[str, ...], problem: str) -> None:
+    written(here / "a", {"1": "A"})
+    written(here / "b", {"2": "A"})
+    assert problem in call("merge", *words).refused()
+    assert not (here / "new").exists()
+
+
+def test_ids_of_any_length_are_told_apart() -> None:
+    ids = [request_of("1"), "aa", "", request_of("2"), "aa00"]
+    mixed = packed(pa.chunked_array([ids]))
+    assert len(np.unique(mixed)) == len(ids)
+    assert packed(pa.chunked_array([ids[:1]]))[0] == mixed[0]

@@ -40,7 +40,7 @@ class EyetestError(Exception):
     """Shown to a person as one line; the command line exits with code 2."""
 
     def __str__(self) -> str:
-        text = " ".join(super().__str__().splitlines())
+        text = " ".join(as_said(super().__str__()).splitlines())
         return text if len(text) <= LONGEST_MESSAGE else f"{text[: LONGEST_MESSAGE - 1]}…"
 
 
@@ -131,6 +131,19 @@ def in_python(name: str, value: object, at_head: bool) -> str:
 
 
 _spelling: Spelling = in_python
+_said: dict[str, str] = {}
+
+
+def name_folder(folder: str, said: str) -> None:
+    """Let texts for people call a folder as they called it themselves."""
+    _said[folder] = said
+
+
+def as_said(text: str) -> str:
+    """A text with folders called as users called them: nobody is shown where on this disk a mirror lies."""
+    for folder, said in _said.items():
+        text = text.replace(f"{folder}/", f"{said}/")
+    return text
 
 
 def system_words(error: OSError) -> str:

@@ -30,6 +30,7 @@ _VARIABLE_NAME = re.compile(r"[A-Z]+(_[A-Z0-9]{1,12})*_(KEY|TOKEN|SECRET|PASSWOR
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.\-]{0,20}://[^\s\"'<>`]+", re.IGNORECASE)
 _USERINFO = re.compile(r"(?:^|//)([^/@\s]+)@")
 _MAY_BE_A_KEY = re.compile(r"(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[A-Za-z0-9_\-+/=]{12,}")
+_stores: set[str] = set()
 _VERSION = re.compile(r"v\d{1,2}((alpha|beta)\d{0,2})?")
 
 
@@ -120,7 +121,16 @@ def learn_values(settings: Any) -> None:
 
 def redact(text: str) -> str:
     """The words of a server or a library, without secrets and with nothing of an address but where it leads."""
-    return _ADDRESS.sub(lambda match: plain_address(match[0]), _without(text, _learnt))
+    return _ADDRESS.sub(lambda match: _plain_unless_store(match[0]), _without(text, _learnt))
+
+
+def show_store(url: str) -> None:
+    """Let what lies below a url be told as it is: a bucket that the user named, whose objects have plain names."""
+    _stores.add(url)
+
+
+def _plain_unless_store(address: str) -> str:
+    return address if any(address.startswith(f"{url}/") for url in _stores) else plain_address(address)
 
 
 def redact_answer(text: str) -> str:

@@ -12,9 +12,9 @@ import pytest
 
 import eyetest as et
 from eyetest.benchmarks import Benchmark, Import, ReadOptions, export_benchmark, import_benchmark, open_benchmark
-from eyetest.benchmarks.opening import cache_root
 from eyetest.errors import ImageError, InputError
 from eyetest.jobs.audit import audit
+from eyetest.store.urls import cache_root
 from tests.conftest import png
 from tests.support.drawn import draw_benchmark
 

@@ -16,6 +16,7 @@ from eyetest.jobs.opening import AnyPath, AnyRun, Bench, Models, Observer, model
 from eyetest.measures import Settings
 from eyetest.measures.printed import plain
 from eyetest.records.recipe import BENCHMARK
+from eyetest.store.urls import local_path
 from eyetest.wording import counted
 
 
@@ -72,9 +73,9 @@ def subset(
     >>> {item.tags["core"] for item in part.benchmark}
     {'math'}
     """
-    known = None if unseen_by is None else Path(unseen_by)
+    known = None if unseen_by is None else local_path(unseen_by)
     wanted = job.Selection(several(only), known, dataset_tag, several(answers), share, sight, seed, option_count)
-    folder, heard = Path(to), _Listener()
+    folder, heard = local_path(to), _Listener()
     _, validation = job.subset(open_bench(bench), folder, wanted, overwrite=overwrite, observer=heard)
     return Part(folder, Benchmark(folder / BENCHMARK), validation, tuple(heard.notes))
 
@@ -91,7 +92,7 @@ def estimate(part: Part | AnyPath, runs: AnyRun | Sequence[AnyRun], *, sight: st
     >>> et.estimate(part, new).frame.columns[:4]
     ['model', 'full_score', 'full_score_low', 'full_score_high']
     """
-    folder = part.path if isinstance(part, Part) else Path(part)
+    folder = part.path if isinstance(part, Part) else local_path(part)
     measured = job.estimate(folder, several(runs), sight)
     return MeasureTable("estimate", plain(measured.table), measured.notes, Settings())
 
@@ -117,7 +118,7 @@ def describe(
     entries = model_entries(model)
     if len(entries) != 1:
         raise InputError(f"{heading('model')}: found {len(entries)}, expected one describer")
-    benchmark, folder = open_bench(bench), Path(to)
+    benchmark, folder = open_bench(bench), local_path(to)
     texts, asked, progress = describing.ask(
         benchmark.path,
         benchmark,

@@ -14,6 +14,7 @@ from eyetest.jobs.distractors import authors_of
 from eyetest.jobs.harden_options import HardenedOptions
 from eyetest.jobs.opening import AnyPath, AnyRun, Bench, several
 from eyetest.measures import Settings
+from eyetest.store.urls import local_path
 
 
 def harden_screenshot(
@@ -96,6 +97,6 @@ def harden_page(
     """
     how = Settings(by=tuple(several(by)))
     wanted = page_job.PageWishes(roles=dict(settings or {}), settings=how, title=title)
-    folder = None if figures is None else Path(figures)
-    page_job.write_linked(runs, Path(page), wanted, figures=folder, overwrite=overwrite, observer=NOTEBOOK)
-    return Path(page)
+    folder = None if figures is None else local_path(figures)
+    page_job.write_linked(runs, local_path(page), wanted, figures=folder, overwrite=overwrite, observer=NOTEBOOK)
+    return local_path(page)

@@ -32,7 +32,7 @@ class RunStatus:
     """A row for each model and way of asking: calls by what became of them; ``missing`` items have no answer."""
     failures: pl.DataFrame
     """What was said of calls that failed, and of how many."""
-    writer: int | None
+    writer: int | str | None
     """The process that is writing to it meanwhile."""
 
     @property

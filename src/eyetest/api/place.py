@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
@@ -13,6 +12,7 @@ from eyetest.jobs.opening import AnyPath, AnyRun, Bench, Models, model_entries, 
 from eyetest.jobs.run import conditions, sampling
 from eyetest.running import Asking, Limits
 from eyetest.runs import Run
+from eyetest.store.urls import local_path
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,8 +71,8 @@ def place(
         retry_failed=retry_failed,
     )
     session, goal = job.start(open_bench(bench), model_entries(model), asking, several(answers), within, NOTEBOOK)
-    placed = job.finish(session, goal, Path(to), NOTEBOOK)
+    placed = job.finish(session, goal, local_path(to), NOTEBOOK)
     warn_of(placed.progress)
     now = placed.standing
     ranks, score = ((now.best, now.worst), (now.low, now.high)) if now else (None, None)
-    return PlaceResult(ranks, score, placed.table, placed.told, placed.notes, Run(Path(to)))
+    return PlaceResult(ranks, score, placed.table, placed.told, placed.notes, Run(local_path(to)))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
@@ -13,6 +12,7 @@ from eyetest.jobs.opening import AnyPath, AnyRun, Bench, Models, model_entries, 
 from eyetest.jobs.run import conditions, sampling
 from eyetest.running import Asking, Limits
 from eyetest.runs import Run
+from eyetest.store.urls import local_path
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,6 +69,6 @@ def race(
         retry_failed=retry_failed,
     )
     session = job.start(open_bench(bench), model_entries(models), asking, several(answers), NOTEBOOK)
-    raced = job.finish(session, Path(to), NOTEBOOK)
+    raced = job.finish(session, local_path(to), NOTEBOOK)
     warn_of(raced.progress)
-    return RaceResult(raced.leader, raced.lead, raced.scores, raced.told, Run(Path(to)))
+    return RaceResult(raced.leader, raced.lead, raced.scores, raced.told, Run(local_path(to)))

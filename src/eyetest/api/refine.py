@@ -23,6 +23,7 @@ from eyetest.records.recipe import BENCHMARK, REPORT, VERDICTS
 from eyetest.running import Limits
 from eyetest.running.session import INTERRUPTED
 from eyetest.runs import Run
+from eyetest.store.urls import local_path
 from eyetest.wording import counted
 
 
@@ -128,7 +129,7 @@ def refine(
     >>> refined.verdicts["item"].n_unique()
     60
     """
-    folder = Path(to)
+    folder = local_path(to)
     chosen = job.find_recipe(recipe, folder, map_tags)
     refining = job.prepare(
         open_bench(bench, ReadOptions()),
@@ -141,8 +142,8 @@ def refine(
         observer=NOTEBOOK,
     )
     heard: list[AnyRun] = several(answers)
-    places = [bench.path if isinstance(bench, Benchmark) else Path(bench)]
-    places += [one.path if isinstance(one, Run) else Path(one) for one in heard]
+    places = [bench.path if isinstance(bench, Benchmark) else local_path(bench)]
+    places += [one.path if isinstance(one, Run) else local_path(one) for one in heard]
     refining.items_at = items_at(links, folder / REPORT, [*places, folder])
     try:
         outcome, steps = job.carry_out(refining)

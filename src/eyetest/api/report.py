@@ -20,6 +20,7 @@ from eyetest.pages.item_counts import items_at
 from eyetest.reports import FIGURES
 from eyetest.reports import chart as draw
 from eyetest.runs import Run
+from eyetest.store.urls import local_path
 
 if TYPE_CHECKING:
     from altair.typing import ChartType
@@ -66,13 +67,13 @@ def report(
     >>> et.report(et.audit("world/benchmark", probes=["malformed"]), page="audit.html").exists()
     True
     """
-    file = Path(page)
+    file = local_path(page)
     if isinstance(what, Audited):
         places = auditing.page_places(what.benchmark.path, file)
         at = items_at(links, file, places)
         auditing.write_page(what.audit, what.benchmark, file, at, overwrite=overwrite)
         return file
-    for_paper, for_text = (None if folder is None else Path(folder) for folder in (figures, tables))
+    for_paper, for_text = (None if folder is None else local_path(folder) for folder in (figures, tables))
     wanted = job.Wanted(settings(by, level, seed, resamples), external, verdicts, gallery, title, links=links)
     scoring = Scoring(rules, bench, metric, rescore_given, cluster, models)
     job.report(_things(what), file, wanted, scoring, figures=for_paper, tables=for_text, overwrite=overwrite)
@@ -98,8 +99,8 @@ def bundle_items(what: Told | Sequence[Told], *, to: AnyPath, golds: bool = True
     'index.html'
     """
     named: list[Told] = several(what)
-    places = [one.path if isinstance(one, Run | Benchmark | RefinedFolder) else Path(one) for one in named]
-    _, page = looking.bundle_items(places, Path(to), golds=golds, overwrite=overwrite)
+    places = [one.path if isinstance(one, Run | Benchmark | RefinedFolder) else local_path(one) for one in named]
+    _, page = looking.bundle_items(places, local_path(to), golds=golds, overwrite=overwrite)
     return page
 
 
@@ -119,9 +120,9 @@ def card(
     >>> et.card(bench, said={"licence": "CC-BY-4.0"}).name
     'README.md'
     """
-    path = bench.path if isinstance(bench, RefinedFolder | Benchmark) else Path(bench)
+    path = bench.path if isinstance(bench, RefinedFolder | Benchmark) else local_path(bench)
     words = [f"{key}={value}" for key, value in (said or {}).items()]
-    *_, folder = make_card(path, None if to is None else Path(to), words, overwrite=overwrite)
+    *_, folder = make_card(path, None if to is None else local_path(to), words, overwrite=overwrite)
     return folder / README
 
 

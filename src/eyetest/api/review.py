@@ -15,6 +15,7 @@ from eyetest.jobs.opening import AnyPath
 from eyetest.jobs.review import find_review
 from eyetest.records import Decision, columns
 from eyetest.review.decisions import OBJECTS
+from eyetest.store.urls import local_path
 
 _TYPES: dict[str, type[pl.DataType]] = {"round": pl.Int64, "seconds": pl.Float64, "adjudicates": pl.Boolean}
 
@@ -26,7 +27,7 @@ def review_decisions(place: AnyPath) -> pl.DataFrame:
 
     >>> et.review_decisions("bench-review").select("item", "reviewer", "decision")  # doctest: +SKIP
     """
-    with find_review(Path(place)) as project:
+    with find_review(local_path(place)) as project:
         said = project.decisions()
     texts = [
         msgspec.structs.asdict(one) | {name: msgspec.json.encode(getattr(one, name)).decode() for name in OBJECTS}
@@ -40,7 +41,7 @@ def review_outcomes(place: AnyPath) -> pl.DataFrame:
 
     >>> et.review_outcomes("bench-review").filter(verdict="drop")  # doctest: +SKIP
     """
-    with find_review(Path(place)) as project:
+    with find_review(local_path(place)) as project:
         outcomes = project.outcomes()
     rows = [(item, one.verdict, one.reason, one.n, one.agree) for item, one in outcomes.items()]
     schema = {"item": pl.String, "verdict": pl.String, "reason": pl.String, "n": pl.Int64, "agree": pl.Int64}
@@ -74,14 +75,14 @@ def export_review(
     >>> et.export_review("bench-review", to="studio", tool="label-studio")  # doctest: +SKIP
     """
     exported = tools.export_review(
-        [Path(place)],
-        Path(to),
+        [local_path(place)],
+        local_path(to),
         tool=tool,
         round=round,
         with_pictures=with_pictures,
         overwrite=overwrite,
     )
-    return [Path(to) / name for name in exported.files]
+    return [local_path(to) / name for name in exported.files]
 
 
 @renamed(format="tool")
@@ -100,4 +101,4 @@ def import_review(
     """
     named = reviewer if isinstance(reviewer, Mapping) else {"": reviewer}
     names = {str(user): name for user, name in named.items() if name}
-    return tools.import_review(Path(file), Path(on), tool=tool, reviewers=names, observer=NOTEBOOK).added
+    return tools.import_review(local_path(file), local_path(on), tool=tool, reviewers=names, observer=NOTEBOOK).added

@@ -25,6 +25,7 @@ from eyetest.runs import Run
 from eyetest.runs.answers import write_answers
 from eyetest.runs.importing import AnswerFile, FieldMap
 from eyetest.store.handwritten import convert
+from eyetest.store.urls import local_path
 from eyetest.wording import counted, listed
 
 _AS_WRITTEN = Condition()
@@ -88,10 +89,10 @@ def run(
         until=until,
     )
     session = job.prepare(bench, model_entries(models), asking)
-    warn_of(job.carry_out(session, Path(to), NOTEBOOK))
+    warn_of(job.carry_out(session, local_path(to), NOTEBOOK))
     if session.race is not None:
         NOTEBOOK.note(session.race.told)
-    return Run(Path(to))
+    return Run(local_path(to))
 
 
 class NotebookObserver(Observer):
@@ -171,15 +172,15 @@ def import_answers(
     named = {field: tuple(column.split("+")) for field, column in (columns or {}).items()}
     fields = FieldMap(columns=named, constants=dict(constants or {}))
     with TemporaryDirectory() as folder:
-        file = Path(folder) / _FILE
+        file = local_path(folder) / _FILE
         if isinstance(answers, pl.DataFrame):
             answers.write_parquet(file)
-        source = AnswerFile(path=file if isinstance(answers, pl.DataFrame) else Path(answers), fields=fields)
-        brought = importing.import_answers(source, Path(to), bench, overwrite=overwrite, observer=NOTEBOOK)
+        source = AnswerFile(path=file if isinstance(answers, pl.DataFrame) else local_path(answers), fields=fields)
+        brought = importing.import_answers(source, local_path(to), bench, overwrite=overwrite, observer=NOTEBOOK)
     if brought.unknown:
         about = f"{counted(brought.unknown.total(), 'answer')} to items that the benchmark does not have"
         warnings.warn(f"{about} left out: {listed(brought.unknown)}", stacklevel=2)
-    return Run(Path(to))
+    return Run(local_path(to))
 
 
 def run_models(run: AnyRun, *, rename: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> dict[str, int]:
@@ -217,9 +218,9 @@ def export_answers(run: AnyRun, *, to: AnyPath, format: str | None = None, overw
     """
     opened = open_run(run)
     if format is not None:
-        export_answers_as(format, opened, Path(to), overwrite=overwrite, observer=NOTEBOOK)
-        return Path(to)
-    _, missing = write_answers(opened.path, Path(to), overwrite=overwrite)
+        export_answers_as(format, opened, local_path(to), overwrite=overwrite, observer=NOTEBOOK)
+        return local_path(to)
+    _, missing = write_answers(opened.path, local_path(to), overwrite=overwrite)
     if missing:
         warnings.warn(f"{counted(missing, 'planned call')} without an answer are not in the table", stacklevel=2)
-    return Path(to)
+    return local_path(to)

@@ -1,7 +1,6 @@
 """A suite: many benchmarks put to the same models in the same ways, and measured together."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from eyetest.api.run import NOTEBOOK
@@ -10,6 +9,7 @@ from eyetest.jobs.measure import settings
 from eyetest.jobs.opening import AnyPath, several
 from eyetest.jobs.suite_results import ToldSuite, measure_suite, write_suite
 from eyetest.running import Limits
+from eyetest.store.urls import local_path
 
 
 def suite(
@@ -37,7 +37,7 @@ def suite(
     >>> "accuracy-by-dimension" in asked.tables
     True
     """
-    prepared = job.prepare(suite, Path(to), limits=limits, retry_failed=retry_failed, observer=NOTEBOOK)
+    prepared = job.prepare(suite, local_path(to), limits=limits, retry_failed=retry_failed, observer=NOTEBOOK)
     job.ask(prepared, NOTEBOOK)
     how = settings((), level, prepared.suite.seed, resamples)
     told = measure_suite(prepared, how, several(only), unseen_only=unseen, observer=NOTEBOOK)

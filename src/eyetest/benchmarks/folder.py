@@ -28,6 +28,7 @@ from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, READABLE_VERSIONS, ImageRef, Item, ItemCounts, Manifest, check
 from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.store.files import add_checksum, has_checksum, inside, is_as_written, read_regular
+from eyetest.store.packs import INDEX, PACK
 from eyetest.tabular.bounded_parquet import BoundedParquet, open_bounded
 from eyetest.tabular.record_files import array, damage_in_one_line, numbers, read_parquet
 
@@ -42,7 +43,7 @@ CHANGES = "changes.csv"
 """What people changed of the items that a revision was made of."""
 README, CROISSANT, SAID = "README.md", "croissant.json", "card.yaml"
 """The card, and what people said for it, which outlives the items."""
-_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, CHANGES, SAID, LAYOUT, LEGIBILITY)
+_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, CHANGES, SAID, LAYOUT, LEGIBILITY, PACK, INDEX)
 _FINGERPRINT = b"fingerprint"
 """Under which the items' file notes whose items it holds."""
 _ROW_GROUP = 2_000
@@ -221,7 +222,7 @@ class Benchmark:
 def home_of(image: ImageRef) -> Benchmark | None:
     """A benchmark, of those opened lately, that has a picture. As pictures go by their hash, any of them will do."""
     for path in reversed(_lately_opened):
-        if ImageStore(path / _IMAGES).path(image).is_file():
+        if ImageStore(path / _IMAGES).has(image):
             return Benchmark(path)
     return None
 
@@ -357,6 +358,7 @@ class BenchmarkWriter:
             raise InputError(f"no items, so {self.path} was not written")
         add_checksum(self.folder / ITEMS)
         self.images.keep_only(self._used)
+        self.images.pack()
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self.manifest = self.manifest.holding(self.counts, fingerprint, now)
         text = msgspec.json.format(msgspec.json.encode(self.manifest), indent=2)

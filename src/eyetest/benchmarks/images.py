@@ -77,19 +77,37 @@ class ImageStore:
     def read(self, image: ImageRef) -> bytes:
         """The bytes of a picture, exactly as they came; their hash is its name, or it is refused."""
         try:
-            file = open_regular(self._file(image))
+            data = self._read(open_regular(self._file(image)), image)
         except FileNotFoundError:
-            raise ImageError(f"picture {image.filename} is missing from {self.root}") from None
+            data = self._missing(image)
         except InputError as error:
             raise ImageError(f"picture {image.filename} cannot be used: {error}") from None
-        with open(file, "rb", buffering=0) as opened:  # noqa: PTH123 (a descriptor)
-            size = os.fstat(file).st_size
-            if size != image.size:
-                raise ImageError(f"picture {image.filename} has {size} bytes, {image.size} were stored")
-            data = opened.readall()
         if hashlib.sha256(data).hexdigest() != image.sha256:
             raise ImageError(f"picture {image.filename} in {self.root} holds other bytes than its name says")
         return data
+
+    def _read(self, file: int, image: ImageRef) -> bytes:
+        with open(file, "rb", buffering=0) as opened:
+            _refuse_size(os.fstat(file).st_size, image)
+            return opened.readall()
+
+    def _missing(self, image: ImageRef) -> bytes:
+        """A picture that is no file here, from wherever the store has it."""
+        data = store_of(self.root).missing(self.path(image))
+        if data is None:
+            raise ImageError(f"picture {image.filename} is missing from {self.root}")
+        _refuse_size(len(data), image)
+        return data
+
+    def has(self, image: ImageRef) -> bool:
+        """Whether a picture can be read."""
+        return self.path(image).is_file() or store_of(self.root).missing(self.path(image)) is not None
+
+    def bring(self, image: ImageRef) -> Path:
+        """Where a picture's file is, once it is here."""
+        if not self.path(image).exists():
+            self._missing(image)
+        return self.path(image)
 
     def _file(self, image: ImageRef) -> Path:
         """Where a picture's bytes are. A link counts only if it stays inside."""
@@ -108,6 +126,10 @@ class ImageStore:
         """Remove pictures that were taken in for items that did not make it."""
         for sha256 in self._known.keys() - used:
             self.path(self._known.pop(sha256)).unlink()
+
+    def pack(self) -> None:
+        """Get ready to travel, where the store is another machine's."""
+        self._store.pack(self.root, [image.filename for image in self._known.values()])
 
     def __len__(self) -> int:
         return len(self._known)
@@ -134,6 +156,11 @@ class ImageStore:
 
     def _write(self, image: ImageRef, data: bytes) -> None:
         self._store.write(self.path(image), data)
+
+
+def _refuse_size(size: int, image: ImageRef) -> None:
+    if size != image.size:
+        raise ImageError(f"picture {image.filename} has {size} bytes, {image.size} were stored")
 
 
 def inspect(data: bytes, sha256: str) -> ImageRef:

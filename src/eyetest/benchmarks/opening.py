@@ -23,6 +23,7 @@ from eyetest.errors import InputError, ItemError
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
 from eyetest.store import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.store.files import is_as_written, read_regular, refuse_special
+from eyetest.store.urls import cache_root, local_path
 from eyetest.tabular.table import PACKED, named_sheet, unpacked_name
 from eyetest.version import __version__
 
@@ -103,7 +104,7 @@ def open_benchmark(
     path: str | Path, read: ReadOptions | None = None, progress: Progress = lambda share: None
 ) -> Benchmark:
     """A benchmark folder, or any readable file as one."""
-    path, sheet = named_sheet(Path(path))
+    path, sheet = named_sheet(local_path(path))
     if is_benchmark(path):
         return first_items(Benchmark(path), read.limit) if read and read.limit else Benchmark(path)
     refuse_one_above(path)
@@ -195,13 +196,6 @@ def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tu
             (writer.folder / SKIPPED).write_bytes(lines)
     _log.info("%r was read as %s, columns as %s; left out: %d", str(source), format_.name, rows.fields, len(skipped))
     return rows.files, skipped
-
-
-def cache_root() -> Path:
-    """Where files that were only looked at are kept as benchmark folders; safe to delete."""
-    if named := os.environ.get("EYETEST_CACHE"):
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eyetest"
 
 
 def _cache_folder(path: Path, read: ReadOptions) -> Path:

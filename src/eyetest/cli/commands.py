@@ -23,6 +23,7 @@ from eyetest.cli.renamed import command_of, renamed
 from eyetest.cli.terminal import note
 from eyetest.errors import InputError, nearest, short
 from eyetest.store.files import refuse_special
+from eyetest.store.urls import local_path
 from eyetest.version import __version__
 from eyetest.wording import typed
 
@@ -77,7 +78,7 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
 
 
 class _Command(TyperCommand):
-    """Refuses pipes and devices among the paths that it is given, before anybody waits for them; shows an example."""
+    """Takes paths in, wherever they lead, and refuses pipes and devices among them; shows an example."""
 
     example = ""
 
@@ -98,11 +99,19 @@ class _Command(TyperCommand):
             return self._invoke(ctx)
 
     def _invoke(self, ctx: Any) -> Any:
-        for value in ctx.params.values():
-            for path in value if isinstance(value, list | tuple) else (value,):
-                if isinstance(path, Path):
-                    refuse_special(path)
+        for name, value in ctx.params.items():
+            if isinstance(value, Path):
+                ctx.params[name] = _taken(value)
+            elif isinstance(value, list | tuple):
+                ctx.params[name] = type(value)(_taken(one) if isinstance(one, Path) else one for one in value)
         return super().invoke(ctx)
+
+
+def _taken(path: Path) -> Path:
+    """A path that was given: what lies elsewhere by its mirror here, and no pipe or device."""
+    path = local_path(path)
+    refuse_special(path)
+    return path
 
 
 class _Listed(TyperGroup):

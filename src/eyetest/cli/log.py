@@ -20,7 +20,7 @@ from traceback import extract_tb
 from rich.text import Text
 
 from eyetest.cli.terminal import err, safe
-from eyetest.errors import InputError, system_words
+from eyetest.errors import InputError, as_said, system_words
 from eyetest.redaction import learn_environment, redact
 from eyetest.store.files import refuse_special
 from eyetest.version import __version__
@@ -40,7 +40,7 @@ class _Redacted(logging.Formatter):
         super().__init__(_LINE, _TIME, style="{")
 
     def format(self, record: logging.LogRecord) -> str:
-        return redact(super().format(record))
+        return redact(as_said(super().format(record)))
 
 
 class _Terminal(logging.Handler):

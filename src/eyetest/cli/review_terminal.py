@@ -249,7 +249,7 @@ class TerminalReview:
         home = self.opened.collection.home(story.row)
         out.print(item_panel(home, story.item, golds=golds))
         for image in story.item.images:
-            out.print(Text(str(home.images.path(image).resolve()), "dim"), soft_wrap=True)
+            out.print(Text(str(home.images.bring(image).resolve()), "dim"), soft_wrap=True)
         if not golds:
             return
         if task.solved is not None:

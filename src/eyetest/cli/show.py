@@ -72,7 +72,7 @@ def show(
         print_json(item) if as_json else out.print(item_panel(benchmark, item))
     if open_images:
         for image in item.images:
-            webbrowser.open(benchmark.images.path(image).resolve().as_uri())
+            webbrowser.open(benchmark.images.bring(image).resolve().as_uri())
 
 
 def _print_summary(benchmark: Benchmark, limit: int) -> None:

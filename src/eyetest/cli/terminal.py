@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.text import Text
 
 from eyetest.cli.main import PipeClosedError
-from eyetest.errors import DamagedWarning, ReadingWarning
+from eyetest.errors import DamagedWarning, ReadingWarning, as_said
 from eyetest.redaction import redact
 
 
@@ -44,7 +44,7 @@ class PlainConsole(Console):
     def print(self, *objects: Any, **settings: Any) -> None:
         """Print; what goes wrong is told of our output."""
         with naming_output():
-            super().print(*objects, **settings)
+            super().print(*(as_said(one) if isinstance(one, str) else one for one in objects), **settings)
 
     def on_broken_pipe(self) -> None:
         """End quietly."""
@@ -102,7 +102,7 @@ def safe(text: str, longest: int | None = LONGEST_SHOWN) -> str:
     if longest is not None and len(text) > longest:
         half = longest // 2
         text = f"{text[:half]} … {len(text) - 2 * half:,} characters … {text[-half:]}"
-    return text.encode("utf-8", "replace").decode().replace("\r\n", "\n").translate(_VISIBLE)
+    return as_said(text).encode("utf-8", "replace").decode().replace("\r\n", "\n").translate(_VISIBLE)
 
 
 def print_json(value: Any) -> None:
@@ -116,7 +116,7 @@ def echo(text: str) -> None:
     """Text for another program: what its encoding cannot say is written as an escape, and nothing is paraphrased."""
     encoding = sys.stdout.encoding or "utf-8"
     with naming_output():
-        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.write(as_said(text).encode(encoding, "backslashreplace").decode(encoding))
 
 
 def fail(message: str) -> None:

@@ -35,6 +35,7 @@ from eyetest.runs import Run
 from eyetest.scoring import Scorer, is_hit, looks_refused
 from eyetest.screens.hits import threshold
 from eyetest.store import refuse_to_lose
+from eyetest.store.urls import refuse_remote
 from eyetest.wording import typed
 from eyetest.world import FLAWS, Truth, load_rates, new_world, read_truth
 from eyetest.world.grading import looks_for
@@ -119,6 +120,7 @@ class DemoFolder:
 
     def clear(self, *, overwrite: bool) -> None:
         """An empty folder; what an earlier demo left there goes, and nothing else."""
+        refuse_remote(self.to, "the demonstration")
         refuse_to_lose(self.to, overwrite=overwrite, ours=(*_OURS, *_EARLIER))
         for name in _OURS:
             if (self.to / name).is_dir():

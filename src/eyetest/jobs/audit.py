@@ -18,6 +18,7 @@ from eyetest.probes.audit import Audit, run_audit
 from eyetest.probes.subject import load_thresholds
 from eyetest.reports import write_audit_page
 from eyetest.store import refuse_to_lose, replacing_file
+from eyetest.store.urls import local_path
 from eyetest.tabular.record_files import write_records
 
 _AS_IT_IS = ReadOptions(gold_required=False, pictures_required=False)
@@ -39,7 +40,7 @@ def audit(
 
     ``limit`` keeps to the first items, to try things out.
     """
-    limits = load_thresholds(Path(thresholds) if thresholds else None)
+    limits = load_thresholds(local_path(thresholds) if thresholds else None)
     named = [probe for probe in probes if isinstance(probe, str)]
     names = [PROBES[word].name for word in named if not word.endswith(".py")]
     extra = [probe for probe in probes if not isinstance(probe, str)]

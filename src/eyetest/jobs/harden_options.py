@@ -18,6 +18,7 @@ from eyetest.review import DECISIONS, QUEUE, Rounds, edited, write_queue
 from eyetest.review.project import decisions_in
 from eyetest.running.questions import Questions
 from eyetest.store import replacing_file
+from eyetest.store.urls import local_path, refuse_remote
 
 BENCHMARK, GROWN, RECORD, REVIEW, RUN = "benchmark", "grown", "options.json", "review", "run"
 ROUNDS = Recipe(
@@ -50,7 +51,8 @@ def harden_options(
     observer: Observer = SILENT,
 ) -> HardenedOptions:
     """Grow options into a folder; called again, it goes on where it stopped and heeds what people decided."""
-    folder = Path(to)
+    folder = local_path(to)
+    refuse_remote(folder, "growing options")
     _refuse_foreign(folder)
     benchmark = open_bench(bench, observer=observer)
     refuse_gold_list(benchmark, "write options for")

@@ -21,6 +21,7 @@ from eyetest.reports.settings_replies import settings_of
 from eyetest.results.scores import benchmark_of
 from eyetest.runs import Run
 from eyetest.store import refuse_to_lose
+from eyetest.store.urls import local_path
 
 SHOWN = 6
 """Items of each list, where nobody says how many to show."""
@@ -55,7 +56,7 @@ def write_linked(
     if figures is not None:
         drawn = [figure.name for figure in FIGURES]
         refuse_to_lose_files(figures, overwrite=overwrite, names=(*drawn, *HARDENING_FIGURES))
-    runs = find_sources([one if isinstance(one, Run) else Path(one) for one in things], None, observer).runs
+    runs = find_sources([one if isinstance(one, Run) else local_path(one) for one in things], None, observer).runs
     own = {role: f"benchmark={name}" for role, name in wanted.roles.items()}
     with observer.steps("reading answers") as step:
         results = gather(runs, scoring, tell=lambda line: step(line, 0.05))

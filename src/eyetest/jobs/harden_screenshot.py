@@ -1,6 +1,5 @@
 """Every item of a benchmark as one picture that shows all of it."""
 
-from pathlib import Path
 from typing import get_args
 
 from eyetest.benchmarks import ReadOptions
@@ -13,6 +12,7 @@ from eyetest.harden.screenshot.taking import Screenshots, take_screenshots
 from eyetest.jobs.opening import SILENT, AnyPath, Bench, Observer, open_bench
 from eyetest.records import Verdict
 from eyetest.review.queue import write_queue
+from eyetest.store.urls import local_path
 from eyetest.wording import counted
 
 ALL = "all"
@@ -45,7 +45,7 @@ def harden_screenshot(
     with observer.steps(title) as step:
         done = take_screenshots(
             benchmark,
-            Path(to),
+            local_path(to),
             settings,
             workers=workers,
             overwrite=overwrite,
@@ -54,7 +54,7 @@ def harden_screenshot(
     if review is not None and done.verdicts:
         items = {item.id: item for item in benchmark}
         asked = {verdict.stage: (1, "") for verdict in done.verdicts}
-        write_queue(Path(review), done.verdicts, items, benchmark, asked)
+        write_queue(local_path(review), done.verdicts, items, benchmark, asked)
     return done
 
 

@@ -35,6 +35,7 @@ from eyetest.results.gather import results_of
 from eyetest.review import read_decisions, votes_table
 from eyetest.review.project import decisions_in, is_review
 from eyetest.scoring import Scorer
+from eyetest.store.urls import local_path
 
 Measurable = AnyRun | Results | Sequence[AnyRun]
 """What can be measured: a run, several of them, or results."""
@@ -97,7 +98,7 @@ def own_words(name: str, said: Mapping[str, Any]) -> dict[str, Any]:
     """A measure's own settings by what was said of them; a score from outside may be a file."""
     own = dict(said)
     if isinstance(own.get(EXTERNAL), str | Path):
-        own[EXTERNAL] = read_external(Path(own[EXTERNAL]))
+        own[EXTERNAL] = read_external(local_path(own[EXTERNAL]))
     return own_settings(MEASURES[name], own)
 
 

@@ -11,6 +11,7 @@ from eyetest.errors import InputError, heading, nearest, short
 from eyetest.models.specs import named_models, parse_models, read_models
 from eyetest.records import ModelEntry
 from eyetest.runs import Run
+from eyetest.store.urls import local_path
 
 if TYPE_CHECKING:
     from eyetest.running import Estimate, Progress
@@ -97,7 +98,7 @@ def open_run(run: AnyRun) -> Run:
 def path_of(said: object, name: str, expected: str = "a path") -> Path:
     """A path that a user gave, or one line that says what was given in its place."""
     if isinstance(said, str | os.PathLike):
-        return Path(said)
+        return local_path(said)
     raise InputError(f"{heading(name)}: found {kind_of(said)}, expected {expected}")
 
 
@@ -120,7 +121,7 @@ def model_entries(models: Models) -> dict[str, ModelEntry]:
     if isinstance(models, Mapping):
         return named_models(dict(models), "models")
     if isinstance(models, Path) or (isinstance(models, str) and models.endswith(_FILES)):
-        return read_models(Path(models))
+        return read_models(local_path(models))
     words = [models] if isinstance(models, str) else list(models)
     if wrong := [word for word in words if not isinstance(word, str)]:
         raise InputError(f"{heading('models')}: found {short(wrong[0])}, expected specs, or names with their specs")

@@ -26,6 +26,7 @@ from eyetest.results.reconcile.from_run import RunSide, only_these
 from eyetest.results.reconcile.published import Categories, categories_of
 from eyetest.runs import Run, is_run
 from eyetest.scoring.rules import RULE_SETS
+from eyetest.store.urls import local_path
 from eyetest.wording import listed
 
 
@@ -135,13 +136,13 @@ class _Sides:
 
 
 def _is_there(place: AnyRun | float) -> bool:
-    return isinstance(place, Run) or Path(str(place)).exists()
+    return isinstance(place, Run) or local_path(str(place)).exists()
 
 
 def _opened(place: AnyRun | float) -> Run | Path:
     if isinstance(place, Run):
         return place
-    path = Path(str(place))
+    path = local_path(str(place))
     return open_run(path) if is_run(path) else path
 
 

@@ -17,6 +17,7 @@ from eyetest.reform.reformers import REFORMERS, Kit
 from eyetest.reports.reform_page import write_reform_page
 from eyetest.store import refuse_to_lose
 from eyetest.store.handwritten import parse_yaml
+from eyetest.store.urls import local_path
 from eyetest.wording import counted
 
 
@@ -42,15 +43,15 @@ def reform(
     plan = Reforming(
         dataset=described,
         annotations=tuple(map(Path, named)),
-        images=Path(images) if images is not None else None,
-        to=Path(to),
+        images=local_path(images) if images is not None else None,
+        to=local_path(to),
         limit=limit,
         seed=seed,
         overwrite=overwrite,
     )
     title = f"reforming {described.name}"
     if page is not None:
-        refuse_to_lose(Path(page), overwrite=overwrite, ours=None)
+        refuse_to_lose(local_path(page), overwrite=overwrite, ours=None)
     kit = Kit(seed)
     if authors is not None:
         have_written(plan, authors, kit, observer)
@@ -63,7 +64,7 @@ def reform(
 
 def write_page(benches: Sequence[Bench], to: AnyPath, *, seed: int = 0, overwrite: bool = False) -> None:
     """One page about reformed datasets: their items, their distractors, their figures."""
-    write_reform_page([open_bench(bench) for bench in benches], Path(to), seed=seed, overwrite=overwrite)
+    write_reform_page([open_bench(bench) for bench in benches], local_path(to), seed=seed, overwrite=overwrite)
 
 
 def told(done: Reformed) -> list[str]:
@@ -89,7 +90,7 @@ def read_settings(words: Sequence[str]) -> dict[str, Any]:
 def look(dataset: Dataset, annotations: Sequence[AnyPath]) -> tuple[int, str]:
     """How many records there are, and what the first one that becomes an item becomes."""
     reading, settings = dataset.checked(dataset.name)
-    records = read_annotations(dataset.reader, [Path(path) for path in annotations], reading)
+    records = read_annotations(dataset.reader, [local_path(path) for path in annotations], reading)
     for draft in REFORMERS[dataset.reformer].drafts(records, settings, Kit()):
         options = [f"  {'*' if choice.correct else '-'} {choice.text}" for choice in draft.item.choices]
         answers = [f"  = {answer}" for answer in draft.item.references]

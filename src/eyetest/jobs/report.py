@@ -28,6 +28,7 @@ from eyetest.results.scores import benchmark_of
 from eyetest.runs import Run, is_run
 from eyetest.runs.stored import one_line_if_damaged
 from eyetest.store import refuse_to_lose
+from eyetest.store.urls import local_path
 from eyetest.tabular.sheets import restored
 from eyetest.wording import listed
 from eyetest.world.grading import read_verdicts
@@ -90,7 +91,9 @@ def report(
     at = _items_at(things, to, wanted, scoring)
     golds = None if scoring.bench is None else open_bench(scoring.bench, None, observer)
     external = wanted.external
-    scores = external or {} if external is None or isinstance(external, Mapping) else read_external(Path(external))
+    scores = (
+        external or {} if external is None or isinstance(external, Mapping) else read_external(local_path(external))
+    )
     sources = find_sources(things, wanted.verdicts, observer)
     with observer.steps("reading answers") as step:
         results = sources.results or _results(sources, replace(scoring, bench=golds), lambda line: step(line, 0.05))
@@ -103,7 +106,7 @@ def report(
         verdicts = sources.verdicts if wanted.gallery else ()
         fallen, album = fallen_items(verdicts, benchmarks, sources.runs, results.scores, wanted.gallery)
         reading = None if sources.results else (scoring.scorer, scoring.cluster)
-        name = "" if external is None or isinstance(external, Mapping) else Path(external).name
+        name = "" if external is None or isinstance(external, Mapping) else local_path(external).name
         method = report_settings(told.material, reading, benchmarks, name)
         method += [("only", "; ".join(wanted.where))] if wanted.where else []
         title = wanted.title or _title(sources, benchmarks)
@@ -121,7 +124,7 @@ def _items_at(
     if isinstance(things, Results):
         return NOWHERE
     more = [scoring.bench, wanted.verdicts if str(wanted.verdicts).endswith(".parquet") else None]
-    places = [one.path if isinstance(one, Run | Benchmark) else Path(one) for one in (*things, *more) if one]
+    places = [one.path if isinstance(one, Run | Benchmark) else local_path(one) for one in (*things, *more) if one]
     return items_at(wanted.links, to, places)
 
 
@@ -147,7 +150,7 @@ def find_sources(
                 raise InputError(f"{thing} is no run, no refinement, and no benchmark that eyetest recognises")
             sources.benchmarks.append(open_bench(thing, None, observer))
     if verdicts is not None:
-        sources.verdicts += read_verdicts(Path(verdicts))
+        sources.verdicts += read_verdicts(local_path(verdicts))
     return sources
 
 

@@ -21,6 +21,7 @@ from eyetest.review.collection.sources import open_places
 from eyetest.review.forms import load_form
 from eyetest.review.project import ReviewPlan, ReviewProject, Role, Round, is_review
 from eyetest.review.project.order import by_suspicion, drawn, refuse_unknown_tag
+from eyetest.store.urls import local_path
 from eyetest.wording import counted
 
 SUFFIX = "-review"
@@ -85,7 +86,7 @@ def find_review(place: Path) -> ReviewProject:
 
 def reviewed_collection(project: ReviewProject, observer: Observer = SILENT) -> Collection:
     """The items of a review that was begun, with all that is known of them; a recipe's as it has made them so far."""
-    places = [Path(path) for path in project.plan.places]
+    places = [local_path(path) for path in project.plan.places]
     asking = recipe_place(project.folder)
     if asking is None:
         return Collection.open(places, observer.busy)

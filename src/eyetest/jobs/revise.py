@@ -1,7 +1,5 @@
 """What people decided in a review becomes the next version of the benchmark."""
 
-from pathlib import Path
-
 from eyetest.benchmarks import Benchmark
 from eyetest.benchmarks.folder import CHANGES
 from eyetest.errors import InputError
@@ -11,6 +9,7 @@ from eyetest.reports.dataset_card import SAID, card_of, read_said, write_card, w
 from eyetest.review.collection.sources import open_places
 from eyetest.review.project import ReviewPlan
 from eyetest.review.revision import ReviewedItems, RevisedBenchmark, revise_benchmark
+from eyetest.store.urls import local_path
 from eyetest.wording import counted
 
 
@@ -18,14 +17,14 @@ def revise(
     place: AnyPath, to: AnyPath, *, complete: bool = False, overwrite: bool = False, observer: Observer = SILENT
 ) -> RevisedBenchmark:
     """Carry out what people decided, with a card; ``complete`` refuses while something is open."""
-    with find_review(Path(place)) as project:
+    with find_review(local_path(place)) as project:
         plan = project.plan
         reviewed = ReviewedItems(project.outcomes(), project.decisions(), [one.form for one in plan.rounds])
     benchmark = _reviewed_benchmark(plan, observer)
-    revised = revise_benchmark(benchmark, reviewed, Path(to), complete=complete, overwrite=overwrite)
-    if not (Path(to) / SAID).exists() and (benchmark.path / SAID).is_file():
-        write_said(Path(to) / SAID, read_said(benchmark.path / SAID))
-    write_card(card_of(revised.benchmark, read_said(Path(to) / SAID)), revised.benchmark, Path(to))
+    revised = revise_benchmark(benchmark, reviewed, local_path(to), complete=complete, overwrite=overwrite)
+    if not (local_path(to) / SAID).exists() and (benchmark.path / SAID).is_file():
+        write_said(local_path(to) / SAID, read_said(benchmark.path / SAID))
+    write_card(card_of(revised.benchmark, read_said(local_path(to) / SAID)), revised.benchmark, local_path(to))
     for line in _notes(revised):
         observer.note(line)
     return revised
@@ -37,7 +36,7 @@ def _reviewed_benchmark(plan: ReviewPlan, observer: Observer) -> Benchmark:
         raise InputError("what people decide about a refinement is carried out by eyetest refine, run again")
     if not plan.fingerprint:
         raise InputError("the review is about several benchmarks; a revision is of one")
-    opened = open_places([Path(path) for path in plan.places], observer.busy).benchmarks
+    opened = open_places([local_path(path) for path in plan.places], observer.busy).benchmarks
     same = [one for one in opened if one.manifest.fingerprint == plan.fingerprint]
     if not same:
         raise InputError(f"{plan.benchmark} is not as it was when the review began; bring that version back")

@@ -23,6 +23,7 @@ from eyetest.running import Asking, Budget, Estimate, Limits, Progress, Session
 from eyetest.runs import Run
 from eyetest.scoring import is_hit, looks_refused
 from eyetest.store.handwritten import convert, read_yaml
+from eyetest.store.urls import local_path
 
 RUNS, BENCHMARKS, TABLES = "runs", "benchmarks", "tables"
 _OURS = (RUNS, BENCHMARKS, TABLES, REPORT)
@@ -89,7 +90,7 @@ def read_suite(suite: AnySuite) -> tuple[Suite, Path]:
         return suite, Path()
     if isinstance(suite, Mapping):
         return convert(spelled_out(dict(suite)), Suite, "suite"), Path()
-    path = Path(suite)
+    path = local_path(suite)
     return convert(spelled_out(read_yaml(path) or {}), Suite, str(path)), path.parent
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
+from eyetest.errors import as_said
 from eyetest.harden.screenshot.inline import Formula, split_formulas, whole_formula
 from eyetest.harden.screenshot.mathml import mathml
 from eyetest.pages.palette import dark_rules
@@ -95,7 +96,7 @@ def write_page(
     page = fill_page(template, contents, package)
     refuse_to_lose(to, overwrite=overwrite, ours=None)
     with replacing_file(to, overwrite=overwrite) as file:
-        file.write_bytes(page.lstrip().encode("utf-8", "replace"))
+        file.write_bytes(as_said(page.lstrip()).encode("utf-8", "replace"))
 
 
 class Verbatim(str):

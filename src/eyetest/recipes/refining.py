@@ -16,7 +16,7 @@ import msgspec
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, is_benchmark
 from eyetest.benchmarks.folder import refuse_to_replace
 from eyetest.curate.selection import CannotMeet
-from eyetest.errors import InputError
+from eyetest.errors import InputError, as_said
 from eyetest.pages.item_counts import NOWHERE, ItemsAt
 from eyetest.recipes.hardening import DRAFTS, OPTIONS_RECORD, Hardening, Scribes, refuse_missing
 from eyetest.recipes.panels import Seated, asked_of_all, residual, told_of
@@ -34,6 +34,7 @@ from eyetest.screens import SCREENS, Evidence, ScreenInput
 from eyetest.screens.cut_off import best_cut, panel_scores
 from eyetest.screens.hits import BAND
 from eyetest.store import replacing_file
+from eyetest.store.urls import refuse_remote
 from eyetest.tabular.record_files import write_records
 from eyetest.tabular.sheets import SheetWriter
 from eyetest.version import __version__
@@ -353,7 +354,7 @@ class Refining:
         about = self.benchmark.manifest
         return RefinementRecord(
             eyetest=__version__,
-            benchmark=RefinedFrom(about.name, about.fingerprint, str(self.benchmark.path.resolve())),
+            benchmark=RefinedFrom(about.name, about.fingerprint, as_said(str(self.benchmark.path.resolve()))),
             recipe=self.recipe.written_down(),
             panels={
                 name: Members(*(tuple(seat.model for seat in seats) for seats in (seated.seats, seated.held_out)))
@@ -403,6 +404,7 @@ def write_funnel(path: Path, rows: Sequence[FunnelRow]) -> None:
 
 def refuse_foreign(to: Path, recipe: Recipe | None = None) -> None:
     """Do not write into a folder that holds something else, or over a card that a person has changed."""
+    refuse_remote(to, "a refinement")
     settings = [stage.title for stage in recipe.stages if stage.harden is not None] if recipe else []
     ours = {VERDICTS, FUNNEL, BENCHMARK, RUN, REVIEW, ABOUT, REPORT, SAID, DRAFTS, OPTIONS_RECORD, *settings}
     if to.exists() and not to.is_dir():

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from eyetest.errors import as_said
 from eyetest.records.item import Manifest
 from eyetest.records.settings import ModelEntry
 
@@ -236,7 +237,7 @@ class RunBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     @classmethod
     def of(cls, manifest: Manifest, path: Path) -> "RunBenchmark":
         """The benchmark that lies in a folder."""
-        resolved = str(path.resolve())
+        resolved = as_said(str(path.resolve()))
         return cls(name=manifest.name, path=resolved, fingerprint=manifest.fingerprint, items=manifest.counts.items)
 
 

@@ -27,7 +27,7 @@ from eyetest.runs.plan import PLAN, scan_table
 from eyetest.runs.stored import part_frame
 from eyetest.scoring import Scorer
 from eyetest.scoring.rules import RULE_SETS
-from eyetest.store import replacing_file
+from eyetest.store import replacing_file, store_of
 from eyetest.version import __version__
 
 KEY = "eyetest.scores"
@@ -88,7 +88,7 @@ def read_mends(folder: Path) -> dict[str, Mend]:
 def write_mends(folder: Path, mends: Sequence[Mend]) -> None:
     """Write them down beside the answers; nothing where nothing was changed."""
     if not mends:
-        (folder / MENDED).unlink(missing_ok=True)
+        store_of(folder).remove(folder / MENDED)
         return
     ordered = tuple(sorted(mends, key=lambda mend: mend.item.id))
     with replacing_file(folder / MENDED) as path:

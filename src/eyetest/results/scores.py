@@ -14,7 +14,7 @@ import msgspec
 import polars as pl
 
 from eyetest.benchmarks import Benchmark, is_benchmark
-from eyetest.errors import InputError, param, short
+from eyetest.errors import InputError, as_said, param, short
 from eyetest.results.provenance import (
     ChangedItems,
     MendedBenchmark,
@@ -36,6 +36,7 @@ from eyetest.runs.stored import answers_frame, one_line_if_damaged
 from eyetest.scoring.scorer import Scorer, score_table, stored_scores
 from eyetest.store import replacing_file
 from eyetest.store.files import add_checksum
+from eyetest.store.urls import known_path
 from eyetest.wording import typed
 
 _LONGEST_NAME = 40
@@ -63,8 +64,8 @@ def _asked(run: Run) -> Benchmark:
     about, kept = run.manifest.benchmark, run.path / BENCHMARK
     if about is None:
         raise InputError(f"{run.path} does not say what benchmark it is about; name it with {param('bench')}")
-    if about.path and is_benchmark(Path(about.path)):
-        asked = Benchmark(Path(about.path))
+    if about.path and is_benchmark(place := known_path(about.path)):
+        asked = Benchmark(place)
         if not about.fingerprint or about.fingerprint == asked.manifest.fingerprint:
             return asked
     if is_benchmark(kept):
@@ -96,8 +97,8 @@ def _still_there(run: Run) -> Benchmark | None:
     about, kept = run.manifest.benchmark, run.path / BENCHMARK
     if is_benchmark(kept):
         return Benchmark(kept)
-    if about and about.path and about.fingerprint and is_benchmark(Path(about.path)):
-        asked = Benchmark(Path(about.path))
+    if about and about.path and about.fingerprint and is_benchmark(place := known_path(about.path)):
+        asked = Benchmark(place)
         return asked if asked.manifest.fingerprint == about.fingerprint else None
     return None
 
@@ -219,7 +220,7 @@ def _is_own(run: Run, benchmark: Benchmark) -> bool:
         return False
     if about.fingerprint:
         return about.fingerprint == benchmark.manifest.fingerprint
-    return bool(about.path) and Path(about.path) == benchmark.path.resolve()
+    return bool(about.path) and about.path == as_said(str(benchmark.path.resolve()))
 
 
 def scores_path(run: Run, rules: str) -> Path:

@@ -37,6 +37,7 @@ from eyetest.runs.stored import (
 from eyetest.store import replacing_file, store_of
 from eyetest.store.files import read_regular
 from eyetest.store.local import BusyError
+from eyetest.store.mirror import LEASE
 from eyetest.tabular.record_files import indices, numbers
 from eyetest.version import __version__
 
@@ -111,8 +112,8 @@ class Run:
         return damaged_parts(self.path)
 
     @property
-    def writer(self) -> int | None:
-        """The process that is writing to the run now, if there is one."""
+    def writer(self) -> int | str | None:
+        """The process that is writing to the run now, if there is one; with its machine where it may be another."""
         return store_of(self.path).holder(self.path / _LOCK)
 
     def __repr__(self) -> str:
@@ -257,4 +258,4 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def _is_ours(name: str) -> bool:
-    return name in _OURS or (name.startswith(".") and ".partial-" in name)
+    return name in _OURS or name.endswith(LEASE) or (name.startswith(".") and ".partial-" in name)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 import msgspec
+import pyarrow as pa
 
 from eyetest.errors import EyetestError, InputError, system_words
 from eyetest.records import Response
@@ -31,6 +32,7 @@ from eyetest.runs.parts import (
 )
 from eyetest.store import Growing, store_of
 from eyetest.store.files import read_regular
+from eyetest.store.local import TakenError
 from eyetest.tabular.record_files import write_parquet
 
 _ROWS_A_SEGMENT = 5_000
@@ -136,12 +138,19 @@ def seal(folder: Path, part: PartName) -> None:
                 _remove_empty(folder, part)
             return
         table = to_table(lines.responses)
-        with store_of(folder).replacing_file(sealed(folder, part)) as target:
-            write_parquet(table.replace_schema_metadata({"torn": str(lines.torn + len(lines.damaged))}), target)
+        table = table.replace_schema_metadata({"torn": str(lines.torn + len(lines.damaged))})
+        try:
+            _put(table, sealed(folder, part), overwrite=sealed(folder, part).exists())
+        except TakenError:  # sealed on another machine, which may not have had all of it
+            _put(table, sealed(folder, next_part(folder, part.writer)))
         if lines.damaged:
-            path.replace(path.with_suffix(".damaged"))
-        else:
-            store_of(folder).remove(path)
+            store_of(folder).write(path.with_suffix(".damaged"), read_regular(path, folder))
+        store_of(folder).remove(path)
+
+
+def _put(table: pa.Table, target: Path, *, overwrite: bool = True) -> None:
+    with store_of(target).replacing_file(target, overwrite=overwrite) as new:
+        write_parquet(table, new)
 
 
 def _remove_empty(folder: Path, part: PartName) -> None:

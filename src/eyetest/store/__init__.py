@@ -1,17 +1,19 @@
 """Where files and folders live: put in place whole, opened only where they may be, checked by their own sums.
 
-The disk of this machine is such a place (`eyetest.store.local`); an object store can be another. Whoever locks,
-appends to, replaces, lists or removes a file of a benchmark, a run or a refinement asks the store of its path.
+The disk of this machine is such a place (`eyetest.store.local`), a bucket another (`eyetest.store.remote`), which is
+worked on through a mirror on the disk (`eyetest.store.urls`). Whoever locks, appends to, replaces, lists or removes a
+file of a benchmark, a run or a refinement asks the store of its path.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
 from eyetest.errors import InputError, param, short
 from eyetest.store.local import LocalStore
+from eyetest.store.urls import mirror_of
 
 _PARTIAL = re.compile(r"\..+\.partial-")
 """What a killed writer left of a file in a folder that is replaced now."""
@@ -20,10 +22,13 @@ _PARTIAL = re.compile(r"\..+\.partial-")
 class Growing(Protocol):
     """A file that one writer appends to, and that is known to be in use for as long as the writer lives."""
 
-    size: int
-    """Bytes that were added so far."""
-    torn: bool
-    """Whether a piece was cut off that could not be taken back, so that nothing more may be added."""
+    @property
+    def size(self) -> int:
+        """Bytes that were added so far."""
+
+    @property
+    def torn(self) -> bool:
+        """Whether a piece was cut off that could not be taken back, so that nothing more may be added."""
 
     def add(self, data: bytes) -> None:
         """Append a piece, whole or not at all."""
@@ -41,8 +46,8 @@ class Store(Protocol):
     def lock(self, path: Path) -> AbstractContextManager[None]:
         """Hold a lock until the block ends or the process does, however it ends; a `BusyError` if another has it."""
 
-    def holder(self, path: Path) -> int | None:
-        """The process that holds a lock."""
+    def holder(self, path: Path) -> int | str | None:
+        """The process that holds a lock, by its number; with its machine where that may be another."""
 
     def make_folder(self, path: Path) -> None:
         """Make a folder, and those above it, unless it is there."""
@@ -74,10 +79,21 @@ class Store(Protocol):
     def remove(self, path: Path) -> None:
         """Remove a file, if it is there."""
 
+    def missing(self, path: Path) -> bytes | None:
+        """What a picture holds that is no file here, from afar or out of a pack; None where there is none."""
+
+    def pack(self, pictures: Path, names: Sequence[str]) -> None:
+        """Get pictures of a folder that is being made ready to travel, in the order in which they are asked about."""
+
 
 def store_of(path: Path) -> Store:
-    """The store in which a path lies: this machine's disk, as long as paths are local ones."""
-    return _LOCAL
+    """The store in which a path lies: this machine's disk, or the one that a mirror is of."""
+    mirror = mirror_of(path)
+    if mirror is None:
+        return _LOCAL
+    from eyetest.store.remote import remote_store  # noqa: PLC0415 (few need it)
+
+    return remote_store(mirror)
 
 
 def replacing_folder(target: Path, *, overwrite: bool = True) -> AbstractContextManager[Path]:

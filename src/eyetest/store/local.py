@@ -12,13 +12,14 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import sleep
 
 from eyetest.errors import EyetestError, InputError, system_error, system_words
 from eyetest.store.files import open_regular
+from eyetest.store.packs import packed
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -30,6 +31,10 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 
 class BusyError(EyetestError):
     """Somebody else holds a lock."""
+
+
+class TakenError(InputError):
+    """Somebody else has put something where only a new file or folder was to be made."""
 
 
 class GrowingFile:
@@ -47,7 +52,7 @@ class GrowingFile:
     def add(self, data: bytes) -> None:
         """Append a piece, whole or not at all."""
         try:
-            _write_all(self._file, data)
+            write_all(self._file, data)
         except OSError:
             try:
                 os.ftruncate(self._file, self.size)
@@ -171,13 +176,20 @@ class LocalStore:
             self.make_folder(path.parent)
             file = os.open(path, _WRITE, 0o666)
         try:
-            _write_all(file, data)
+            write_all(file, data)
         finally:
             os.close(file)
 
     def remove(self, path: Path) -> None:
         """Remove a file, if it is there."""
         path.unlink(missing_ok=True)
+
+    def missing(self, path: Path) -> bytes | None:
+        """What a picture holds that is no file of its own: out of the pack in which it was copied here."""
+        return packed(path)
+
+    def pack(self, pictures: Path, names: Sequence[str]) -> None:
+        """Nothing: on a disk, every picture is a file."""
 
     def sweep(self, target: Path) -> None:
         """Remove what killed writers of the same target left behind: siblings that nobody holds a lock on."""
@@ -192,7 +204,8 @@ class LocalStore:
                         os.close(lock)
 
 
-def _write_all(file: int, data: bytes) -> None:
+def write_all(file: int, data: bytes | memoryview) -> None:
+    """Write all of it, as often as the system has to be asked."""
     written = os.write(file, data)
     while written < len(data):
         written += os.write(file, data[written:])
@@ -212,7 +225,7 @@ def _is_locked(file: int) -> bool:
 
 def _refuse_unless(overwrite: bool, target: Path) -> None:
     if not overwrite:
-        raise InputError(f"{target} was written by somebody else meanwhile; choose another place")
+        raise TakenError(f"{target} was written by somebody else meanwhile; choose another place")
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from eyetest.results.provenance import read_mends
 from eyetest.runs import Run, is_run
 from eyetest.runs.plan import PLAN
 from eyetest.store.files import read_regular
+from eyetest.store.urls import known_path
 from eyetest.tabular.record_files import read_parquet
 
 _AS_IT_IS = ReadOptions(gold_required=False, pictures_required=False)
@@ -124,9 +125,10 @@ def _open_benchmark(place: Path, tell: Tell) -> Benchmark:
 
 def _where_it_was(judged: Judged) -> Benchmark | None:
     """The benchmark that was refined, where it still lies as it was."""
-    if not is_benchmark(Path(judged.path)):
+    place = known_path(judged.path)
+    if not is_benchmark(place):
         return None
-    benchmark = Benchmark(Path(judged.path))
+    benchmark = Benchmark(place)
     return benchmark if benchmark.manifest.fingerprint == judged.fingerprint else None
 
 

@@ -21,6 +21,7 @@ from eyetest.review.project.slots import change_seats, settle
 from eyetest.review.project.work import ProjectWork
 from eyetest.review.queue import DECISIONS
 from eyetest.store import replacing_file
+from eyetest.store.urls import refuse_remote
 from eyetest.wording import counted
 
 
@@ -35,6 +36,7 @@ class ReviewProject(ProjectPeople, ProjectWork, ProjectImports, ProjectOverview)
     @classmethod
     def create(cls, folder: Path, plan: ReviewPlan, items: Iterable[str] = ()) -> "ReviewProject":
         """Begin a review of some items, which people get in this order."""
+        refuse_remote(folder, "a review")
         if is_review(folder):
             raise InputError(f"{folder} holds a review already")
         folder.mkdir(parents=True, exist_ok=True)
@@ -53,6 +55,7 @@ class ReviewProject(ProjectPeople, ProjectWork, ProjectImports, ProjectOverview)
     @classmethod
     def open(cls, folder: Path) -> "ReviewProject":
         """Open the review that lies in a folder."""
+        refuse_remote(folder, "a review")
         if not is_review(folder):
             raise InputError(f"{folder} holds no review; begin one with eyetest review")
         database = ReviewDatabase(folder / FILE)

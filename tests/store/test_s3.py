@@ -1,0 +1,145 @@
+"""The same promises on a real server of S3's protocol: killed runs go on, two writers lose nothing of each other."""
+
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from eyetest.runs import Run, read_responses
+from eyetest.runs.parts import part_names
+from eyetest.store.lease import Lease
+from eyetest.store.local import BusyError
+from eyetest.store.urls import cache_root, local_path, mirror_of
+from tests.endpoint import Endpoint
+from tests.running.benches import answers, keys_in, make_bench, stored
+from tests.running.processes import Nursery, until
+from tests.runs.test_writers import WRITER
+from tests.store.test_remote import objects
+
+KILLS = 4
+AT_ONCE = 6
+
+
+def wipe_mirrors() -> None:
+    for mirror in cache_root().glob("remote-*"):
+        shutil.rmtree(mirror)
+
+
+def asked_again(sent: Counter[str], kept: Iterable[str]) -> Counter[str]:
+    return Counter({key: times for key, times in sent.items() if key not in set(kept)})
+
+
+def test_kill_9_and_go_on_with_a_run_on_s3(s3: str, endpoint: Endpoint, nursery: Nursery) -> None:
+    make_bench(local_path(f"{s3}/b"), 120, pictures=30)
+    endpoint.latency = 0.02
+    command = ("run", f"{s3}/b", "--model", f"openai:m@{endpoint.url}", "--to", f"{s3}/r", "--concurrency", AT_ONCE)
+    rng, kept, again = random.Random(11), set[str](), Counter[str]()
+    for _ in range(KILLS):
+        before = endpoint.sent.copy()
+        process = nursery.start(*command)
+        wanted = before.total() + rng.randrange(7, 20)
+        until(lambda wanted=wanted: endpoint.sent.total() >= wanted, "calls")  # type: ignore[misc]
+        time.sleep(rng.uniform(0, 0.02))
+        process.kill()
+        until(lambda: endpoint.in_flight == 0, "the server to notice")
+        now = set(keys_in(list(read_responses(local_path(f"{s3}/r")))))
+        assert kept <= now, "what was stored once stays stored"
+        kept, lost = now, asked_again(endpoint.sent - before, now)
+        assert len(lost) <= AT_ONCE, "only calls in flight can be lost"
+        again += lost
+    assert 0 < len(kept) < 120
+    done = nursery.run(*command)
+    assert done.code == 0, done.stderr
+    assert f"{s3}/r" in done.stdout + done.stderr
+    assert "remote-" not in done.stdout + done.stderr
+    rows = stored(local_path(f"{s3}/r"))
+    assert len(rows) == len({row.request for row in rows}) == 120, "every answer is there exactly once"
+    assert all(times == 1 + again[key] for key, times in endpoint.sent.items()), "only calls in flight come again"
+    assert not [name for name in objects(f"{s3}/r") if name.endswith((".lease", ".jsonl"))]
+    wipe_mirrors()
+    assert len(answers(local_path(f"{s3}/r"))) == 120, "all of it is in the bucket"
+    assert Run(local_path(f"{s3}/r")).manifest.benchmark.path == f"{s3}/b"  # type: ignore[union-attr]
+
+
+def test_without_its_mirror_a_killed_run_asks_again_what_was_not_sent_yet(
+    s3: str, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    make_bench(local_path(f"{s3}/b"), 120)
+    endpoint.latency = 0.05
+    command = ("run", f"{s3}/b", "--model", f"openai:m@{endpoint.url}", "--to", f"{s3}/r", "--concurrency", 2)
+    process = nursery.start(*command)
+    bucket = fsspec.filesystem("s3", use_listings_cache=False)
+
+    def is_sent() -> bool:
+        time.sleep(0.1)
+        return bool(bucket.glob(f"{s3}/r/journal/*.jsonl"))
+
+    until(is_sent, "the journal in the bucket")
+    process.kill()
+    wipe_mirrors()
+    until(lambda: endpoint.in_flight == 0)
+    kept = len(set(keys_in(list(read_responses(local_path(f"{s3}/r"))))))
+    assert 0 < kept <= endpoint.answered.total()
+    before = endpoint.sent.total()
+    done = nursery.run(*command)
+    assert done.code == 0, done.stderr
+    assert len(answers(local_path(f"{s3}/r"))) == 120
+    assert endpoint.sent.total() - before == 120 - kept, "nothing is asked again that was in the bucket"
+
+
+def start_writer(folder: Path, name: str, rows: int) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen([sys.executable, "-c", WRITER, str(folder), name, str(rows)], stdout=subprocess.PIPE)
+
+
+def test_two_processes_write_to_one_run_and_lose_nothing(s3: str) -> None:
+    place = local_path(f"{s3}/r")
+    writers = [start_writer(place, name, 60) for name in ("aaaa", "bbbb")]
+    for writer in writers:
+        writer.communicate()
+        assert writer.returncode == 0
+    wipe_mirrors()
+    local_path(f"{s3}/r")
+    texts = [response.text for response in read_responses(place)]
+    assert (texts.count("aaaa"), texts.count("bbbb")) == (60, 60)
+    assert {part.writer for part in part_names(place)} == {"aaaa", "bbbb"}
+
+
+def test_a_lease_passes_from_the_dead_at_once_and_from_the_silent_only_to_one(
+    s3: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = local_path(f"{s3}/r")
+    writer = start_writer(place, "aaaa", 10**6)
+    assert writer.stdout
+    writer.stdout.readline()
+    (part,) = (part for part in part_names(place) if part.number == 1)
+    mirror = mirror_of(place)
+    assert mirror
+    path = place / "journal" / f"{part.stem}.jsonl"
+    until(lambda: (path.parent / path.name).exists() or list((place / "responses").glob("*.parquet")))
+    writer.send_signal(signal.SIGSTOP)
+    (held,) = (name for name in objects(f"{s3}/r/journal") if name.endswith(".lease"))
+    on = place / "journal" / held.removesuffix(".lease")
+    with pytest.raises(BusyError, match=f"process {writer.pid} on"):
+        Lease(mirror, on).take()
+    writer.kill()
+    writer.communicate()
+    one, other = Lease(mirror, on), Lease(mirror, on)
+    one.take()
+    with pytest.raises(BusyError):
+        other.take()
+    monkeypatch.setattr("eyetest.store.lease.EXPIRES_SECONDS", -1)
+    stale = one._tag
+    other.take()
+    one.renew()
+    assert one.lost
+    with pytest.raises(OSError, match="pre-condition"):
+        mirror.objects.put(one._name, b"", instead_of=stale)
+    other.release()

@@ -15,6 +15,7 @@ from tests.conftest import ROOT
 from tests.recipes.benches import INSPECTORS, MAJORITY, make_bench, outcome, write_yaml
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
+from tests.support.command import call_narrowly
 
 REFINE = ("refine", "b", "--recipe", "recipe.yaml", "--models", "models.yaml")
 CARD = ("README.md", "croissant.json")
@@ -179,7 +180,7 @@ def test_the_page_about_cards(here: Path, eyetest: Eyetest) -> None:
     given = commands("cards.md")
     assert [words[0] for words in given] == ["card", "card", "card", "export"]
     for words in given:
-        eyetest(*words).fine()
+        call_narrowly(*words).fine()
     shown = re.search(r"```yaml\n(.*?)```", (ROOT / "docs/cards.md").read_text(), re.DOTALL)
     assert shown
     (here / "refined/card.yaml").write_text(shown[1])

@@ -14,6 +14,7 @@ from tests.cli.test_docs import commands
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
+from tests.support.command import call_narrowly
 
 SKILLS = {"alpha": 0.9, "beta": 0.5, "gamma": 0.5, "delta": 0.1}
 
@@ -212,7 +213,7 @@ def test_every_command_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     for words in commands("compare.md"):
         if "mybench" not in words:  # servers of the reader's own: test_race.py and test_place.py ask others
-            eyetest(*words).fine()
+            call_narrowly(*words).fine()
     assert (tmp_path / "flips.csv").exists()
     page = (ROOT / "docs/compare.md").read_text()
     for line in page.partition("```text\n")[2].partition("```")[0].splitlines():

@@ -16,8 +16,7 @@ from eyetest.benchmarks import Benchmark, export_benchmark
 from eyetest.jobs.suite import read_suite
 from eyetest.records.suite import Suite, SuiteBenchmark
 from tests.conftest import ROOT, png
-from tests.runs.conftest import Eyetest
-from tests.runs.conftest import eyetest as eyetest
+from tests.support.command import Eyetest, call_narrowly
 from tests.support.drawn import draw_benchmark
 
 ITEMS = 24
@@ -31,6 +30,12 @@ def commands(page: str) -> list[list[str]]:
 def offline(word: str) -> str:
     """A fake in the place of a server that is not there."""
     return re.sub(r"openai:\S+", "scripted:right=0.8,blind=0.4", word)
+
+
+@pytest.fixture
+def eyetest() -> Eyetest:
+    """Calls the command line as a terminal of 80 columns does: what pages tell one to type has to fit."""
+    return call_narrowly
 
 
 @pytest.fixture

@@ -91,6 +91,7 @@ def test_tables_in_a_narrow_terminal(tmp_path: Path, eyetest: Eyetest, monkeypat
     specs = (f"{name}=scripted:right=0.{place + 4},blind=0.3,seed={place}" for place, name in enumerate(MODELS))
     asked = [word for spec in specs for word in ("--model", spec)]
     eyetest("run", "w/benchmark", *asked, "--sight", "image,blind", "--to", "r").fine()
+    Path("suite.yaml").write_text("{benchmarks: [w/benchmark], models: ['scripted:right=0.7'], limit: 4}")
     for words in (
         ("compare", "r", "--flips", "2"),
         ("measure", "gain", "r"),
@@ -101,6 +102,8 @@ def test_tables_in_a_narrow_terminal(tmp_path: Path, eyetest: Eyetest, monkeypat
         ("show", "w/benchmark"),
         ("zoo",),
         ("reform", "list"),
+        ("recipe", "list"),
+        ("suite", "suite.yaml", "--to", "s"),
     ):
         wide = eyetest(*words)
         monkeypatch.setenv("TTY_COMPATIBLE", "1")

@@ -13,7 +13,7 @@ from tests.running.benches import make_bench, stored
 from tests.running.processes import Nursery, until
 from tests.running.processes import _nursery as _nursery
 from tests.running.processes import nursery as nursery
-from tests.support.command import call
+from tests.support.command import call, call_narrowly
 
 ITEMS = 150
 NEW = "new=scripted:right=0.62,seed=99"
@@ -32,11 +32,10 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_it_says_between_which_ranks_a_model_lies_and_goes_on_in_pieces(recorded: Path) -> None:
     command = ("place", NEW, "--on", "b", "--answers", "recorded", "--within", 9)
-    done = call(*command, "--to", "r")
+    done = call_narrowly(*command, "--to", "r")
     assert done.code == 0, done.err
-    told = re.search(
-        r"new has rank (\d+) to (\d+) of 11: a score between (\S+) and (\S+), from (\d+) of 150", done.out
-    )
+    said = " ".join(done.out.split())
+    told = re.search(r"new has rank (\d+) to (\d+) of 11: a score between (\S+) and (\S+), from (\d+) of 150", said)
     assert told, done.out
     best, worst, low, high, asked = (float(word) for word in told.groups())
     assert 1 <= best < worst <= 11

@@ -16,7 +16,7 @@ from tests.running.benches import make_bench, stored
 from tests.running.processes import Nursery, until
 from tests.running.processes import _nursery as _nursery
 from tests.running.processes import nursery as nursery
-from tests.support.command import call
+from tests.support.command import call, call_narrowly
 
 NEW, OLD = "new=scripted:right=0.9,seed=1", "old=scripted:right=0.4,seed=2"
 ITEMS = 120
@@ -25,7 +25,7 @@ ITEMS = 120
 def test_it_says_who_leads_and_between_what_both_scores_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     make_bench(tmp_path / "b", ITEMS)
-    done = call("compare", NEW, OLD, "--on", "b", "--to", "r")
+    done = call_narrowly("compare", NEW, OLD, "--on", "b", "--to", "r")
     assert done.code == 0, done.err
     assert re.search(r"new leads old on the whole benchmark, by between \S+ and \S+ points", done.out)
     rows = re.findall(r"^(new|old) +(\S+) \[(\S+), (\S+)\] +(\d+) +120$", done.out, re.MULTILINE)

@@ -26,6 +26,7 @@ from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
 from tests.support.accessibility import check_accessible
 from tests.support.browser import Browser
+from tests.support.command import call_narrowly
 from tests.support.drawn import draw_benchmark
 
 OF_SUITES = {"dialogue", "dimensions", "format-hits", "options"}
@@ -250,7 +251,7 @@ def test_the_documentation_holds(place: Path, monkeypatch: pytest.MonkeyPatch, e
     given = commands("reports.md")
     assert [words[0] for words in given] == ["report"] * 5
     for words in given[-3:]:  # the first two are those of other tests
-        eyetest(*words, "--resamples", 100).fine()
+        call_narrowly(*words, "--resamples", 100).fine()
     docs = (ROOT / "docs/reports.md").read_text()
     for name in FIGURES:
         assert f"| `{name}` |" in docs, name

@@ -13,6 +13,7 @@ from tests.recipes.benches import make_bench
 from tests.review.project.reviews import people, say
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
+from tests.support.command import call_narrowly
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def test_the_status_of_a_review_that_is_stuck(here: Path, eyetest: Eyetest) -> N
 
 def test_the_status_of_a_review_that_is_done(here: Path, eyetest: Eyetest) -> None:
     decide_all(here / "b", ann="keep", bob="drop")
-    done = eyetest("review", "status", "b")
+    done = call_narrowly("review", "status", "b")
     assert "4 items, 0 settled, 4 for an adjudicator" in done.fine()
     assert "4 × blurred" in done.fine()
     assert re.search(r"decision +round 1 +say the same +all +0\.00", done.fine())

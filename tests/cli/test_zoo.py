@@ -12,6 +12,7 @@ from tests.cli.test_docs import commands
 from tests.conftest import ROOT
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
+from tests.support.command import call_narrowly
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_docs(here: Path, eyetest: Eyetest) -> None:
     """The page's commands, on a world that is small."""
     for words in commands("zoo.md"):
         small = ["--item-count", "18"] if words[:2] == ["world", "new"] else []
-        eyetest(*words, *small).fine()
+        call_narrowly(*words, *small).fine()
     page = (ROOT / "docs/zoo.md").read_text()
     for name, card in cards().items():
         row = re.findall(rf"^\| `{name}` \|.*$", page, re.MULTILINE)[0]

@@ -46,7 +46,7 @@ def test_vlmevalkit(tmp_path: Path, eyetest: Eyetest, suffix: str) -> None:
         path.write_text(json.dumps([dict(zip(VLMEVALKIT, row, strict=True)) for row in vlmevalkit_rows()], indent=4))
     said = eyetest("import-answers", path, "--to", tmp_path / "run", "--model", "gpt, the 4th").fine()
     assert outcomes(tmp_path / "run") == EXPECTED
-    assert "5 answers of 1 models (4 answered, 1 failed)" in said
+    assert "5 answers of 1 model (4 answered, 1 failed)" in said
     assert {answer.model for answer in answers(tmp_path / "run")} == {"gpt, the 4th"}
     assert {answer.sight for answer in answers(tmp_path / "run")} == {"image"}
 

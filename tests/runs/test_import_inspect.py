@@ -25,7 +25,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_real_log_of_shuffled_options(tmp_path: Path, eyetest: Eyetest) -> None:
     """Its prompts and answers were written anew as if nothing had been shuffled; that is undone."""
     said = eyetest("import-answers", REAL, "--to", tmp_path / "run").fine()
-    assert "3 answers of 1 models (3 answered)" in said
+    assert "3 answers of 1 model (3 answered)" in said
     shown = {answer.item: order_word(answer.order) for answer in answers(tmp_path / "run")}
     assert shown == {"1": "ABDC", "2": "CDBA", "3": "BCDA"}
     assert texts(tmp_path / "run") == {

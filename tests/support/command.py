@@ -1,6 +1,7 @@
 """The command line inside the test's own process: starting one for each case takes longer than the case."""
 
 import io
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -10,7 +11,11 @@ from subprocess import CompletedProcess
 from typing import NamedTuple
 from unittest.mock import patch
 
-from eyetest.cli import main
+from rich.cells import cell_len
+
+from eyetest.cli import main, terminal
+
+WIDTH = 80
 
 
 class Done(NamedTuple):
@@ -55,6 +60,16 @@ def call(*arguments: object, encoding: str = "utf-8") -> Done:
     for stream in (out, err):
         stream.flush()
     return Done(code, *(stream.buffer.getvalue().decode(encoding) for stream in (out, err)))
+
+
+def call_narrowly(*arguments: object) -> Done:
+    """The same in a terminal of 80 columns, where no number or id is cut and only a path or a link may be wider."""
+    with patch.multiple(terminal.out, _force_terminal=True, _width=WIDTH):
+        done = call(*arguments)
+    for line in [] if {"--json", "--csv", "--latex"} & {*arguments} else done.out.splitlines():
+        assert cell_len(line.rstrip()) <= WIDTH or "/" in line.split()[-1], (arguments, line)
+        assert not re.search(r"\d\S*…", line), (arguments, line)
+    return done
 
 
 def run(*arguments: object, cwd: Path) -> "CompletedProcess[str]":

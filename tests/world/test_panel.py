@@ -19,6 +19,7 @@ from eyetest.tabular.record_files import write_records
 from eyetest.world import grade, rankings
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
+from tests.support.command import call_narrowly
 from tests.world.conftest import World, make
 from tests.world.simulated import BLIND_TRIALS, READERS, SEERS, write_answers
 
@@ -83,7 +84,7 @@ def test_what_can_be_answered_blind_is_found(
     assert {one["stage"] for one in told["stages"]} == {
         *("duplicate-items", "blind-majority" if recipe == "mmmu-pro" else recipe)
     }
-    assert "answer-in-question" in eyetest("world", "grade", default_world.path, tmp_path / "refined").fine()
+    assert "answer-in-question" in call_narrowly("world", "grade", default_world.path, tmp_path / "refined").fine()
 
 
 def test_leaks_to_vision_models_are_found_beside_their_language_models(

@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from eyetest.cli.options import JsonOption, RetryOption, option, put
-from eyetest.cli.terminal import advise, fail, note, out, program, safe
+from eyetest.cli.terminal import advise, fail, note, program, say
 from eyetest.errors import InputError
 from eyetest.jobs.run import conditions
 from eyetest.jobs.run import sampling as sampling_of
@@ -139,9 +139,9 @@ def with_key(entries: dict[str, ModelEntry], key_env: str | None) -> dict[str, M
 def report(progress: Progress, to: Path) -> None:
     """How it ended, and what to do next."""
     if progress.to_ask:
-        out.print(safe(f"{line(progress, over=True)} → {to}"), soft_wrap=True)
+        say(f"{line(progress, over=True)} → {to}")
     else:
-        out.print(safe(f"nothing to ask: {counted(progress.stored, 'answer')} in {to} already"), soft_wrap=True)
+        say(f"nothing to ask: {counted(progress.stored, 'answer')} in {to} already")
     for name, why in progress.abandoned.items():
         fail(f"{name} was given up: {why}")
     if progress.left and progress.stopped:

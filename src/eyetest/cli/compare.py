@@ -11,7 +11,7 @@ from eyetest.cli.live import TERMINAL
 from eyetest.cli.measure import shown, which
 from eyetest.cli.options import LinksOption, OverwriteOption, RunsArgument, Words
 from eyetest.cli.tables import print_table_as
-from eyetest.cli.terminal import note, out, print_json, safe
+from eyetest.cli.terminal import note, out, print_json, say
 from eyetest.jobs import compare as job
 from eyetest.jobs.measure import settings
 from eyetest.measures.compare import flips_of
@@ -111,7 +111,7 @@ def _print_terminal(told: job.Comparison, flips: pl.DataFrame | None, few: int, 
     print_table_as("terminal", result.pairs.drop(*_SAID_ELSEWHERE, *hidden).rename(of_many), limit)
     out.print()
     for sentence in result.pairs.get_column("verdict").head(limit or len(result.pairs)):
-        out.print(safe(sentence), soft_wrap=True)
+        say(sentence)
     if few and flips is not None and len(flips):
         alike = [name for name in flips.columns if name not in _OF_ITEMS]
         out.print()
@@ -126,7 +126,7 @@ def _print_views(views: Sequence[job.FlipsView], at: ItemsAt) -> None:
         out.print()
     for view in views:
         about = ", ".join([*view.about, f"only {view.only} of {view.only} and {view.other}"])
-        out.print(safe(f"{about}: {counted(view.items.items, 'item')} {view.items.href}".rstrip()), soft_wrap=True)
+        say(f"{about}: {counted(view.items.items, 'item')} {view.items.href}".rstrip())
     if any(view.items.href for view in views) and at.command:
         note(f"{at.command} shows them")
 

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from eyetest.benchmarks import FORMATS, Benchmark, Import, export_benchmark, import_benchmark
+from eyetest.benchmarks.formats import writable
 from eyetest.cli import options
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import OverwriteOption, RunArgument, Words, argument, option, reading
-from eyetest.cli.terminal import note, out, progress_bar, safe
+from eyetest.cli.terminal import note, out, progress_bar, safe, say
 from eyetest.errors import short
 from eyetest.jobs.export_answers import EVERY_EVAL_EVER, export_answers_as
 from eyetest.jobs.import_answers import import_answers
@@ -20,7 +21,7 @@ from eyetest.records import ItemCounts
 from eyetest.runs import Run
 from eyetest.runs.answers import write_answers
 from eyetest.runs.importing import AnswerFile, parse_field_map
-from eyetest.wording import listed
+from eyetest.wording import counted, listed
 
 about = partial(options.option, panel="What the benchmark says of itself")
 
@@ -62,14 +63,14 @@ def import_(
         benchmark, skipped = import_benchmark(source, to, how, progress)
     manifest = benchmark.manifest
     out.print(
-        Text.assemble((safe(manifest.name), "bold"), f": {counted(manifest.counts)} → {safe(str(to))}"),
+        Text.assemble((safe(manifest.name), "bold"), f": {contents(manifest.counts)} → {safe(str(to))}"),
         soft_wrap=True,
     )
     if skipped:
         note(f"{len(skipped):,} bad items left out, listed in {to / 'skipped.jsonl'}; the first: {skipped[0].where}")
 
 
-def counted(counts: ItemCounts) -> str:
+def contents(counts: ItemCounts) -> str:
     """``1,000 items (540 choice, 460 text), 967 pictures``."""
     kinds = [f"{n:,} {kind}" for n, kind in ((counts.choice_items, "choice"), (counts.text_items, "text")) if n]
     return f"{counts.items:,} items ({', '.join(kinds)}), {counts.images:,} pictures"
@@ -77,7 +78,7 @@ def counted(counts: ItemCounts) -> str:
 
 def export(
     bench: options.BenchArgument,
-    format_name: Annotated[str, options.option("--format", f"One of {', '.join(FORMATS)}.", "NAME")],
+    format_name: Annotated[str, options.option("--format", f"One of {', '.join(writable())}.", "NAME")],
     to: Annotated[Path, options.option("--to", "The file or folder to write.", "DST")],
     overwrite: options.OverwriteOption = False,
     fields: options.MapOption = None,
@@ -159,10 +160,8 @@ def import_answers_(
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in brought.outcomes.most_common())
     given = f", {brought.given:,} scored by others" if brought.given else ""
     verdicts = f", {brought.verdicts:,} of them verdicts only" if brought.verdicts else ""
-    out.print(
-        safe(f"{brought.answers:,} answers of {len(brought.models):,} models ({kinds}{given}{verdicts}) → {to}"),
-        soft_wrap=True,
-    )
+    whose = f"{counted(brought.answers, 'answer')} of {counted(len(brought.models), 'model')}"
+    say(f"{whose} ({kinds}{given}{verdicts}) → {to}")
     if brought.notices:
         some = listed([short(text) for text, _ in brought.notices.most_common()])
         note(f"{brought.notices.total():,} texts only say that a call failed, and count as failed, not wrong: {some}")

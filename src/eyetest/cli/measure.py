@@ -11,7 +11,7 @@ import typer
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import BenchOption, MetricOption, RescoreOption, RunsArgument, Words, argument, option
 from eyetest.cli.tables import print_measured
-from eyetest.cli.terminal import out
+from eyetest.cli.terminal import say
 from eyetest.errors import InputError, short
 from eyetest.jobs import measure as job
 from eyetest.jobs.measure import Scoring
@@ -61,10 +61,10 @@ def _list_measures(asked: bool) -> None:
     if asked:
         width = max(map(len, MEASURES))
         for name in MEASURES:
-            out.print(f"{name:<{width}}  {MEASURES[name].summary}", soft_wrap=True)
+            say(f"{name:<{width}}  {MEASURES[name].summary}", under=width + 2)
             for key, (default, about) in MEASURES[name].own.items():
                 words = "--with CSV" if key == EXTERNAL else f"--set {key}={default}"
-                out.print(f"{'':<{width}}    {words}  {about}", style="dim", soft_wrap=True)
+                say(f"{'':<{width}}    {words}  {about}", under=width + 6)
         raise typer.Exit
 
 

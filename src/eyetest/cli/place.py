@@ -9,7 +9,7 @@ from eyetest.cli.asking import LimitOptions, OneByOneOptions, SamplingOptions, e
 from eyetest.cli.live import TERMINAL, estimate_table
 from eyetest.cli.options import FileOptions, argument, option
 from eyetest.cli.tables import print_table_as
-from eyetest.cli.terminal import note, out, print_json, safe
+from eyetest.cli.terminal import note, out, print_json, say
 from eyetest.jobs import place as job
 from eyetest.jobs.opening import open_bench
 from eyetest.measures.printed import plain
@@ -65,6 +65,6 @@ def _print(placed: job.Placed) -> None:
             "terminal", placed.table.slice(first, last - first).with_columns(pl.col("rank").cast(pl.String))
         )
         out.print()
-    out.print(safe(placed.told), soft_wrap=True)
+    say(placed.told)
     for line in placed.notes:
         note(line)

@@ -7,7 +7,7 @@ from eyetest.cli.asking import LimitOptions, OneByOneOptions, SamplingOptions, e
 from eyetest.cli.live import TERMINAL, estimate_table
 from eyetest.cli.options import FileOptions, argument, option
 from eyetest.cli.tables import print_table_as
-from eyetest.cli.terminal import out, print_json, safe
+from eyetest.cli.terminal import out, print_json, say
 from eyetest.jobs import race as job
 from eyetest.jobs.opening import open_bench
 from eyetest.measures.printed import plain
@@ -47,5 +47,5 @@ def compare_by_asking(
         return
     print_table_as("terminal", raced.scores)
     out.print()
-    out.print(safe(raced.told), soft_wrap=True)
+    say(raced.told)
     report(raced.progress, to)

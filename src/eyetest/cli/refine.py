@@ -14,7 +14,7 @@ from eyetest.cli import options
 from eyetest.cli.live import TERMINAL, estimate_table
 from eyetest.cli.options import Words, argument, option
 from eyetest.cli.tables import show_table
-from eyetest.cli.terminal import advise, echo, note, out, print_json, program, safe
+from eyetest.cli.terminal import advise, echo, note, out, print_json, program, safe, say
 from eyetest.errors import InputError, nearest, short
 from eyetest.jobs import refine as job
 from eyetest.jobs.opening import open_bench
@@ -209,7 +209,7 @@ def _list() -> None:
     for name in recipe_names():
         first = re.split(r"[.;]\s", load_recipe(name).about)[0]
         tags = f"; tags: {needed}" if (needed := told_tags(load_recipe(name))) else ""
-        out.print(f"  {name:<{width}}  {first}{tags}", soft_wrap=True)
+        say(f"  {name:<{width}}  {first}{tags}", under=width + 4)
     out.print("screens and grades", style="bold")
     for name in SCREENS:
-        out.print(f"  {name:<{width}}  {SCREENS[name].summary}", soft_wrap=True)
+        say(f"  {name:<{width}}  {SCREENS[name].summary}", under=width + 4)

@@ -18,7 +18,7 @@ from rich.text import Text
 from eyetest.benchmarks import Benchmark
 from eyetest.cli import options
 from eyetest.cli.drawing import can_draw, draw
-from eyetest.cli.exchange import counted
+from eyetest.cli.exchange import contents
 from eyetest.cli.live import TERMINAL
 from eyetest.cli.options import option
 from eyetest.cli.tables import show_table
@@ -81,7 +81,7 @@ def _print_summary(benchmark: Benchmark, limit: int) -> None:
     title = Text.assemble((safe(manifest.name), "bold"), f" · version {safe(manifest.version)}")
     facts = Table.grid(padding=(0, 2))
     for name, value in (
-        ("items", counted(manifest.counts)),
+        ("items", contents(manifest.counts)),
         ("options", ", ".join(f"{n}: {count:,}" for n, count in manifest.counts.options.items())),
         ("from", " ".join(filter(None, (manifest.origin.file, f"({manifest.origin.format})")))),
         ("source", manifest.source),
@@ -135,7 +135,7 @@ def item_panel(benchmark: Benchmark, item: Item, *, golds: bool = True) -> Panel
     for number, image in enumerate(item.images[:_PARTS_SHOWN], 1):
         about = f"image {number}: {image.width} × {image.height} {image.format}, {image.size:,} bytes"
         link = Style(dim=True, link=benchmark.images.path(image).resolve().as_uri())
-        parts.append(Text.assemble(about, "  ", (f"{image.sha256[:12]}…", link)))
+        parts.append(Text.assemble(about, "  ", (image.sha256[:12], link)))
         if can_draw():
             parts.append(_picture(benchmark, item, number))
     for turn in item.history[:_PARTS_SHOWN]:

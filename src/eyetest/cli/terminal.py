@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import Any, TextIO
 
 import msgspec
@@ -117,6 +118,14 @@ def echo(text: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     with naming_output():
         sys.stdout.write(as_said(text).encode(encoding, "backslashreplace").decode(encoding))
+
+
+def say(line: str, under: int = 0) -> None:
+    """A line for people. A terminal gets it wrapped between words, from its second row on under so many spaces."""
+    line = safe(line)
+    if out.is_terminal:
+        line = fill(line, out.width, subsequent_indent=" " * under, break_long_words=False, break_on_hyphens=False)
+    out.print(Text(line), soft_wrap=True)
 
 
 def fail(message: str) -> None:

@@ -16,6 +16,7 @@ from tests.running.processes import _nursery as _nursery
 from tests.running.processes import nursery as nursery
 from tests.runs.conftest import Eyetest
 from tests.runs.conftest import eyetest as eyetest
+from tests.support.command import call_narrowly
 
 ITEMS = creature_items(8, 4)
 
@@ -35,7 +36,7 @@ def words(folder: Path, endpoint: Endpoint, *more: object) -> tuple[object, ...]
 
 def test_models_are_asked_once_and_people_twice(eyetest: Eyetest, models: Endpoint, tmp_path: Path) -> None:
     bench(tmp_path / "given", ITEMS)
-    said = eyetest(*words(tmp_path, models)).fine()
+    said = call_narrowly(*words(tmp_path, models)).fine()
     assert "by scribe" in said
     assert "8 items for people" in said
     asked = len(models.attempts)

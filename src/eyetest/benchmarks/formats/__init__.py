@@ -34,6 +34,11 @@ class Format(Protocol):
 FORMATS: Registry[Format] = Registry("format", __name__, "FORMAT")
 
 
+def writable() -> list[str]:
+    """The formats that benchmarks can be written in: all that do not say of themselves that they are only read."""
+    return [name for name, format_ in FORMATS.items() if not getattr(format_, "is_only_read", False)]
+
+
 def is_readable(path: Path) -> bool:
     """Whether a file or folder looks like one of the formats."""
     return any(_fits(format_, path) for format_ in FORMATS.values())

@@ -17,6 +17,7 @@ class InspectLog:
     name = "inspect"
     summary = "a log of inspect-ai (.eval, or its .json when named): the questions in it; read only"
     is_folder = False
+    is_only_read = True
     endings: tuple[str, ...] = (".eval",)
 
     def recognises(self, folder: Path) -> bool:

@@ -25,7 +25,6 @@ from eyetest.runs import Journal, Run, RunWriter, read_responses, responses_tabl
 from eyetest.runs.plan import plan_rows, plan_table, scan_table
 from eyetest.runs.stored import (
     answers_frame,
-    damaged_parts,
     one_line_if_damaged,
     responses_frame,
     stored_errors,
@@ -155,7 +154,7 @@ class Answers:
             assert answers_frame(run).collect().height <= len(found)
             assert responses_frame(run).collect().height == len({row.request for row in found})
         if len(found) < self.expected:
-            assert damaged_parts(run) or Run(run).torn, "what is missing is told"
+            assert Run(run).health.damaged or Run(run).health.torn, "what is missing is told"
         return {row.request: row for row in found}
 
     expected = PARTS * ROWS

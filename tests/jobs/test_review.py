@@ -261,7 +261,7 @@ def test_options_that_people_have_to_look_at(tmp_path: Path) -> None:
         (1, "mmmu-pro"),
         (2, "mmmu-pro"),
     ]
-    assert {len(opened.collection.item(name).row.options) for name in waiting} == {6}
+    assert {len(item.choices) for item in opened.collection.records(waiting).values()} == {6}
     work(opened, "ann", {waiting[0]: "drop"})
     opened.project.close()
     assert grow() == waiting[1:]

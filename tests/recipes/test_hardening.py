@@ -177,9 +177,9 @@ def test_reviewers_see_and_mend_the_grown_items(tmp_path: Path) -> None:
     drafts = Benchmark(tmp_path / "d/drafts/six-options")
     story = collection.item(waiting[0])
     assert story.item == collection.record(waiting[0]) == drafts[waiting[0]]
-    assert [len(row.options) for row in collection.rows(collection.view(Query(ids=(waiting[0],))))] == [6]
+    assert len(story.item.choices) == 6
+    assert [row.picture for row in collection.rows(collection.view(Query(ids=(waiting[0],))))] == [story.row.picture]
     assert story.row.gold == letter(drafts[waiting[0]].gold[0])
-    assert len(collection.item("q0" if "q0" not in waiting else "q1").row.options) in (4, 6)
     image = story.item.images[0]
     assert collection.picture(image.sha256) == (image, drafts.images.read(image))
     project.invite("ann")

@@ -291,7 +291,7 @@ def test_a_file_size_limit_stops_the_run_with_one_line(tmp_path: Path, endpoint:
     assert "never awaited" not in full.stderr
     kept = answers(tmp_path / "r")
     assert 20 < len(kept) < 60
-    assert Run(tmp_path / "r").torn == 0
+    assert Run(tmp_path / "r").health.torn == 0
     sent = endpoint.sent.total()
     assert sent - len(kept) <= 8, "what cannot be kept is not asked on and on"
     status = nursery.run("status", "r")
@@ -326,7 +326,7 @@ def test_a_disk_that_has_no_room_even_for_sealing(tmp_path: Path, monkeypatch: p
         session.run(tmp_path / "r")
     monkeypatch.undo()
     assert len(list(read_responses(tmp_path / "r"))) == 10
-    assert Run(tmp_path / "r").torn == 0
+    assert Run(tmp_path / "r").health.torn == 0
     assert session.run(tmp_path / "r").done == 30
     assert len(list(read_responses(tmp_path / "r"))) == 40
 

@@ -93,7 +93,7 @@ def test_a_torn_last_line_is_skipped_told_and_asked_again(
     assert "1 journal lines were cut off by a kill" in status.stderr
     assert nursery.run(*command).code == 0
     assert len(answers(tmp_path / "r")) == 5
-    assert Run(tmp_path / "r").torn == 1, "told also after it was sealed"
+    assert Run(tmp_path / "r").health.torn == 1, "told also after it was sealed"
     assert len(endpoint.attempts) == 5
 
 
@@ -111,4 +111,4 @@ def test_whole_lines_before_a_torn_one_are_kept(tmp_path: Path, endpoint: Endpoi
     assert before == len(lines) - 1
     assert nursery.run(*command).code == 0
     assert len(answers(tmp_path / "r")) == 8
-    assert Run(tmp_path / "r").torn == 1
+    assert Run(tmp_path / "r").health.torn == 1

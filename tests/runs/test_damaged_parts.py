@@ -14,7 +14,7 @@ from eyetest.running import Asking, Limits, Session
 from eyetest.runs import Journal, Run, read_responses
 from eyetest.runs.journal import read_segment
 from eyetest.runs.parts import PartName, part_names, sealed, segment
-from eyetest.runs.stored import damaged_parts, responses_frame, torn_lines
+from eyetest.runs.stored import responses_frame, stored_health
 from tests.running.benches import make_bench
 from tests.runs.conftest import Eyetest
 
@@ -48,7 +48,7 @@ def test_a_flipped_bit_in_a_sealed_part_is_found_wherever_it_is(tmp_path: Path) 
             assert list(read_responses(tmp_path)) == responses[:4] + responses[8:]
         with pytest.warns(DamagedWarning, match=r"000002\.parquet"):
             assert responses_frame(tmp_path).collect().height == 8
-        (told,) = damaged_parts(tmp_path)
+        (told,) = stored_health(tmp_path).damaged
         assert str(path) in told
         path.write_bytes(whole)
     assert list(read_responses(tmp_path)) == responses
@@ -60,7 +60,7 @@ def test_parts_without_a_checksum_are_read_as_before(tmp_path: Path) -> None:
         pq.write_table(pq.read_table(sealed(tmp_path, PartName(number))), sealed(tmp_path, PartName(number)))
     assert list(read_responses(tmp_path)) == responses
     assert responses_frame(tmp_path).collect().height == 12
-    assert damaged_parts(tmp_path) == []
+    assert stored_health(tmp_path).damaged == []
 
 
 def test_a_damaged_line_costs_no_more_than_itself(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_damaged_lines_are_kept_beside_what_is_sealed(tmp_path: Path) -> None:
     journal.close()
     assert path.with_suffix(".damaged").read_bytes() == damaged
     assert list(read_responses(tmp_path)) == [numbered(0), numbered(2)]
-    assert torn_lines(tmp_path) == 1
+    assert stored_health(tmp_path).torn == 1
     Journal(tmp_path).close()
     assert path.with_suffix(".damaged").exists()
 
@@ -116,7 +116,7 @@ def test_a_damaged_part_whose_lines_are_still_there_is_made_again(tmp_path: Path
     assert list(read_responses(tmp_path)) == [numbered(number) for number in range(4)]
     Journal(tmp_path).close()
     assert not segment(tmp_path, PartName(1)).exists()
-    assert damaged_parts(tmp_path) == []
+    assert stored_health(tmp_path).damaged == []
     assert list(read_responses(tmp_path)) == [numbered(number) for number in range(4)]
 
 

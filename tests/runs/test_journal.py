@@ -17,7 +17,7 @@ from eyetest.runs import Journal, StoredResponses, read_responses, responses_tab
 from eyetest.runs import journal as journal_module
 from eyetest.runs.journal import JournalError, read_segment, seal
 from eyetest.runs.parts import PartName, part_names, sealed, segment
-from eyetest.runs.stored import stored_errors, torn_lines
+from eyetest.runs.stored import stored_errors, stored_health
 
 FULL = Response(
     request="ab" * 16,
@@ -148,14 +148,14 @@ def test_what_a_dead_writer_left_is_sealed_and_never_appended_to(tmp_path: Path)
     (tmp_path / "journal").mkdir()
     segment(tmp_path, PartName(4)).write_bytes(lines(numbered(1), numbered(2)) + b'{"request": "to')
     assert [response.request for response in read_responses(tmp_path)] == [f"{n:032x}" for n in (1, 2)]
-    assert torn_lines(tmp_path) == 1
+    assert stored_health(tmp_path).torn == 1
     journal = Journal(tmp_path)
     journal.append(numbered(3))
     journal.close()
     assert [part.number for part in part_names(tmp_path)] == [4, 5]
     assert not segment(tmp_path, PartName(4)).exists()
     assert list(read_responses(tmp_path)) == [numbered(number) for number in (1, 2, 3)]
-    assert torn_lines(tmp_path) == 1, "it is remembered that something was lost"
+    assert stored_health(tmp_path).torn == 1, "it is remembered that something was lost"
 
 
 def test_a_segment_that_holds_only_a_torn_line_is_kept(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_segment_that_holds_only_a_torn_line_is_kept(tmp_path: Path) -> None:
     segment(tmp_path, PartName(1)).write_bytes(b'{"reque')
     Journal(tmp_path).close()
     assert segment(tmp_path, PartName(1)).read_bytes() == b'{"reque'
-    assert torn_lines(tmp_path) == 1
+    assert stored_health(tmp_path).torn == 1
     assert list(read_responses(tmp_path)) == []
 
 

@@ -36,7 +36,7 @@ def test_what_was_written_is_read(folder: Path) -> None:
     assert run.responses().column("text").to_pylist() == ["B"]
     assert run.errors().by_request() == {"aa": ""}
     assert run.writer is None
-    assert run.torn == 0
+    assert run.health.torn == 0
 
 
 def test_steps_and_models_are_added_to(folder: Path) -> None:

@@ -140,6 +140,31 @@ class Benchmark:
         with self._items() as file:
             return file.table(columns)
 
+    def scan(self, columns: Sequence[str]) -> pl.LazyFrame:
+        """The same lazily, for whoever counts or joins them."""
+        if path := self._proven():
+            return pl.scan_parquet(path, glob=False).select(columns)
+        frame = pl.from_arrow(self.table(columns))
+        assert isinstance(frame, pl.DataFrame)
+        return frame.lazy()
+
+    def part(self, column: str, field: str) -> pa.ChunkedArray:
+        """One field of what items have several of, such as ``correct`` of ``choices``: nothing else is unpacked."""
+        if path := self._proven():
+            with damage_in_one_line(path), pq.ParquetFile(path) as file:
+                return file.read([f"{column}.list.element.{field}"]).column(column)
+        return self.table([column]).column(column)
+
+    def _proven(self) -> Path | None:
+        """The items' file if its checksum fits: one that has none may stand for more than memory holds."""
+        path = inside(self.path / ITEMS, self.path)
+        with damage_in_one_line(path):
+            if not has_checksum(path):
+                return None
+            with pq.ParquetFile(path) as file:
+                self._refuse_others(file.schema_arrow, file.metadata)
+        return path
+
     def by_picture(self) -> list[int]:
         """All positions, items that share their first picture side by side, otherwise in the benchmark's order."""
         keys = np.arange(len(self))
@@ -189,18 +214,18 @@ class Benchmark:
                 has_checksum(path)
             with open_bounded(path) as file:
                 if identity != self._checked:
-                    self._refuse_others(file)
+                    self._refuse_others(file.schema, file.metadata)
                     self._checked = identity
                 yield file
 
-    def _refuse_others(self, file: BoundedParquet) -> None:
+    def _refuse_others(self, schema: pa.Schema, metadata: pq.FileMetaData) -> None:
         """Refuse items that are not those of the manifest: cut, exchanged, or of another kind altogether."""
-        where, rows = self.path / ITEMS, file.metadata.num_rows
-        if not itemtable.is_readable(file.schema):
+        where, rows = self.path / ITEMS, metadata.num_rows
+        if not itemtable.is_readable(schema):
             raise InputError(f"{where} does not have the columns of a benchmark's items")
         if rows != len(self):
             raise InputError(f"{where} holds {rows:,} items, but {MANIFEST} speaks of {len(self):,}")
-        theirs = (file.metadata.metadata or {}).get(_FINGERPRINT)
+        theirs = (metadata.metadata or {}).get(_FINGERPRINT)
         if theirs is not None and theirs.decode("ascii", "replace") != self.manifest.fingerprint:
             raise InputError(f"{where} holds the items of another benchmark than {MANIFEST} speaks of")
 

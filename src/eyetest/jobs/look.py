@@ -1,6 +1,5 @@
 """Looking into a run: how far it is, and what became of one item."""
 
-from collections import Counter
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -10,14 +9,16 @@ from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.jobs.opening import SILENT, AnyRun, Bench, Observer, open_run
 from eyetest.jobs.score import find_benchmark, telling_axes
 from eyetest.measures.results import as_written
-from eyetest.records import Item
+from eyetest.records import Condition, Item
 from eyetest.results.cases import ItemCase, item_cases, planned_calls
 from eyetest.results.scores import changed_since
 from eyetest.runs import Run, StoredResponses
-from eyetest.runs.stored import refuse_if_all_is_damaged
+from eyetest.runs.stored import one_line_if_damaged, plan_frame, refuse_if_all_is_damaged, responses_frame
 from eyetest.scoring import Scorer
 
 _NO_ANSWER = ("open", "failed")
+_ROW = "number of the row"
+_TOLD = ("outcome", "error", "detail", "given")
 
 
 class ExplainedItem(NamedTuple):
@@ -69,47 +70,79 @@ def _asked(run: Run, item_id: str, only: dict[str, str | None]) -> pl.DataFrame:
 
 
 def survey(run: Run) -> dict[str, Any]:
-    """The counts of a run, by model and sight; ``missing`` are items of the benchmark, whether planned or not."""
-    plan, responses = run.plan(), run.responses()
-    rows = {r: i for i, r in enumerate(responses.column("request").to_pylist())}
-    names = ("outcome", "error", "detail", "given")
-    outcomes, errors, details, scores = (responses.column(name).to_pylist() for name in names)
-    groups: dict[tuple[str, ...], Counter[str]] = {}
-    failures: Counter[str] = Counter()
-    told: set[str] = set()
-    given = 0
-    axes = telling_axes(lambda axis: len(plan.column(axis).unique()))
-    items: dict[tuple[str, ...], set[str]] = {}
-    keys = (plan.column(name).to_pylist() for name in (*axes, "item", "request"))
-    for *values, item, request in zip(*keys, strict=True):
-        row, group = rows.get(request), tuple(map(as_written, values))
-        outcome = outcomes[row] if row is not None else "open"
-        groups.setdefault(group, Counter())[outcome] += 1
-        answered = items.setdefault(group, set())
-        if outcome not in _NO_ANSWER:
-            answered.add(item)
-        given += row is not None and outcome != "failed" and scores[row] is not None
-        if row is not None and outcome in ("failed", "blocked") and request not in told:
-            told.add(request)
-            failures[f"{errors[row]}: {details[row]}"] += 1
+    """The counts of a run, by model and sight; ``missing`` are items of the benchmark, whether planned or not.
+
+    Plan and responses are joined as columns: of a million answers no value is made in Python.
+    """
+    plan, said = plan_frame(run.path), responses_frame(run.path, ("request", *_TOLD)).with_columns(is_stored=True)
+    with one_line_if_damaged(run.path):
+        different = plan.select(pl.col(*Condition.__struct_fields__, "item").n_unique(), planned=pl.len())
+        counts = different.collect(engine="streaming").row(0, named=True)
+        axes = telling_axes(lambda axis: int(counts[axis]))
+        calls = plan.select(*axes, "item", "request").with_row_index(_ROW).join(said, on="request", how="left")
+        groups = _groups(calls, axes)
+        failures = _failures(calls)
     last = run.manifest.steps[-1] if run.manifest.steps else None
     about = run.manifest.benchmark
-    there = (about.items if about else 0) or len(plan.column("item").unique())
+    there = (about.items if about else 0) or int(counts["item"])
     return {
         "run": str(run.path),
         "benchmark": about.name if about else None,
         "items": there,
         "writer": run.writer,
-        "planned": len(plan),
+        "planned": int(counts["planned"]),
         "axes": axes,
-        "groups": [
-            dict(zip(axes, key, strict=True), planned=c.total(), **c, missing=there - len(items[key]))
-            for key, c in groups.items()
-        ],
-        "given": given,
-        "failures": failures.most_common(),
+        "groups": [group.told(axes, there) for group in groups],
+        "given": sum(group.given for group in groups),
+        "failures": failures,
         "not_needed": last.saved if last else 0,
         "not_applicable": last.not_applicable if last else {},
-        "torn_lines": run.torn,
-        "damaged": run.damaged,
+        "torn_lines": run.health.torn,
+        "damaged": run.health.damaged,
     }
+
+
+class _Group(NamedTuple):
+    """Calls that were put in one way, and what came of them."""
+
+    key: tuple[Any, ...]
+    outcomes: dict[str, int]
+    given: int
+    answered_items: int
+
+    def told(self, axes: list[str], items: int) -> dict[str, Any]:
+        named = dict(zip(axes, map(as_written, self.key), strict=True))
+        planned = sum(self.outcomes.values())
+        return {**named, "planned": planned, **self.outcomes, "missing": items - self.answered_items}
+
+
+def _groups(calls: pl.LazyFrame, axes: list[str]) -> list[_Group]:
+    """By what tells calls apart, in the order of the plan."""
+    outcome = pl.when("is_stored").then(pl.col("outcome").cast(pl.String)).otherwise(pl.lit("open"))
+    answered = ~pl.col("outcome").is_in(_NO_ANSWER)
+    rows = (
+        calls.with_columns(outcome)
+        .group_by(axes)
+        .agg(
+            pl.col(_ROW).min(),
+            pl.col("outcome").value_counts(),
+            ((pl.col("outcome") != "failed") & pl.col("given").is_not_null()).sum().alias("given"),
+            pl.col("item").filter(answered).n_unique().alias("items"),
+        )
+        .sort(_ROW)
+        .drop(_ROW)
+        .collect(engine="streaming")
+    )
+    made = []
+    for *key, outcomes, given, items in rows.iter_rows():
+        made.append(_Group(tuple(key), {one["outcome"]: one["count"] for one in outcomes}, given, items))
+    return made
+
+
+def _failures(calls: pl.LazyFrame) -> list[tuple[str, int]]:
+    """In which words requests failed or were blocked, the most frequent first."""
+    words = pl.format("{}: {}", pl.col("error").fill_null("None"), pl.col("detail").fill_null("None"))
+    failed = calls.filter(pl.col("outcome").is_in(("failed", "blocked")))
+    counts = failed.group_by(words.alias("words")).agg(pl.col("request").n_unique(), pl.col(_ROW).min())
+    rows = counts.sort("request", _ROW, descending=(True, False)).collect(engine="streaming")
+    return list(rows.select("words", "request").iter_rows())

@@ -4,9 +4,7 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import Thread
 
-from eyetest.errors import EyetestError
 from eyetest.jobs.opening import SILENT, Observer
 from eyetest.pages.item_counts import HOST, INDEX, PORT
 from eyetest.review.app import PortTaken, listen, make_app, serve, write_bundle
@@ -37,20 +35,8 @@ def open_items(
     for line in collection.notes:
         observer.note(line)
     taken, address = listen_near(host, port)
-    read_ahead(collection)
     ready(f"{address}/")
     serve(make_app(collection, host, places), taken)
-
-
-def read_ahead(collection: Collection) -> None:
-    """Have replies ready by the time somebody searches."""
-    Thread(target=_read_replies, args=(collection,), daemon=True).start()
-
-
-def _read_replies(collection: Collection) -> None:
-    """So that nobody waits at the first search, who will be told if replies cannot be read."""
-    with suppress(EyetestError):
-        collection.read_replies()
 
 
 def listen_near(host: str, port: int | None) -> tuple[socket.socket, str]:

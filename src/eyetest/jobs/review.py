@@ -1,15 +1,17 @@
 """People decide about items: a review begun, gone on with, served, and told of."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import NamedTuple
 
 import msgspec
 import polars as pl
 
 from eyetest.benchmarks.folder import refuse_gold_list
-from eyetest.errors import InputError, param, short
-from eyetest.jobs.open import listen_near, read_ahead
+from eyetest.errors import EyetestError, InputError, param, short
+from eyetest.jobs.open import listen_near
 from eyetest.jobs.opening import SILENT, Observer
 from eyetest.jobs.review_queue import LeftToPeople, left_to_people, recipe_place
 from eyetest.pages.item_links import Query, parse_query
@@ -103,10 +105,16 @@ def serve_review(
 ) -> None:
     """Serve a review until somebody ends it; ``ready`` hears the link by which ``name`` comes in as its admin."""
     taken, address = listen_near(host, port)
-    read_ahead(opened.collection)
+    Thread(target=_read_ahead, args=(opened.collection,), daemon=True).start()
     opened.project.keep_address(address)
     ready(opened.project.link(opened.project.invite(name, "admin")))
     serve(make_review_app(opened.collection, opened.project, host), taken)
+
+
+def _read_ahead(collection: Collection) -> None:
+    """So that nobody waits at the first search or item, who will be told if replies cannot be read."""
+    with suppress(EyetestError):
+        collection.read_replies()
 
 
 def invite(place: Path, name: str, role: Role = "reviewer", days: float = 30) -> str:

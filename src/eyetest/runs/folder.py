@@ -27,12 +27,12 @@ from eyetest.runs.plan import PLAN, PlanWriter, chosen_rows, plan_requests, plan
 from eyetest.runs.stored import (
     IdIndex,
     StoredErrors,
-    damaged_parts,
+    StoredHealth,
     encode,
     key_bytes,
     responses_table,
     stored_errors,
-    torn_lines,
+    stored_health,
 )
 from eyetest.store import replacing_file, store_of
 from eyetest.store.files import read_regular
@@ -102,14 +102,9 @@ class Run:
         return RecordedRequests(keys, requests.take(indices(np.flatnonzero(wanted))).combine_chunks())
 
     @cached_property
-    def torn(self) -> int:
-        """Lines of the journal that a kill left unfinished."""
-        return torn_lines(self.path)
-
-    @cached_property
-    def damaged(self) -> list[str]:
-        """Parts of what is stored that are damaged and left out, a line each."""
-        return damaged_parts(self.path)
+    def health(self) -> StoredHealth:
+        """What of its answers was cut off by a kill, or is damaged and left out."""
+        return stored_health(self.path)
 
     @property
     def writer(self) -> int | str | None:

@@ -121,7 +121,7 @@ def write_plan(folder: Path, plan: pa.Table) -> None:
 
 def plan_table(folder: Path) -> pa.Table:
     """The whole plan."""
-    return pa.concat_tables([_SCHEMA.empty_table(), *plan_tables(folder)])
+    return pa.concat_tables([from_columns([()] * len(_SCHEMA), _SCHEMA), *plan_tables(folder)])
 
 
 def plan_tables(folder: Path) -> Iterator[pa.Table]:

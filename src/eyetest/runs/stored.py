@@ -97,15 +97,21 @@ def refuse_if_all_is_damaged(folder: Path) -> None:
         raise InputError(damage)
 
 
-def damaged_parts(folder: Path) -> list[str]:
-    """What is damaged, a line each."""
-    parts = (read_part(folder, name) for name in part_names(folder))
-    return [part.damage for part in parts if part.damage]
+class StoredHealth(NamedTuple):
+    """What of a run's answers did not make it to where they are read from."""
+
+    torn: int
+    """Lines that were lost to kills: each was a response that nobody had been told of yet."""
+    damaged: list[str]
+    """What is damaged and left out, a line each."""
 
 
-def torn_lines(folder: Path) -> int:
-    """How many lines were lost to kills: each was a response that nobody had been told of yet."""
-    return sum(torn for _, torn in stored_tables(folder))
+def stored_health(folder: Path) -> StoredHealth:
+    """Look at all parts once. A checksum tells damage whatever column it hit, so that one of them will do."""
+    parts = [read_part(folder, name, ("request",)) for name in part_names(folder)]
+    return StoredHealth(
+        sum(part.torn for part in parts if part.table is not None), [part.damage for part in parts if part.damage]
+    )
 
 
 def read_responses(folder: Path) -> Iterator[Response]:
@@ -253,16 +259,20 @@ def answers_frame(folder: Path) -> pl.LazyFrame:
 
     Rows stand in the order of the plan, so that what is made of them is the same each time.
     """
+    said = responses_frame(folder).with_columns(pl.col("outcome").cast(pl.Categorical))
+    return plan_frame(folder).join(said, on="request", how="inner", maintain_order="left")
+
+
+def plan_frame(folder: Path) -> pl.LazyFrame:
+    """The plan, lazily."""
     path = folder / PLAN
     plan = scan_table(path) if path.exists() else _frame(plan_table(folder))
-    plan = plan.with_columns(pl.col(_FEW).cast(pl.Categorical))
-    said = responses_frame(folder).with_columns(pl.col("outcome").cast(pl.Categorical))
-    return plan.join(said, on="request", how="inner", maintain_order="left")
+    return plan.with_columns(pl.col(_FEW).cast(pl.Categorical))
 
 
-def responses_frame(folder: Path) -> pl.LazyFrame:
+def responses_frame(folder: Path, columns: Sequence[str] = _SAID) -> pl.LazyFrame:
     """The responses that count, one row a request: of a request that was asked again, the last."""
-    frame = every_response(folder).select(_SAID)
+    frame = every_response(folder).select(columns)
     with one_line_if_damaged(folder):
         counts = frame.select(pl.len(), pl.col("request").hash().n_unique().alias("requests")).collect()
     rows, requests = counts.row(0)
@@ -273,7 +283,7 @@ def every_response(folder: Path) -> pl.LazyFrame:
     """Every stored response with all of its columns, oldest first, lazily; a request may be there again."""
     refuse_if_all_is_damaged(folder)
     parts = [frame for name in part_names(folder) if (frame := part_frame(folder, name)) is not None]
-    return pl.concat(parts) if parts else _frame(SCHEMA.empty_table())
+    return pl.concat(parts) if parts else _frame(to_table(()))
 
 
 @contextmanager

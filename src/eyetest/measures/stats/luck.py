@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 _EXACT = 1_000
 _SIMULATED = 9_999
@@ -17,10 +17,10 @@ def at_least(hits: int, chances: Sequence[float]) -> float:
     if not chances or hits <= 0:
         return 1.0
     if len(chances) <= _EXACT:
-        return float(min(1.0, max(0.0, stats.poisson_binom.sf(hits - 1, np.asarray(chances)))))
+        return float(min(1.0, max(0.0, scipy.stats.poisson_binom.sf(hits - 1, np.asarray(chances)))))
     mean = float(np.sum(chances))
     spread = float(np.sqrt(np.sum(np.asarray(chances) * (1 - np.asarray(chances)))))
-    return float(stats.norm.sf((hits - 0.5 - mean) / spread)) if spread else float(hits <= mean)
+    return float(scipy.stats.norm.sf((hits - 0.5 - mean) / spread)) if spread else float(hits <= mean)
 
 
 def as_odd(hits: int, chances: Sequence[float]) -> float:
@@ -33,7 +33,7 @@ def uneven(counts: Sequence[int], rng: np.random.Generator) -> float:
     """The chance of counts at least this uneven where all are equally likely; simulated where they are few."""
     total, kinds = sum(counts), len(counts)
     if total / kinds >= 5:
-        return float(stats.chisquare(counts).pvalue)
+        return float(scipy.stats.chisquare(counts).pvalue)
     observed = np.square(np.asarray(counts) - total / kinds).sum()
     drawn = rng.multinomial(total, [1 / kinds] * kinds, size=_SIMULATED)
     as_odd = np.square(drawn - total / kinds).sum(axis=1) >= observed - 1e-9
@@ -50,7 +50,7 @@ def exactly(chances: Sequence[float]) -> NDArray[np.float64]:
 
 def most_of(trials: int, chance: float) -> float:
     """The chance of hitting more than half of the trials."""
-    return float(stats.binom.sf(trials // 2, trials, chance))
+    return float(scipy.stats.binom.sf(trials // 2, trials, chance))
 
 
 class Guessing(NamedTuple):

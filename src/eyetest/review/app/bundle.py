@@ -133,13 +133,10 @@ def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
     told: dict[str, Any] = {name: _coded(items.get_column(name)) for name in sorted(named)}
     if may.golds:
         told["finding"] = _coded(items.get_column("findings"))
-    text = pl.concat_str(
-        pl.col("question").fill_null(""), pl.col("options").list.join("\n").fill_null(""), separator="\n"
-    )
     numbers = (*BANDS, "blind_right") if may.golds else ()
     return {
         "ids": items.get_column("id").to_list(),
-        "texts": items.select(text.str.to_lowercase()).to_series().to_list(),
+        "texts": collection.texts.to_list(),
         "words": told,
         "numbers": {name: collection.numbers(name).to_list() for name in (*numbers, "pictures", "options")},
         **(_judged(collection) if may.golds else {"judged": None, "reasons": []}),

@@ -170,10 +170,15 @@ def _mean(table: Floats, like_: NDArray[np.int64] | None = None) -> Floats:
     return means
 
 
-def read_scores_by_code(scores: pl.LazyFrame, more: Sequence[str] = ()) -> pl.DataFrame:
-    """The columns of scores that arrays are made of, texts as numbers of their categories."""
-    texts = pl.col("item", *KEY, "outcome", "reading").cast(pl.String).fill_null("").cast(pl.Categorical)
-    return scores.select(texts, pl.col("score").cast(pl.Float64), *more).collect(engine="streaming")
+def read_scores_by_code(scores: pl.LazyFrame, items: pl.DataFrame, more: Sequence[str] = ()) -> pl.DataFrame:
+    """The columns of scores that arrays are made of, texts as numbers of their categories.
+
+    ``items`` says where each ``item`` stands: its ``position``, which takes the place of its name.
+    """
+    texts = pl.col(*KEY, "outcome", "reading").cast(pl.String).fill_null("").cast(pl.Categorical)
+    named = scores.select(pl.col("item").cast(pl.String), texts, pl.col("score").cast(pl.Float64), *more)
+    places = items.lazy().select("item", "position")
+    return named.join(places, on="item").drop("item").collect(engine="streaming")
 
 
 class _Categories(NamedTuple):
@@ -198,14 +203,6 @@ class _Categories(NamedTuple):
     def are(self, *wanted: str) -> Bools:
         """Which rows have one of some names."""
         return self.spread(np.array([name in wanted for name in self.names], bool))
-
-
-def positions_of(items: pl.Series, table: pl.DataFrame) -> NDArray[np.int64]:
-    """Where each item of a column of categories stands, by ``item, position``; -1 where it is not known."""
-    categories = _Categories.of(items)
-    names = pl.DataFrame({"item": categories.names}, schema={"item": pl.String})
-    known = names.join(table.select("item", "position"), on="item", how="left", maintain_order="left")
-    return categories.spread(known.get_column("position").fill_null(-1).to_numpy())
 
 
 class _Coded(NamedTuple):
@@ -233,21 +230,17 @@ def _series_codes(frame: pl.DataFrame) -> _Coded:
     return _Coded(heads, dense[combined])
 
 
-def answer_arrays(
-    scores: Sequence[tuple[pl.DataFrame, NDArray[np.int64]]], clusters: NDArray[np.int64]
-) -> AnswerArrays:
-    """Scores of runs (`read_scores_by_code`), each row with the position of its item, as arrays."""
-    coded = [_series_codes(frame) for frame, _ in scores]
+def answer_arrays(scores: Sequence[pl.DataFrame], clusters: NDArray[np.int64]) -> AnswerArrays:
+    """Scores of runs (`read_scores_by_code`) as arrays."""
+    coded = [_series_codes(frame) for frame in scores]
     heads = sorted({head for codes in coded for head in codes.heads})
     varied = [i for i, axis in enumerate(KEY) if axis == "sight" or (i and len({head[i] for head in heads}) > 1)]
     series = [AnswerSeries(head[0], " ".join(head[i] for i in varied), head[1:]) for head in heads]
     number = {head: index for index, head in enumerate(heads)}
     tally = _Tally((len(heads), len(clusters)))
-    for (frame, positions), codes in zip(scores, coded, strict=True):
+    for frame, codes in zip(scores, coded, strict=True):
         own = np.array([number[head] for head in codes.heads], np.int64)
-        known = positions >= 0
-        cells = own[codes.rows] * len(clusters) + positions
-        tally.add(cells[known], frame if known.all() else frame.filter(pl.Series(known)))
+        tally.add(own[codes.rows] * len(clusters) + frame.get_column("position").to_numpy(), frame)
     return tally.arrays(series, clusters)
 
 

@@ -68,7 +68,6 @@ class ItemRow(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     benchmark: str
     question: str | None
-    options: tuple[str, ...]
     gold: str | None
     picture: str | None
     """The hash of its first picture."""
@@ -96,7 +95,7 @@ class ItemStory(NamedTuple):
     cases: list[ItemCase]
     unanswered: int
     doubt: float | None = None
-    """How much better another option explains what models chose than the gold does."""
+    """How much better another option explains what models chose than the gold does, where that is known by now."""
 
 
 class Collection:
@@ -110,9 +109,9 @@ class Collection:
         self.answers: AnswerArrays = loaded.answers
         self.notes = loaded.notes
         self._columns, self._judgements, self._replies = loaded.columns, loaded.judgements, loaded.replies
-        self._texts = SearchTexts(self.items, loaded.replies)
-        self._doubts = GoldDoubts(self.items, loaded.replies, len({one.model for one in self.answers.series}))
-        self._index = {id_: position for position, id_ in enumerate(self.items.get_column("id"))}
+        self._texts = SearchTexts(self.items, self._options, loaded.replies)
+        models = len({one.model for one in self.answers.series})
+        self._doubts = GoldDoubts(self.items, self._options, loaded.replies, models)
         self._ranks: dict[str, NDArray[np.float64]] = {}
         self._kept_view = lru_cache(_VIEWS)(self._view)
         self._having = lru_cache(_VIEWS)(self._texts.having)
@@ -230,7 +229,7 @@ class Collection:
             return self._doubts.column()
         if column != _OPTIONS:
             return self.items.get_column(column)
-        count = pl.col(_OPTIONS).list.len().fill_null(0).cast(pl.Int64)
+        count = self._options().list.len().fill_null(0).cast(pl.Int64).alias(column)
         return self.items.select(pl.when(pl.col("question").is_not_null()).then(count).alias(column)).to_series()
 
     def is_known(self, column: str) -> bool:
@@ -239,8 +238,14 @@ class Collection:
 
     @property
     def table(self) -> pl.DataFrame:
-        """All items with all that is computed of them."""
-        return self.items.with_columns(self.numbers(_DOUBT))
+        """All items with all that is computed of them, and their options."""
+        after = self.items.get_column_index("question") + 1
+        return self.items.clone().insert_column(after, self._options()).with_columns(self.numbers(_DOUBT))
+
+    @property
+    def texts(self) -> pl.Series:
+        """What items say themselves, as it is searched in."""
+        return self._texts.own.get_column("text")
 
     def judged_counts(self, query: Query) -> dict[str, dict[str, int]]:
         """How many items each ``stage`` and each ``verdict`` would show in the place of that which a query names."""
@@ -249,7 +254,7 @@ class Collection:
 
     def picture(self, sha256: str) -> tuple[ImageRef, bytes] | None:
         """A picture of some item by its hash; None where no item has it, or its file is gone or damaged."""
-        image = self._columns.pictures.get(sha256)
+        image = self._columns.picture(sha256)
         if image is None:
             return None
         for benchmark in self.benchmarks.values():
@@ -363,7 +368,6 @@ class Collection:
         return ItemRow(
             **{name: values[name] for name in ("position", "id", "benchmark", "question", "gold", "picture")},
             **{name: values[name] for name in ("verdict", "stage", *_SPANS)},
-            options=tuple(values["options"] or ()),
             pictures=values["pictures"] or 0,
             tags={name: value for name, value in tags.items() if value is not None},
             findings=tuple(values["findings"] or ()),
@@ -381,6 +385,13 @@ class Collection:
                 records[name] = dict(zip(mine, items, strict=True))
         return records
 
+    def _options(self) -> pl.Series:
+        return self._columns.options
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {id_: position for position, id_ in enumerate(self.items.get_column("id"))}
+
     @cached_property
     def _first(self) -> dict[str, int]:
         """Where each benchmark's items begin; they stand in its own order."""
@@ -396,5 +407,5 @@ class Collection:
         verdicts = tuple(self._judgements.verdicts(row.position))
         cases = [case for some, _ in mine for case in some]
         unanswered = sum(open_ for _, open_ in mine)
-        doubt = self._doubts.column()[row.position]
+        doubt = self._doubts.column()[row.position] if self._doubts.known else None
         return ItemStory(row.id, row.benchmark, item, row, findings, verdicts, cases, unanswered, doubt)

@@ -1,6 +1,6 @@
 """How far the models that saw the picture speak against an item: the odds of the measure ``wrong-golds``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 
 import numpy as np
@@ -24,8 +24,10 @@ _PLACES = {letter(place): place for place in range(MAX_CHOICES)}
 class GoldDoubts:
     """Computed when somebody first asks, because weighing 20,000 items takes longer than all else at the start."""
 
-    def __init__(self, items: pl.DataFrame, runs: Sequence[RunReplies], models: int) -> None:
-        self._items, self._runs = items, runs
+    def __init__(
+        self, items: pl.DataFrame, options: Callable[[], pl.Series], runs: Sequence[RunReplies], models: int
+    ) -> None:
+        self._items, self._options, self._runs = items, options, runs
         self._lock = Lock()
         self._column: pl.Series | None = None
         self.quick = len(items) * models <= _QUICK
@@ -48,7 +50,7 @@ class GoldDoubts:
     def _weighed(self) -> Iterator[tuple[NDArray[np.int64], Floats]]:
         """Benchmark by benchmark, because a model may be skilled at one and not at another."""
         asked = pl.col("options").list.len() > 1
-        golden = self._items.filter(asked, pl.col("gold").is_not_null())
+        golden = self._items.with_columns(self._options()).filter(asked, pl.col("gold").is_not_null())
         for (name,), items in golden.group_by("benchmark", maintain_order=True):
             golds = [[_PLACES[mark] for mark in gold.split(", ")] for gold in items.get_column("gold")]
             chosen = _voices(self._choices(str(name), items, golds), len(items))

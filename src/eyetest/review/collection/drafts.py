@@ -61,7 +61,6 @@ class DraftedCollection(Collection):
         return msgspec.structs.replace(
             row,
             question=draft.question,
-            options=tuple(choice.text for choice in draft.choices),
             gold=", ".join(letter(at) for at in draft.gold) or row.gold,
             picture=draft.images[0].sha256 if draft.images else None,
             pictures=len(draft.images),

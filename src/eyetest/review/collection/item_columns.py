@@ -3,31 +3,34 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from eyetest.benchmarks import Benchmark
 from eyetest.measures.results import TAG
-from eyetest.records import ImageRef, letter, tag_word
+from eyetest.records import MAX_CHOICES, ImageRef, letter, tag_word
+from eyetest.tabular.record_files import numbers
 
 BETWEEN = "/"
 """Between benchmark and item, where two benchmarks call an item the same."""
-_STORED = ("id", "question", "images", "choices", "group", "tags")
+_STORED = ("id", "question", "group", "tags")
 _TYPES: dict[str, Any] = {
     "benchmark": pl.String,
     "item": pl.String,
     "question": pl.String,
-    "options": pl.List(pl.String),
     "gold": pl.String,
-    "picture": pl.String,
+    "picture": pl.Categorical,
     "pictures": pl.Int64,
 }
+_MARKS = np.array([letter(place) for place in range(MAX_CHOICES)], object)
 _read_tags = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -35,12 +38,23 @@ class ItemColumns:
     """The items of some benchmarks by their names, as a table to be filtered and sorted."""
 
     def __init__(self, benchmarks: Mapping[str, Benchmark]) -> None:
-        frames = {name: _stored(benchmark) for name, benchmark in benchmarks.items()}
+        self._benchmarks = benchmarks.values()
         none = pl.DataFrame(schema=_TYPES)
-        tables = [_columns(name, frame) for name, frame in frames.items()]
+        self._shown = [_ShownPictures.of(benchmark) for benchmark in benchmarks.values()]
+        tables = [
+            _columns(name, benchmark, shown)
+            for (name, benchmark), shown in zip(benchmarks.items(), self._shown, strict=True)
+        ]
+        self._groups = [table.drop_in_place("group") for table in tables]
         self.table = pl.concat([none, *tables], how="diagonal")
-        self._images = [frame.get_column("images").explode().drop_nulls() for frame in frames.values()]
-        self._groups = [frame.get_column("group") for frame in frames.values()]
+
+    @cached_property
+    def options(self) -> pl.Series:
+        """The texts of all options, by position; read when somebody first needs them, for most is in them."""
+        texts = pl.col("choices").list.eval(pl.element().struct.field("text")).alias("options")
+        tables = [one.scan(["choices"]).select(texts).collect(engine="streaming") for one in self._benchmarks]
+        told = pl.concat([pl.DataFrame(schema={"options": pl.List(pl.String)}), *tables]).to_series()
+        return told.extend_constant(None, len(self.table) - len(told))
 
     def add_unknown(self, unknown: Mapping[str, Iterable[str]]) -> None:
         """Add items that answers or verdicts name and no benchmark has (any more), by benchmark."""
@@ -50,23 +64,35 @@ class ItemColumns:
 
     def named(self) -> pl.DataFrame:
         """The table with a ``position`` and an ``id`` that tells items of the same name apart by their benchmark."""
-        apart = pl.concat_str("benchmark", pl.lit(BETWEEN), "item")
-        id_ = pl.when(pl.col("item").is_duplicated()).then(apart).otherwise("item").alias("id")
+        id_ = pl.col("item").alias("id")
+        if self.table.get_column("benchmark").n_unique() > 1:
+            apart = pl.concat_str("benchmark", pl.lit(BETWEEN), "item")
+            id_ = pl.when(pl.col("item").is_duplicated()).then(apart).otherwise("item").alias("id")
         numbers = pl.int_range(pl.len(), dtype=pl.Int64).alias("position")
         return self.table.select(numbers, id_, pl.all())
 
+    def picture(self, sha256: str) -> ImageRef | None:
+        """A picture of some item by its hash."""
+        found = self._images.filter(pl.col("sha256") == sha256).head(1).to_dicts()
+        return ImageRef(**found[0]) if found else None
+
     @cached_property
-    def pictures(self) -> Mapping[str, ImageRef]:
-        """All pictures by their hashes."""
-        return {row["sha256"]: ImageRef(**row) for images in self._images for row in images.unique().to_list()}
+    def _images(self) -> pl.DataFrame:
+        """All pictures, a row each; read when the first of them is looked at."""
+        images = (
+            one.scan(["images"]).explode("images").drop_nulls("images").unnest("images") for one in self._benchmarks
+        )
+        tables = [one.unique().collect(engine="streaming") for one in images]
+        return pl.concat([pl.DataFrame(schema={"sha256": pl.String}), *tables], how="diagonal")
 
     def clusters(self) -> NDArray[np.int64]:
         """By position, which items depend on each other: those that share a picture, or are one group."""
         size = len(self.table)
-        shas = self.table.get_column("pictures").fill_null(0).to_numpy()
-        holders = np.repeat(np.arange(size), shas)
-        every = [images.struct.field("sha256") for images in self._images]
-        codes = pl.concat([pl.Series(dtype=pl.String), *every]).rank("dense").to_numpy().astype(np.int64)
+        counts = [shown.counts for shown in self._shown]
+        holders = np.repeat(np.arange(sum(map(len, counts))), np.concatenate([np.zeros(0, np.int64), *counts]))
+        codes = np.concatenate(
+            [np.zeros(0, np.int64), *(shown.hashes.to_physical().to_numpy() for shown in self._shown)]
+        )
         heads, keys = self._grouped()
         nodes = size + (int(codes.max()) + 1 if len(codes) else 0)
         rows = np.concatenate([holders, heads])
@@ -91,48 +117,68 @@ class ItemColumns:
         return rows.get_column("row").to_numpy(), rows.get_column("key").to_numpy()
 
 
-def _stored(benchmark: Benchmark) -> pl.DataFrame:
-    frame = pl.from_arrow(benchmark.table(_STORED))
-    assert isinstance(frame, pl.DataFrame)
-    return frame
+class _ShownPictures(NamedTuple):
+    """How many pictures each item has, and the hashes of all of them, in order."""
+
+    counts: NDArray[np.int64]
+    hashes: pl.Series
+
+    @classmethod
+    def of(cls, benchmark: Benchmark) -> "_ShownPictures":
+        images = benchmark.part("images", "sha256").combine_chunks()
+        hashes = pl.from_arrow(pc.struct_field(images.flatten(), "sha256"))
+        assert isinstance(hashes, pl.Series)
+        return cls(numbers(pc.list_value_length(images)), hashes.cast(pl.Categorical))
+
+    def first(self) -> pl.Series:
+        """The first picture of each item."""
+        starts = pl.Series(np.cumsum(self.counts) - self.counts)
+        return self.hashes.gather(starts.set(pl.Series(self.counts == 0), None))
 
 
-def _columns(name: str, stored: pl.DataFrame) -> pl.DataFrame:
-    images = pl.col("images").list
+def _columns(name: str, benchmark: Benchmark, shown: _ShownPictures) -> pl.DataFrame:
+    stored = benchmark.scan(_STORED).collect(engine="streaming").rename({"id": "item"})
+    tags = _tags(stored.drop_in_place("tags"))
     return stored.select(
         pl.lit(name).alias("benchmark"),
-        pl.col("id").alias("item"),
+        "item",
         "question",
-        pl.col("choices").list.eval(pl.element().struct.field("text")).alias("options"),
-        pl.Series("gold", _golds(stored), pl.String),
-        images.first().struct.field("sha256").alias("picture"),
-        images.len().cast(pl.Int64).alias("pictures"),
-        *(pl.Series(TAG + tag, values, pl.String) for tag, values in _tags(stored.get_column("tags")).items()),
+        _golds(benchmark.part("choices", "correct")),
+        shown.first().alias("picture"),
+        pl.Series("pictures", shown.counts, pl.Int64),
+        *tags,
+        "group",
     )
 
 
-def _golds(stored: pl.DataFrame) -> list[str | None]:
+def _golds(choices: pa.ChunkedArray) -> pl.Series:
     """The letters of the right options."""
-    golds: list[str | None] = [None] * len(stored)
-    options = stored.select("choices").with_row_index("row").explode("choices").drop_nulls("choices")
-    places = pl.int_range(pl.len()).over("row").alias("place")
-    right = options.with_columns(places).filter(pl.col("choices").struct.field("correct"))
-    for row, place in right.select("row", "place").iter_rows():
-        before = golds[row]
-        golds[row] = letter(place) if before is None else f"{before}, {letter(place)}"
-    return golds
+    options = choices.combine_chunks()
+    counts = numbers(pc.list_value_length(options))
+    right = np.flatnonzero(numbers(pc.struct_field(options.flatten(), "correct")))
+    rows = np.repeat(np.arange(len(counts)), counts)[right]
+    places = right - (np.cumsum(counts) - counts)[rows]
+    marks = _MARKS[places]
+    golds = np.full(len(counts), None, object)
+    golds[rows] = marks
+    several = np.flatnonzero(np.bincount(rows, minlength=len(counts)) > 1)
+    for row in several.tolist():
+        golds[row] = ", ".join(marks[slice(*np.searchsorted(rows, (row, row + 1)))])
+    return pl.Series("gold", golds, pl.String)
 
 
-def _tags(texts: pl.Series) -> dict[str, list[str | None]]:
-    """Tags of a single value, as words."""
+def _tags(texts: pl.Series) -> list[pl.Series]:
+    """Tags of a single value, as words. Most items are tagged like others, so each text is read once."""
+    distinct = texts.unique(maintain_order=True).drop_nulls()
     columns: dict[str, list[str | None]] = {}
-    for row, text in enumerate(texts):
+    for row, text in enumerate(distinct):
         for tag, value in _read_tags(text).items() if text else ():
             if (word := tag_word(value)) is not None:
-                if tag not in columns:
-                    columns[tag] = [None] * len(texts)
-                columns[tag][row] = word
-    return columns
+                columns.setdefault(TAG + tag, [None] * len(distinct))[row] = word
+    words = [pl.Series(tag, values, pl.String) for tag, values in columns.items()]
+    rows = pl.DataFrame([distinct, pl.int_range(len(distinct), eager=True).alias("row")])
+    alike = texts.to_frame().join(rows, on=texts.name, how="left", maintain_order="left").get_column("row")
+    return [column.gather(alike) for column in words]
 
 
 class Facets:
@@ -148,7 +194,7 @@ class Facets:
                 pairs = pairs.explode("value")
             known = pairs.drop_nulls("value")
             values = known.get_column("value").unique().sort()
-            codes = known.get_column("value").rank("dense").cast(pl.Int64).to_numpy() - 1
+            codes = known.get_column("value").cast(pl.Enum(values)).to_physical().to_numpy().astype(np.int64)
             self._facets[facet] = (values.to_list(), known.get_column("__row").to_numpy(), codes)
 
     def counts(self, positions: NDArray[np.int64]) -> dict[str, dict[str, int]]:

@@ -96,11 +96,14 @@ class Judgements:
             {"position": list(kinds), "findings": list(kinds.values())},
             schema={"position": pl.Int64, "findings": pl.List(pl.String)},
         )
+        suggested = pl.DataFrame(
+            {"position": list(self._suggested), "suggested": list(self._suggested.values())},
+            schema={"position": pl.Int64, "suggested": pl.String},
+        )
         rows = pl.DataFrame({"position": np.arange(self._size)}, schema=_POSITION)
-        for table in (last, kinds_of):
+        for table in (last, kinds_of, suggested):
             rows = rows.join(table, on="position", how="left", maintain_order="left")
-        suggested = [self._suggested.get(position) for position in range(self._size)]
-        return rows.drop("position").with_columns(pl.Series("suggested", suggested, pl.String))
+        return rows.drop("position")
 
     def judged(self, verdict: str, stage: str, reason: str = "") -> Bools:
         """Items that a stage said something of; without a stage, those of which it was said last."""

@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from itertools import count
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from eyetest.benchmarks import Benchmark
 from eyetest.measures.results import AXES
 from eyetest.results.gather import scores_if_known
-from eyetest.review.collection.answers import KEY, AnswerArrays, answer_arrays, positions_of, read_scores_by_code
+from eyetest.review.collection.answers import KEY, AnswerArrays, answer_arrays, read_scores_by_code
 from eyetest.review.collection.item_columns import ItemColumns
 from eyetest.review.collection.judgements import Judgements
 from eyetest.review.collection.replies import RunReplies
@@ -49,14 +47,13 @@ def load(sources: CollectionSources, scorer: Scorer, tell: Tell) -> Loaded:
         for source in sources.runs
     ]
     stored = _scores(sources, scorer, tell, notes)
-    frames = _read(stored, sources)
-    scores = _without_repeated([_RunScores(*pair) for pair in zip(names, frames, strict=True)], notes)
     columns = ItemColumns(benchmarks)
-    columns.add_unknown(_unknown(columns.table, scores, sources, marks))
+    columns.add_unknown(_unknown(columns.table, list(zip(names, stored, strict=True)), sources, marks))
     items = columns.named()
-    tables = {str(key[0]): part for key, part in items.select("benchmark", "item", "position").group_by("benchmark")}
-    placed = [(one.frame, _places(one, tables)) for one in scores]
-    answers = answer_arrays(placed, columns.clusters())
+    tables = {name: items.filter(pl.col("benchmark") == name) for name in items.get_column("benchmark").unique()}
+    frames = _read(names, stored, sources, tables)
+    scores = _without_repeated([_RunScores(*pair) for pair in zip(names, frames, strict=True)], notes)
+    answers = answer_arrays([one.frame for one in scores], columns.clusters())
     fingerprints = {name: mark for mark, name in marks.items()}
     places = {
         fingerprints.get(name, name): dict(part.select("item", "position").iter_rows())
@@ -91,12 +88,16 @@ def _scores(sources: CollectionSources, scorer: Scorer, tell: Tell, notes: list[
     return frames
 
 
-def _read(stored: Sequence[pl.LazyFrame], sources: CollectionSources) -> list[pl.DataFrame]:
+def _read(
+    names: Sequence[str], stored: Sequence[pl.LazyFrame], sources: CollectionSources, tables: dict[str, pl.DataFrame]
+) -> list[pl.DataFrame]:
     """What arrays are made of; what tells one test from another only where runs could hold the same."""
+    none = pl.DataFrame(schema={"item": pl.String, "position": pl.Int64})
     frames = []
-    for frame, source in zip(stored, sources.runs, strict=True):
+    for name, frame, source in zip(names, stored, sources.runs, strict=True):
         with one_line_if_damaged(source.run.path):
-            frames.append(read_scores_by_code(frame, _TESTS if len(sources.runs) > 1 else ()))
+            more = _TESTS if len(sources.runs) > 1 else ()
+            frames.append(read_scores_by_code(frame, tables.get(name, none), more))
     return frames
 
 
@@ -107,7 +108,7 @@ def _without_repeated(scores: Sequence[_RunScores], notes: list[str]) -> list[_R
         frame = one.frame
         for other in kept:
             if other.benchmark == one.benchmark:
-                frame = frame.join(other.frame, on=["item", *KEY, *_TESTS], how="anti", maintain_order="left")
+                frame = frame.join(other.frame, on=["position", *KEY, *_TESTS], how="anti", maintain_order="left")
         if fewer := len(one.frame) - len(frame):
             notes.append(
                 f"{counted(fewer, 'answer')} to {one.benchmark} in two runs: the run that was named first counts"
@@ -116,22 +117,30 @@ def _without_repeated(scores: Sequence[_RunScores], notes: list[str]) -> list[_R
     return kept
 
 
-def _places(one: _RunScores, tables: dict[str, pl.DataFrame]) -> NDArray[np.int64]:
-    empty = pl.DataFrame(schema={"item": pl.String, "position": pl.Int64})
-    return positions_of(one.frame.get_column("item"), tables.get(one.benchmark, empty))
-
-
 def _unknown(
-    table: pl.DataFrame, scores: Sequence[_RunScores], sources: CollectionSources, marks: dict[str, str]
+    table: pl.DataFrame,
+    scores: Sequence[tuple[str, pl.LazyFrame]],
+    sources: CollectionSources,
+    marks: dict[str, str],
 ) -> dict[str, list[str]]:
     """By benchmark the items that answers or verdicts name and that are in no benchmark here."""
+    unknown: dict[str, dict[str, None]] = {}
+    for (name, frame), source in zip(scores, sources.runs, strict=True):
+        known = table.lazy().filter(pl.col("benchmark") == name).select("item")
+        named = frame.select(pl.col("item").cast(pl.String))
+        with one_line_if_damaged(source.run.path):
+            missed = named.join(known, on="item", how="anti", maintain_order="left").collect().to_series()
+        unknown.setdefault(name, {}).update(dict.fromkeys(missed.unique(maintain_order=True)))
+    if sources.judged:
+        _add_judged(unknown, table, sources, marks)
+    return {name: list(items) for name, items in unknown.items()}
+
+
+def _add_judged(
+    unknown: dict[str, dict[str, None]], table: pl.DataFrame, sources: CollectionSources, marks: dict[str, str]
+) -> None:
     known = {str(key[0]): set(part.get_column("item")) for key, part in table.group_by("benchmark")}
     anywhere = set().union(*known.values())
-    unknown: dict[str, dict[str, None]] = {}
-    for one in scores:
-        named = one.frame.get_column("item").unique(maintain_order=True).cast(pl.String).to_list()
-        there = known.get(one.benchmark, set())
-        unknown.setdefault(one.benchmark, {}).update(dict.fromkeys(item for item in named if item not in there))
     for judged in sources.judged:
         name = marks.get(judged.fingerprint)
         there = known.get(name, set()) if name else anywhere
@@ -139,4 +148,3 @@ def _unknown(
         if name is None:
             missed = [item for item in missed if not any(item in items for items in unknown.values())]
         unknown.setdefault(name or judged.benchmark, {}).update(dict.fromkeys(missed))
-    return {name: list(items) for name, items in unknown.items()}

@@ -1,7 +1,7 @@
 """What was replied, read from disk when somebody wants it: a few items' answers, or all texts for searching."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from threading import Lock
@@ -25,6 +25,7 @@ MOST_TEXT = 400 * 2**20
 """Bytes of replies that are kept in memory for searching; more of them are looked through on disk each time."""
 _AT_ONCE = 200_000
 _READ = ("reading", "choice", "rule", "metric", "score")
+_POSITION = pl.col("position").cast(pl.UInt32)
 _WORD = re.compile(r'"([^"]+)"|([^\s"]+)')
 
 
@@ -130,14 +131,17 @@ def _is_in(column: str, values: Sequence[str] | pl.Series) -> pl.Expr:
 class SearchTexts:
     """Search in items and replies: words, in any case, all of them in one text. Replies are read at the first."""
 
-    def __init__(self, items: pl.DataFrame, runs: Sequence[RunReplies]) -> None:
-        options = pl.col("options").list.join("\n").fill_null("")
-        own = pl.concat_str(pl.col("question").fill_null(""), options, separator="\n").str.to_lowercase()
-        self._size, self._runs = len(items), runs
-        self._items = items.select(pl.col("position").cast(pl.UInt32), "benchmark", "item")
-        self._own = items.select(pl.col("position").cast(pl.UInt32), own.alias("text"))
+    def __init__(self, items: pl.DataFrame, options: Callable[[], pl.Series], runs: Sequence[RunReplies]) -> None:
+        self._items, self._options, self._runs = items, options, runs
         self._kept: list[pl.DataFrame] | None = None
         self._lock = Lock()
+
+    @cached_property
+    def own(self) -> pl.DataFrame:
+        """What items say themselves, in small letters."""
+        options = self._options().list.join("\n").fill_null("")
+        own = pl.concat_str(pl.col("question").fill_null(""), options, separator="\n").str.to_lowercase()
+        return self._items.select(_POSITION, own.alias("text"))
 
     def read_replies(self) -> Iterable[pl.DataFrame]:
         """The replies; whoever asks first has them read into memory, unless they are too many."""
@@ -149,14 +153,14 @@ class SearchTexts:
     def _read(self) -> Iterator[pl.DataFrame]:
         for run in self._runs:
             mine = pl.col("benchmark") == run.benchmark
-            yield from run.texts(self._items.filter(mine).select("item", "position"))
+            yield from run.texts(self._items.filter(mine).select("item", _POSITION))
 
     def having(self, words: str) -> Bools:
         """Which items have all of the words, or phrases in quotes, in their own text or in one reply."""
-        mask = np.zeros(self._size, bool)
+        mask = np.zeros(len(self._items), bool)
         wanted = [phrase or word for phrase, word in _WORD.findall(words.lower())]
         has = [pl.col("text").str.contains(word, literal=True) for word in wanted]
-        for texts in chain([self._own], self.read_replies()):
+        for texts in chain([self.own], self.read_replies()):
             rows = texts.lazy().filter(*has).select("position").collect(engine="streaming")
             mask[rows.get_column("position").to_numpy()] = True
         return mask

@@ -53,6 +53,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 COMMANDS: list[tuple[object, ...]] = [
     ("init", "бенч é", "--server", "vllm", "--model", "m", "--goal", "all", "--to", "begun é"),
+    ("doctor", "бенч é", "--models", "m.yaml"),
     ("reform", "list"),
     ("show", "бенч é"),
     ("show", "бенч é", f"{ODD} 3"),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from eyetest.api import measure
     from eyetest.api.audit import Audited, audit
     from eyetest.api.curate import Part, describe, estimate, subset
+    from eyetest.api.doctor import Doctored, doctor
     from eyetest.api.editions import harden_renew, harden_twins
     from eyetest.api.harden import harden_options, harden_page, harden_screenshot
     from eyetest.api.look import Explained, RuleDifference, RunStatus, diff_rules, explain, status
@@ -42,6 +43,7 @@ __all__ = [
     "Choice",
     "Compared",
     "Condition",
+    "Doctored",
     "Explained",
     "EyetestError",
     "GapTable",
@@ -72,6 +74,7 @@ __all__ = [
     "compare",
     "describe",
     "diff_rules",
+    "doctor",
     "estimate",
     "explain",
     "export_answers",
@@ -118,6 +121,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest.api.review": ("export_review", "import_review", "review_decisions", "review_outcomes", "revise"),
     "eyetest.api.suite": ("ToldSuite", "suite"),
     "eyetest.api.audit": ("Audited", "audit"),
+    "eyetest.api.doctor": ("Doctored", "doctor"),
     "eyetest.api.harden": ("harden_options", "harden_page", "harden_screenshot"),
     "eyetest.api.results": ("Compared", "compare", "results", "score"),
     "eyetest.api.editions": ("harden_renew", "harden_twins"),

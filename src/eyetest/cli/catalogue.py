@@ -7,6 +7,7 @@ from pathlib import Path
 JOBS = {
     "Begin": {
         "init": "init:init",
+        "doctor": "doctor:doctor",
     },
     "Look at a benchmark": {
         "audit": "audit:audit",

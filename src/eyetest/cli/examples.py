@@ -2,6 +2,7 @@
 
 EXAMPLES = {
     "init": "eyetest init mybench.tsv",
+    "doctor": "eyetest doctor run --models models.yaml",
     "audit": "eyetest audit mybench.tsv --page audit.html",
     "show": "eyetest show mybench.tsv 17 --sight blind",
     "open": "eyetest open mybench.tsv run --browser",

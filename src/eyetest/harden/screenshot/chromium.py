@@ -54,11 +54,16 @@ def _names(families: Iterable[str]) -> Markup:
     return Markup(", ").join(Markup("'{}'").format(family) for family in families)
 
 
+def find_chromium() -> str | None:
+    """The program, if this machine has it."""
+    return next((path for name in _NAMES if (path := shutil.which(name))), None)
+
+
 class Chromium:
     """A browser without a window, asked over a pipe."""
 
     def __init__(self) -> None:
-        program = next((path for name in _NAMES if (path := shutil.which(name))), None)
+        program = find_chromium()
         if program is None:
             raise MissingExtraError("chromium is not installed; leave the renderer to typst")
         self._folder = Path(tempfile.mkdtemp(prefix="eyetest-chromium-"))

@@ -5,9 +5,9 @@ gives them is a module here, and a server is asked once which of them it underst
 """
 
 from eyetest.models.base import Backend
-from eyetest.models.openai.address import Secret, key_for, parse_target, refuse_keys_in
+from eyetest.models.openai.address import Secret, key_for, parse_target, refuse_keys_in, usual_variable
 from eyetest.models.openai.model import OpenAIModel
 
 BACKEND = Backend("openai", "any OpenAI-compatible endpoint: openai:MODEL@URL", OpenAIModel)
 
-__all__ = ["BACKEND", "OpenAIModel", "Secret", "key_for", "parse_target", "refuse_keys_in"]
+__all__ = ["BACKEND", "OpenAIModel", "Secret", "key_for", "parse_target", "refuse_keys_in", "usual_variable"]

@@ -82,12 +82,17 @@ def key_for(url: str, variable: str | None) -> Secret:
     EYETEST_API_KEY to any other endpoint.
     """
     if variable is None:
-        variable = "OPENAI_API_KEY" if urlsplit(url).hostname == _OPENAI_HOST else "EYETEST_API_KEY"
+        variable = usual_variable(url)
         return _checked_key(os.environ.get(variable, ""), variable)
     if variable not in os.environ:
         name = plain_variable(variable) or "that key_env names"
         raise InputError(f"the environment variable {name} is not set; key_env is its name, not the key itself")
     return _checked_key(os.environ[variable], variable)
+
+
+def usual_variable(url: str) -> str:
+    """The environment variable that holds the key for an endpoint, where none is named."""
+    return "OPENAI_API_KEY" if urlsplit(url).hostname == _OPENAI_HOST else "EYETEST_API_KEY"
 
 
 def refuse_keys_in(url: str) -> None:

@@ -31,6 +31,8 @@ class Connection:
         self._host = f"{base.host}:{base.port}"
         self._proxy = proxy_for(base)
         self._session: aiohttp.ClientSession | None = None
+        self.date = ""
+        """What the server's clock said when it last answered, as it stands in its header."""
 
     async def open(self) -> None:
         """Make the session that all calls share."""
@@ -78,6 +80,7 @@ class Connection:
             how["data"] = _Body(body)
         try:
             async with self._session.request("GET" if body is None else "POST", url, **how) as reply:
+                self.date = reply.headers.get("Date", "")
                 if reply.status != 200:
                     raise read_failure(reply.status, reply.headers, await _beginning(reply))
                 return await self._read(reply), reply.charset or ""

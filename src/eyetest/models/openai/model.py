@@ -9,6 +9,7 @@ import asyncio
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
+import msgspec
 from yarl import URL
 
 from eyetest.models.base import Call, CallError, Surroundings, target_of
@@ -36,6 +37,14 @@ _TRIAL = Prompt(
 _ROUNDING = 1e-3
 _NO_WAY = "its server gives no likelihoods of given texts"
 _MARKS_ALONE = f"{_NO_WAY}, only the likeliest first tokens"
+
+
+class _ListedModel(msgspec.Struct):
+    id: str
+
+
+class _Listed(msgspec.Struct):
+    data: list[_ListedModel]
 
 
 class OpenAIModel:
@@ -77,6 +86,16 @@ class OpenAIModel:
             return  # the calls will meet the same, and say so
         finally:
             await self.close()
+
+    async def listed(self) -> list[str]:
+        """The models that the server says it has, which costs nothing to ask."""
+        reply = await self._connection.ask(self._connection.within("models"), None, _Listed)
+        return [model.id for model in reply.data]
+
+    @property
+    def server_date(self) -> str:
+        """What the server's clock said when it last answered."""
+        return self._connection.date
 
     def body(self, request: Request) -> bytes:
         """Exactly what is sent."""

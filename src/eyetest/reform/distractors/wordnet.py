@@ -154,6 +154,11 @@ def find_wordnet() -> WordNet | None:
     return next((wordnet for folder in _folders() if (wordnet := _load(folder)) is not None), None)
 
 
+def wordnet_place() -> Path | None:
+    """Where this machine seems to have it, found without loading it."""
+    return next((folder for folder in _folders() if folder.exists()), None)
+
+
 def _folders() -> Iterator[Path]:
     """Where the dictionary files may lie: a folder, or the archive that NLTK downloads."""
     if named := os.environ.get("WNSEARCHDIR"):

@@ -1,7 +1,6 @@
 """Runs of several people or sites become one run."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -12,6 +11,7 @@ from eyetest.records import RunBenchmark
 from eyetest.results.provenance import Mend, read_mends, write_mends
 from eyetest.runs import BENCHMARK, Run, is_run
 from eyetest.runs.merging import PREFERENCES, MergedRuns, merge_runs
+from eyetest.store.urls import known_path
 
 
 def merge(
@@ -62,7 +62,7 @@ def _same_benchmark(runs: Sequence[Run], observer: Observer) -> RunBenchmark | N
             observer.note(
                 f"{run.path} does not say what benchmark it is about; taken to be about {short(about.name)}"
             )
-    return next((one for _, one in known if is_benchmark(Path(one.path))), about)
+    return next((one for _, one in known if one.path and is_benchmark(known_path(one.path))), about)
 
 
 def _other_benchmark(a: tuple[Run, RunBenchmark], b: tuple[Run, RunBenchmark]) -> str:

@@ -7,11 +7,11 @@ from itertools import islice
 from pathlib import Path
 
 from eyetest.benchmarks import Benchmark, is_benchmark
-from eyetest.benchmarks.opening import cache_root
 from eyetest.errors import EyetestError, InputError
 from eyetest.jobs.doctor.line import DoctorLine
 from eyetest.runs import Run, is_run
 from eyetest.runs.parts import part_names, refuse_lost
+from eyetest.store.urls import cache_root
 from eyetest.wording import counted, listed
 
 _LITTLE = 2**30
@@ -77,7 +77,7 @@ def _cache() -> DoctorLine:
     sizes = [file.lstat().st_size for file in islice(files, _MOST_FILES)]
     more = "more than " if len(sizes) == _MOST_FILES else ""
     told = f"{root}, {more}{_size(sum(sizes))} in {counted(len(sizes), 'file')}"
-    return DoctorLine("folders", "cache", "ok", f"{told}; safe to delete")
+    return DoctorLine("folders", "cache", "ok", f"{told}; safe to delete when nothing is going on")
 
 
 def _size(size: float) -> str:

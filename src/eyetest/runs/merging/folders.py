@@ -13,7 +13,7 @@ from secrets import token_hex
 import msgspec
 import polars as pl
 
-from eyetest.errors import InputError, short
+from eyetest.errors import InputError, as_said, short
 from eyetest.records import RunBenchmark, RunStep
 from eyetest.runs.folder import SENTENCES, Run, RunWriter, is_run
 from eyetest.runs.merging.answers import AnswersOfRuns, packed
@@ -111,7 +111,7 @@ class _Merging:
         merged = MergedRuns(
             models=len(self.entries),
             planned=plans.rows,
-            brought=dict(zip((str(run.path) for run in self.runs[self.known :]), brought, strict=True)),
+            brought=dict(zip((as_said(str(run.path)) for run in self.runs[self.known :]), brought, strict=True)),
             there=answers.shared,
             gave_way=answers.gave_way,
             decided=answers.differing + plans.differing,
@@ -156,12 +156,11 @@ class _Merging:
 
     def _steps(self, there: Sequence[RunStep]) -> Iterator[RunStep]:
         """What was done to each run, and to which; what the target has of it already does not come again."""
-        seen = [_without_origin(step) for step in there]
         for run in self.runs[self.known :]:
             for step in run.manifest.steps:
-                if _without_origin(step) not in seen:
-                    seen.append(_without_origin(step))
-                    yield msgspec.structs.replace(step, options={FROM: str(run.path)} | step.options)
+                told = msgspec.structs.replace(step, options={FROM: as_said(str(run.path))} | step.options)
+                if step not in there and told not in there:
+                    yield told
 
     def _step(self, merged: MergedRuns) -> RunStep:
         last = [run.manifest.steps[-1] for run in self.runs if run.manifest.steps]
@@ -195,8 +194,3 @@ def _plan_ids(runs: Sequence[Run]) -> list[str]:
 
 def _last_time(run: Run) -> str:
     return run.manifest.steps[-1].time if run.manifest.steps else ""
-
-
-def _without_origin(step: RunStep) -> RunStep:
-    options: dict[str, str] = {name: said for name, said in step.options.items() if name != FROM}
-    return msgspec.structs.replace(step, options=options)

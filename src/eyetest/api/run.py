@@ -18,7 +18,7 @@ from eyetest.jobs.export_answers import export_answers_as
 from eyetest.jobs.opening import AnyPath, AnyRun, Bench, Models, Observer, model_entries, open_run, several
 from eyetest.jobs.perturbation import perturbed, read_perturbation
 from eyetest.records import Condition
-from eyetest.running import Asking, Limits, Progress
+from eyetest.running import Asking, Cluster, Limits, Progress
 from eyetest.running.progress import every, line
 from eyetest.running.session import INTERRUPTED
 from eyetest.runs import Run
@@ -56,6 +56,8 @@ def run(
     until: str = "",
     retry_failed: bool = False,
     limits: Limits | None = None,
+    on: str = "",
+    workers: int | None = None,
 ) -> Run:
     """Put a benchmark to models and keep every answer in the folder ``to``; waits until all are there.
 
@@ -65,7 +67,8 @@ def run(
     ``perturb`` names what varies over ``tests`` tests of every item (``"instruction,order,marks"``), all together or
     ``one_at_a_time``. ``limit`` keeps to the first items, ``items`` to some; ``stop`` is a stopping rule in words;
     ``until="A>B"`` draws items by lot until one of two models leads for certain; ``limits`` bounds calls, tokens and
-    money. It works the same in a script and in a notebook, where an event loop is running already.
+    money; with ``on="ray"`` (or ``"ray://HOST:PORT"``) so many ``workers`` on a cluster make the calls. It works the
+    same in a script and in a notebook, where an event loop is running already.
 
     >>> run = et.run("world/benchmark", {"seer": "scripted:right=0.9,blind=0.3"}, sights="image,blind", to="asked")
     >>> run.responses().num_rows
@@ -87,6 +90,7 @@ def run(
         retry_failed=retry_failed,
         stop=stop,
         until=until,
+        cluster=Cluster.parse(on, workers),
     )
     session = job.prepare(bench, model_entries(models), asking)
     warn_of(job.carry_out(session, local_path(to), NOTEBOOK))

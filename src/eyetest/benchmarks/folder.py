@@ -20,6 +20,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from eyetest.benchmarks import itemtable
 from eyetest.benchmarks.images import ImageStore
@@ -167,6 +168,11 @@ class Benchmark:
 
     def by_picture(self) -> list[int]:
         """All positions, items that share their first picture side by side, otherwise in the benchmark's order."""
+        by_picture: list[int] = np.argsort(self.picture_groups(), kind="stable").tolist()
+        return by_picture
+
+    def picture_groups(self) -> NDArray[np.int64]:
+        """Of each item, where the first one stands that shows the same picture first; itself if it shows none."""
         keys = np.arange(len(self))
         shown = np.zeros(len(self), bool)
         first = 0
@@ -183,8 +189,7 @@ class Benchmark:
         order = np.arange(len(self))
         _, firsts, inverse = np.unique(keys[shown], return_index=True, return_inverse=True)
         order[shown] = np.flatnonzero(shown)[firsts][inverse]
-        by_picture: list[int] = np.argsort(order, kind="stable").tolist()
-        return by_picture
+        return order
 
     def _row_group(self, file: BoundedParquet, group: int) -> pa.Table:
         """A row group, kept for the next to ask: items that share a picture may lie far apart."""

@@ -13,7 +13,7 @@ from eyetest.errors import InputError
 from eyetest.jobs import run as job
 from eyetest.jobs.perturbation import perturbed, read_perturbation
 from eyetest.models import parse_models
-from eyetest.running import Asking
+from eyetest.running import Asking, Cluster
 
 
 def run(
@@ -48,6 +48,11 @@ def run(
     until: Annotated[
         str, limits("--until", "Draw items by lot until one of two models leads for certain, whoever it is.", "A>B")
     ] = "",
+    on: Annotated[
+        str,
+        limits("--on", "Where calls are made from: ray (RAY_ADDRESS, or this machine), ray://HOST:PORT.", "PLACE"),
+    ] = "",
+    workers: Annotated[int | None, limits("--workers", "With --on: how many ask at once.", "N", min=1)] = None,
     *,
     condition: ConditionOptions,
     perturbation: PerturbOptions,
@@ -78,6 +83,7 @@ def run(
         retry_failed=retry_failed,
         stop=stop,
         until=until,
+        cluster=Cluster.parse(on, workers),
     )
     entries = with_key(parse_models(model or [], models), key_env)
     session = job.prepare(bench, entries, asking, file.read_all(), TERMINAL)

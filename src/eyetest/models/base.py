@@ -116,6 +116,8 @@ class Backend(msgspec.Struct, frozen=True):
     summary: str
     make: Callable[[str, ModelEntry, Surroundings], Model]
     """The model of a name that an entry's spec names; the spec starts with this backend's name."""
+    hosted: bool = False
+    """Whether it is a large network in this process, so that a cluster holds few copies of it, on its GPUs."""
 
 
 def target_of(spec: str) -> str:

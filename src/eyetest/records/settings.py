@@ -45,6 +45,10 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     price: Price | None = None
     concurrency: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """The most calls in flight at once."""
+    gpus: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    """On a cluster: how many GPUs one copy of a checkpoint takes; one where there are any, if nothing is said."""
+    copies: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """On a cluster: how many copies of a checkpoint are held; as many as its GPUs take, if nothing is said."""
 
     def written_down(self) -> "ModelEntry":
         """As it may stand in a file that is passed on: nothing in it that could be a key.

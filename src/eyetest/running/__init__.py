@@ -1,5 +1,6 @@
 """How calls are made: plan, limits, retries, early stopping."""
 
+from eyetest.running.cluster.connection import Cluster
 from eyetest.running.execution import Hit, execute, execute_panels
 from eyetest.running.ledger import Estimate
 from eyetest.running.limits import Budget, Limits
@@ -12,6 +13,7 @@ from eyetest.running.stopping import ItemPanel
 __all__ = [
     "Asking",
     "Budget",
+    "Cluster",
     "Estimate",
     "Hit",
     "ItemPanel",

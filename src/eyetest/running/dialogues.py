@@ -73,6 +73,12 @@ class Dialogues:
             waiting += new
         return needed
 
+    def earlier(self, item: Item) -> list[str]:
+        """The items that are the turns before this one."""
+        turn = _turn_of(item)
+        before = range(1, turn[1]) if turn else ()
+        return [name for number in before if turn and (name := self._names.get((turn[0], number)))]
+
     def answers(self, item: Item, asked: Asked) -> Sequence[str] | None:
         """What was said to the turns that an item tells of, in the same dialogue; None while that is not known.
 

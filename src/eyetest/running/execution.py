@@ -2,17 +2,22 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Set
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Set
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
 
 from eyetest.models import Call
 from eyetest.records import Condition, Item, Response, StoppingRule
 from eyetest.running.ledger import Left
-from eyetest.running.planning import Plan
+from eyetest.running.planning import Plan, is_asked_again
+from eyetest.running.progress import Progress
 from eyetest.running.race import Goal
 from eyetest.running.runner import NotAskedError, Runner
 from eyetest.running.stopping import ItemPanel
+from eyetest.runs import StoredResponses
 
 Hit = Callable[[Item, Condition, Response], bool | None]
 """Whether an answer is right; None where there is no answer to judge."""
@@ -112,7 +117,7 @@ async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hi
     most = sum(runner.most_in_flight(model.name) for model in plan.models)
     once = _Once(plan, runner, stored)
     unsent: set[str] = set()
-    saved = 0
+    saved = told = 0
     window = _Window(most + _SPARE)
 
     async def judge(call: Call) -> bool | None:
@@ -121,7 +126,7 @@ async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hi
         return hit(call.item, call.asked.condition, await once.respond(call))
 
     async def settle(panel: ItemPanel) -> None:
-        nonlocal saved
+        nonlocal saved, told
         while wave := panel.wave():
             results = await asyncio.gather(*(judge(call) for call in wave), return_exceptions=True)
             for call, result in zip(wave, results, strict=True):
@@ -134,7 +139,8 @@ async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hi
             needless = [call.id for call in panel.unsent() if call.id not in once.asked and stored(call.id) is None]
             unsent.update(request for request in needless if request in once.several)
             saved += sum(request not in once.several for request in needless)
-            runner.progress.saved = saved + len(unsent)
+            runner.progress.saved += saved + len(unsent) - told
+            told = saved + len(unsent)
 
     async with asyncio.TaskGroup() as tasks:
         for item in plan.items():
@@ -143,6 +149,79 @@ async def execute_panels(plan: Plan, runner: Runner, rule: StoppingRule, hit: Hi
                 if runner.stopping:
                     return
                 tasks.create_task(window.leave_after(settle, panel))
+
+
+class Executor(Protocol):
+    """Where a plan is carried out: in this process, or on a cluster. Used in an ``async with`` block."""
+
+    progress: Progress
+    ways: Mapping[str, str]
+    """By model, for those that are not in this process: how they compute likelihoods."""
+
+    @property
+    def stopping(self) -> bool:
+        """Whether no new call is begun."""
+
+    def stop(self, why: str) -> None:
+        """Begin no new call; those in flight finish."""
+
+    async def execute(self, plan: Plan, left: Left) -> None:
+        """Make every call of the plan that is left."""
+
+    async def execute_until(self, plan: Plan, until: Goal, hit: Hit, stored: Stored) -> None:
+        """Ask about items in the goal's order until it is reached."""
+
+    async def execute_panels(self, plan: Plan, left: Left, rule: StoppingRule, hit: Hit) -> None:
+        """Ask about each item only until the rule's verdict on it cannot change any more."""
+
+    async def __aenter__(self) -> "Executor":
+        """Get ready."""
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give everything back."""
+
+
+class LocalExecutor:
+    """Carries plans out in this process."""
+
+    ways: Mapping[str, str] = {}
+
+    def __init__(self, runner: Runner, run: Path, *, retry_failed: bool) -> None:
+        self._runner, self._run, self._retry_failed = runner, run, retry_failed
+        self.progress = runner.progress
+
+    async def __aenter__(self) -> "LocalExecutor":
+        await self._runner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._runner.__aexit__(kind, error, trace)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether no new call is begun."""
+        return self._runner.stopping
+
+    def stop(self, why: str) -> None:
+        """Begin no new call; those in flight finish."""
+        self._runner.stop(why)
+
+    async def execute(self, plan: Plan, left: Left) -> None:
+        """Make every call of the plan that is left."""
+        await execute(plan, self._runner, left)
+
+    async def execute_until(self, plan: Plan, until: Goal, hit: Hit, stored: Stored) -> None:
+        """Ask about items in the goal's order until it is reached."""
+        await execute_until(plan, self._runner, until, hit, stored)
+
+    async def execute_panels(self, plan: Plan, left: Left, rule: StoppingRule, hit: Hit) -> None:
+        """Ask about each item only until the rule's verdict on it cannot change any more."""
+        stored = StoredResponses(self._run, partial(is_asked_again, retry_failed=self._retry_failed))
+        await execute_panels(plan, self._runner, rule, hit, stored.get)
 
 
 def _panels(plan: Plan, rule: StoppingRule, item: Item) -> list[ItemPanel]:

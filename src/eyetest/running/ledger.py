@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from eyetest.models import Call, Model
+from eyetest.records.settings import Price
 from eyetest.runs.stored import StoredErrors, encode
 from eyetest.tabular.record_files import array, indices, numbers
 
@@ -107,6 +108,14 @@ class Ledger:
         several = np.flatnonzero(np.bincount(self.codes, minlength=len(self.requests)) > 1)
         return frozenset(self.requests.take(indices(several)).to_pylist())
 
+    def most(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """How many tokens each call of some rows may take at most, and how much money."""
+        sent, back = np.frombuffer(self._in, np.int64)[rows], np.frombuffer(self._out, np.int64)[rows]
+        prices = [model.entry.price or Price() for model in self._models]
+        a_token_in, a_token_out = (np.array([price.of(*one) for price in prices]) for one in ((1, 0), (0, 1)))
+        models = self.models[rows]
+        return sent + back, sent * a_token_in[models] + back * a_token_out[models]
+
     def count(self, estimate: Estimate, rows: NDArray[np.int64]) -> None:
         """What the calls of some rows will take."""
         sights = np.bincount(np.frombuffer(self._sight, np.uint8)[rows], minlength=len(self._sights))
@@ -128,7 +137,7 @@ class Left:
     """Which rows of a plan are to be asked, and which of them last."""
 
     def __init__(self, ledger: Ledger, stored: StoredErrors | None, is_asked_again: Callable[[str], bool]) -> None:
-        self._ledger = ledger
+        self.ledger = ledger
         self.first = ledger.first_rows()
         self.is_stored = np.zeros(len(ledger.requests), bool)
         self.has_failed = np.zeros(len(ledger.requests), bool)
@@ -152,14 +161,19 @@ class Left:
 
         Questions on which a server breaks would otherwise stand in the way of all others, in every session anew.
         """
-        mine = self._ledger.models == model
-        items, when = self._ledger.items[mine], self._when[mine]
+        mine = self.ledger.models == model
+        items, when = self.ledger.items[mine], self._when[mine]
         for phase in (_FIRST, _LAST):
             yield from _by_item(items, when == phase)
 
+    def calls(self, model: int | None = None) -> list[NDArray[np.int64]]:
+        """The same as numbers of the plan's calls, those that were never asked and then the others; of all models."""
+        mine = np.ones(len(self._when), bool) if model is None else self.ledger.models == model
+        return [np.flatnonzero(mine & (self._when == phase)) for phase in (_FIRST, _LAST)]
+
     def rows_of(self, requests: Mask) -> Iterator[tuple[int, Mask]]:
         """All rows that lead to some requests."""
-        return _by_item(self._ledger.items, requests[self._ledger.codes])
+        return _by_item(self.ledger.items, requests[self.ledger.codes])
 
 
 def _by_item(items: NDArray[np.int64], wanted: Mask) -> Iterator[tuple[int, Mask]]:

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections import deque
+from math import inf
 from types import TracebackType
 
 import msgspec
@@ -64,19 +65,29 @@ class Budget:
         self._held_tokens, self._held_money = 0, 0.0
         self._waiting: list[asyncio.Future[None]] = []
 
-    def refuses(self, tokens: int, money: float) -> str:
-        """Why a call that may take so much may not be made any more; empty, and held, if it may."""
+    def refuses(self, tokens: int, money: float, calls: int = 1) -> str:
+        """Why calls that may take so much may not be made any more; empty, and held, if they may."""
         limits = self.limits
-        if limits.calls is not None and self.calls >= limits.calls:
+        if limits.calls is not None and self.calls + calls > limits.calls:
             return f"the limit of {limits.calls:,} calls is reached"
         if limits.tokens is not None and self.tokens + self._held_tokens + tokens > limits.tokens:
             return f"the next call could pass the limit of {limits.tokens:,} tokens ({self.tokens:,} are spent)"
         if limits.money is not None and self.money + self._held_money + money > limits.money:
             return f"the next call could pass the limit of {limits.money:g} in money ({self.money:.4g} is spent)"
-        self.calls += 1
+        self.calls += calls
         self._held_tokens += tokens
         self._held_money += money
         return ""
+
+    @property
+    def room(self) -> tuple[float, float, float]:
+        """How many calls, tokens and how much money may still be spent, as far as it is certain."""
+        limits = self.limits
+        return (
+            inf if limits.calls is None else limits.calls - self.calls,
+            inf if limits.tokens is None else limits.tokens - self.tokens - self._held_tokens,
+            inf if limits.money is None else limits.money - self.money - self._held_money,
+        )
 
     @property
     def may_change(self) -> bool:

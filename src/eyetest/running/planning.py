@@ -76,13 +76,17 @@ class Plan:
         """By model: axes on which it is asked otherwise than the conditions say."""
         self.recorded = RecordedRequests()
         """Answers that were brought in from elsewhere, by who was asked what: the ids under which they are stored."""
-        self.positions: Sequence[int] = growing("q", benchmark.by_picture())
         self.turn = 0
         """Which turn of the dialogues this plan is for; 0 for whatever tells no own answers."""
         self._earlier: Set[str] = frozenset()
         """Items that are there only because others go on from the answers to them."""
         self.shared: Set[str] | None = None
         """Requests to which several rows lead; None until the plan is estimated."""
+
+    @cached_property
+    def positions(self) -> Sequence[int]:
+        """Where the items stand in the benchmark, in the order in which they are asked about."""
+        return growing("q", self.benchmark.by_picture())
 
     @property
     def is_joint(self) -> bool:

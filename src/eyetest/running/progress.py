@@ -37,7 +37,7 @@ class Progress:
         """Why the session ended before everything was asked."""
         self.last_error = ""
         """What the server said last when an attempt failed."""
-        self._looks_refused = looks_refused
+        self.looks_refused = looks_refused
         self._began = monotonic()
         self._recent: list[tuple[float, int]] = []
 
@@ -46,7 +46,7 @@ class Progress:
         self.outcomes[response.outcome] += 1
         if response.outcome == "failed":
             self.failures[response.error] += 1
-        elif self._looks_refused and response.text and self._looks_refused(response.text):
+        elif self.looks_refused and response.text and self.looks_refused(response.text):
             self.refused += 1
         self.tokens_in += response.tokens_in or 0
         self.tokens_out += response.tokens_out or 0

@@ -7,12 +7,12 @@ Ordinary code waits here for asynchronous work, also where an event loop is runn
 import asyncio
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -28,7 +28,9 @@ from eyetest.records import (
     parse_rule,
 )
 from eyetest.redaction import plain_settings
-from eyetest.running.execution import Hit, execute, execute_panels, execute_until
+from eyetest.running.cluster.connection import Cluster
+from eyetest.running.cluster.pieces import Order
+from eyetest.running.execution import Executor, Hit, LocalExecutor
 from eyetest.running.ledger import Estimate, Left
 from eyetest.running.limits import Budget, Limits
 from eyetest.running.planning import Plan, is_asked_again
@@ -37,6 +39,7 @@ from eyetest.running.race import Goal, Race
 from eyetest.running.runner import Runner
 from eyetest.running.turns import TurnByTurn, Write
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
+from eyetest.version import __version__
 
 _HEARERS: dict[asyncio.AbstractEventLoop, Callable[[], None]] = {}
 """What to call, in a loop of its own thread, when somebody presses Ctrl-C."""
@@ -117,6 +120,8 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     """By item: how much likelier than others it comes next in that lot; empty where all are alike."""
     own: dict[str, dict[str, Any]] = {}
     """By model: axes on which it is asked otherwise than the conditions say."""
+    cluster: Cluster | None = None
+    """Where the calls are made from; None for this process."""
 
 
 class Session:
@@ -206,36 +211,58 @@ class Session:
             if estimate.calls or self.until is not None:
                 with watch(progress) if watch else nullcontext(), one_error(), suppress(asyncio.CancelledError):
                     wait_for(self._ask(run, progress, turns, left))
-                self._note_ways(run)
             if progress.saved or len(turns.plans) > 1:
                 run.amend(saved=progress.saved, not_applicable=dict(turns.estimate.not_applicable))
         return progress
 
     async def _ask(self, run: RunWriter, progress: Progress, turns: TurnByTurn, left: Left) -> None:
-        limits = self._budget or self.asking.limits
-        runner = Runner(self.models, run.journal.append, limits, progress=progress, seed=self.asking.seed)
-        with stopping_on_ctrl_c(runner):
-            async with runner:
-                self._note_ways(run)
-                again = partial(is_asked_again, retry_failed=self.asking.retry_failed)
+        executor = self._executor(run, progress)
+        with stopping_on_ctrl_c(executor):
+            async with executor:
+                self._note_ways(run, executor.ways)
                 if self.until is not None:
                     assert self._hit is not None, "a goal needs somebody who tells right from wrong"
-                    await execute_until(
-                        self.plan, runner, self.until, self._hit, StoredResponses(run.path, again).get
-                    )
+                    again = partial(is_asked_again, retry_failed=self.asking.retry_failed)
+                    stored = StoredResponses(run.path, again)
+                    await executor.execute_until(self.plan, self.until, self._hit, stored.get)
                 elif self.rule is None:
-                    await execute(self.plan, runner, left)
+                    await executor.execute(self.plan, left)
                     for number, plan in enumerate(turns.plans[1:], 1):
-                        if runner.stopping:
+                        if executor.stopping:
                             return
                         left = turns.plan_next(number, run)
                         progress.to_ask = progress.done + turns.calls_from(number)
                         progress.unanswered = turns.unanswered
-                        await execute(plan, runner, left)
+                        await executor.execute(plan, left)
                 else:
                     assert self._hit is not None, "a stopping rule needs somebody who tells right from wrong"
-                    stored = StoredResponses(run.path, again)
-                    await execute_panels(self.plan, runner, self.rule, self._hit, stored.get)
+                    await executor.execute_panels(self.plan, left, self.rule, self._hit)
+                self._note_ways(run, executor.ways)
+
+    def _executor(self, run: RunWriter, progress: Progress) -> Executor:
+        asking, budget = self.asking, self._budget or Budget(self.asking.limits)
+        if asking.cluster is None:
+            runner = Runner(self.models, run.journal.append, budget, progress=progress, seed=asking.seed)
+            return LocalExecutor(runner, run.path, retry_failed=asking.retry_failed)
+        from eyetest.running.cluster.executor import RayExecutor  # noqa: PLC0415 (loads what only a cluster needs)
+
+        order = Order(
+            version=__version__,
+            benchmark=str(self.benchmark.path.absolute()),
+            run=str(run.path.absolute()),
+            entries=self.entries,
+            conditions=asking.conditions,
+            own=asking.own,
+            trials=asking.trials,
+            sampling=asking.sampling,
+            seed=asking.seed,
+            limits=budget.limits,
+            patience=asking.patience,
+            retry_failed=asking.retry_failed,
+            weighs=self._weighs,
+            looks_refused=progress.looks_refused,
+        )
+        return RayExecutor(asking.cluster, order, self.models, run, budget, progress)
 
     @property
     def _weighs(self) -> bool:
@@ -244,9 +271,10 @@ class Session:
         methods |= {axes.get("method", "generate") for axes in self.asking.own.values()}
         return methods != {"generate"}
 
-    def _note_ways(self, run: RunWriter) -> None:
+    def _note_ways(self, run: RunWriter, hosted: Mapping[str, str]) -> None:
         """Write down how likelihoods are computed, as soon as that is known; models that have one way do not say."""
         ways = {model.name: way for model in self.models if self._weighs and (way := getattr(model, "way", ""))}
+        ways |= hosted if self._weighs else {}
         if ways != run.manifest.steps[-1].ways:
             run.amend(ways=ways)
 
@@ -290,8 +318,17 @@ def one_error() -> Iterator[None]:
         raise first from None
 
 
+class Stoppable(Protocol):
+    """Something that can be told to begin nothing more."""
+
+    progress: Progress
+
+    def stop(self, why: str) -> None:
+        """Begin no new call; those in flight finish."""
+
+
 @contextmanager
-def stopping_on_ctrl_c(runner: Runner) -> Iterator[None]:
+def stopping_on_ctrl_c(runner: Stoppable) -> Iterator[None]:
     """Ctrl-C once lets the calls in flight finish, twice gives them up. In a thread, whoever waits for it tells."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from eyetest.errors import EyetestError, InputError, name_file, system_words
 from eyetest.records import RUN_VERSION, ModelEntry, RunBenchmark, RunManifest, RunStep
-from eyetest.runs.journal import Journal
+from eyetest.runs.journal import Journal, wait_for_writers
 from eyetest.runs.parts import JOURNAL, RESPONSES, count_rows
 from eyetest.runs.plan import PLAN, PlanWriter, chosen_rows, plan_requests, plan_table
 from eyetest.runs.stored import (
@@ -147,6 +147,7 @@ class RunWriter(Run):
             try:
                 self._store.make_folder(self.path)
                 stack.enter_context(self._store.lock(self.path / _LOCK))
+                wait_for_writers(self.path)
                 if is_run(self.path):
                     self.manifest = _read_manifest(self.path)
                 self.journal = Journal(self.path, token_hex(4))

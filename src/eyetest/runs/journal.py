@@ -11,6 +11,7 @@ costs no more than what it hit.
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from time import monotonic, sleep
 from typing import NamedTuple
 from zlib import crc32
 
@@ -32,12 +33,15 @@ from eyetest.runs.parts import (
 )
 from eyetest.store import Growing, store_of
 from eyetest.store.files import read_regular
-from eyetest.store.local import TakenError
+from eyetest.store.local import BusyError, TakenError
 from eyetest.tabular.record_files import write_parquet
 
 _ROWS_A_SEGMENT = 5_000
 _BYTES_A_SEGMENT = 64 * 2**20
 _SYNC_SECONDS = 1.0
+_WRITERS_SECONDS = 20.0
+"""How long orphaned workers may take to end."""
+_SECONDS_BETWEEN_LOOKS = 0.05
 _CHECK = b',"crc":"%08x"}'
 _CHECK_SIZE = len(_CHECK % 0)
 _encode = msgspec.json.Encoder().encode
@@ -51,7 +55,10 @@ class JournalError(EyetestError):
 class Journal:
     """Appends responses to a run folder, beside others who may be doing the same under other names."""
 
-    def __init__(self, folder: Path, writer: str = "", *, rows_a_segment: int = _ROWS_A_SEGMENT) -> None:
+    def __init__(
+        self, folder: Path, writer: str = "", *, rows_a_segment: int = _ROWS_A_SEGMENT, adopts: bool = True
+    ) -> None:
+        """``adopts``: whether it seals what dead writers left; of several that begin together one does."""
         self._folder, self._writer, self._store = folder, writer, store_of(folder)
         self._most_rows = rows_a_segment
         self._sealer = ThreadPoolExecutor(1, "seal")
@@ -61,16 +68,21 @@ class Journal:
         self._rows = 0
         for name in (JOURNAL, RESPONSES):
             self._store.make_folder(folder / name)
-        for part in reversed(part_names(folder)):
-            with self._store.claimed(segment(folder, part)) as size:
-                if size == 0:
-                    _remove_empty(folder, part)
-        for part in part_names(folder):
-            if segment(folder, part).exists():
-                self._sealing.append(self._sealer.submit(seal, folder, part))
+        if adopts:
+            self._adopt()
         self._closing = threading.Event()
         self._syncer = threading.Thread(target=self._sync, name="sync", daemon=True)
         self._syncer.start()
+
+    def _adopt(self) -> None:
+        """Seal what writers left that are no more."""
+        for part in reversed(part_names(self._folder)):
+            with self._store.claimed(segment(self._folder, part)) as size:
+                if size == 0:
+                    _remove_empty(self._folder, part)
+        for part in part_names(self._folder):
+            if segment(self._folder, part).exists():
+                self._sealing.append(self._sealer.submit(seal, self._folder, part))
 
     def append(self, response: Response) -> None:
         """Put a response on disk; when this returns, killing the process cannot lose it."""
@@ -117,6 +129,23 @@ class Journal:
             if file is not None and (file, file.size) != synced:
                 synced = (file, file.size)
                 file.sync()
+
+
+def wait_for_writers(folder: Path, seconds: float = _WRITERS_SECONDS) -> None:
+    """Wait until nobody appends to a run any more: workers outlive a killed process that led them by a moment.
+
+    What is left to ask is only known when they are gone.
+    """
+    store, deadline = store_of(folder), monotonic() + seconds
+    for part in part_names(folder):
+        path = segment(folder, part)
+        while path.exists():
+            with store.claimed(path) as size:
+                if size is not None or not path.is_file():
+                    break
+            if monotonic() > deadline:
+                raise BusyError(f"is being written: {path.name} grows, though nobody holds the run; wait, or stop it")
+            sleep(_SECONDS_BETWEEN_LOOKS)
 
 
 def seal(folder: Path, part: PartName) -> None:

@@ -20,4 +20,5 @@ BACKEND = Backend(
     "transformers",
     "a checkpoint in a local folder, run here by Hugging Face transformers: transformers:DIR",
     make_checkpoint,
+    hosted=True,
 )

@@ -17,4 +17,4 @@ def make_vllm(name: str, entry: ModelEntry, surroundings: Surroundings) -> Model
     return VllmModel(name, entry, find_checkpoint(folder, "vllm"), surroundings)
 
 
-BACKEND = Backend("vllm", "a checkpoint in a local folder, run here by vLLM: vllm:DIR", make_vllm)
+BACKEND = Backend("vllm", "a checkpoint in a local folder, run here by vLLM: vllm:DIR", make_vllm, hosted=True)

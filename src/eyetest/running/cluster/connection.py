@@ -1,5 +1,6 @@
 """The way to a cluster: a Ray that is there already, or one that is started on this machine and ends with the run."""
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,9 +55,9 @@ def connected(cluster: Cluster) -> Iterator[tuple[Any, Resources]]:
         yield ray, _resources(ray, is_here=False)
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     address = cluster.address or os.environ.get("RAY_ADDRESS") or None
     quiet: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
+    logging.getLogger("ray").setLevel(logging.ERROR)
     own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": _BYTES_FOR_OBJECTS}
     try:
         ray.init(address=address or "local", **quiet, **({} if address else own))

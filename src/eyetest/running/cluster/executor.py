@@ -63,6 +63,7 @@ class RayExecutor:
     async def __aenter__(self) -> "RayExecutor":
         with ExitStack() as stack:
             self._ray, self._there = stack.enter_context(connected(self._cluster))
+            stack.callback(self._give_hosts_back)
             self._workers = Workers(self._ray, self._run.path, self.progress, self.budget)
             await self._start_hosts()
             self._stack = stack.pop_all()
@@ -132,7 +133,8 @@ class RayExecutor:
         large = {name: e for name, e in order.entries.items() if BACKENDS[e.spec.partition(":")[0]].hosted}
         for name, entry in large.items():
             gpus = (1.0 if self._there.gpus else 0.0) if entry.gpus is None else entry.gpus
-            copies = entry.copies or max(1, int(self._there.gpus // (gpus * len(large)))) if gpus else 1
+            room = int(self._there.gpus // (gpus * len(large))) if gpus else 1
+            copies = entry.copies or max(1, room)
             host = self._ray.remote(ModelHost).options(
                 num_gpus=gpus, num_cpus=0, max_restarts=-1, max_task_retries=-1, max_concurrency=_MANY_AT_ONCE
             )
@@ -143,8 +145,13 @@ class RayExecutor:
                     raise InputError(f"{name}: {why}")
                 self.ways = {**self.ways, name: way} if way else self.ways
 
-    async def _hire(self) -> Worker:
-        options = {"num_cpus": min(1.0, self._there.processors / self._size), "scheduling_strategy": "SPREAD"}
+    def _give_hosts_back(self) -> None:
+        for host in (host for hosts in self._hosts.values() for host in hosts):
+            self._ray.kill(host)
+
+    async def _hire(self, *, spare: bool = False) -> Worker:
+        portion = 0.0 if spare else min(1.0, self._there.processors / self._size)
+        options = {"num_cpus": portion, "scheduling_strategy": "SPREAD"}
         asker = self._ray.remote(Asker).options(max_restarts=0, max_concurrency=_MANY_AT_ONCE, **options)
         order = self._worker_order()
         return await self._workers.hire(lambda name: asker.remote(order, name, self._hosts))

@@ -14,7 +14,7 @@ from eyetest.models.base import Blame
 from eyetest.records import ModelEntry, Response
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class SentError(msgspec.Struct, frozen=True):
     """A `CallError` on its way between processes."""
 
     kind: str
@@ -25,7 +25,7 @@ class Refusal(msgspec.Struct, frozen=True):
     hopeless: bool
 
     @classmethod
-    def of(cls, error: CallError) -> "Refusal":
+    def of(cls, error: CallError) -> "SentError":
         """What an error says."""
         return cls(error.kind, str(error), error.passing, error.wait, error.blame, error.hopeless)
 
@@ -55,10 +55,10 @@ class ModelHost:
                 return str(error), ""
         return "", str(getattr(self._model, "way", ""))
 
-    async def answer_many(self, calls: Sequence[Call]) -> list[Response | Refusal]:
+    async def answer_many(self, calls: Sequence[Call]) -> list[Response | SentError]:
         """One attempt at each call."""
         if why := (await self.open())[0]:
-            return [Refusal.of(CallError("host", why, blame="endpoint"))] * len(calls)
+            return [SentError.of(CallError("host", why, blame="endpoint"))] * len(calls)
         try:
             if isinstance(self._model, BatchModel):
                 came = list(await self._model.answer_many(calls))
@@ -66,7 +66,7 @@ class ModelHost:
                 came = [await self._model.answer(call) for call in calls]
         except CallError as error:
             came = [error] * len(calls)
-        return [Refusal.of(one) if isinstance(one, CallError) else one for one in came]
+        return [SentError.of(one) if isinstance(one, CallError) else one for one in came]
 
 
 class HostedModel:
@@ -110,4 +110,4 @@ class HostedModel:
             raise CallError("host", words, passing=True, blame="endpoint") from None
         finally:
             self._busy[which] -= len(calls)
-        return [one.error() if isinstance(one, Refusal) else one for one in came]
+        return [one.error() if isinstance(one, SentError) else one for one in came]

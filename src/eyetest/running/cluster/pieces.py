@@ -80,11 +80,6 @@ class Told(msgspec.Struct, kw_only=True):
         """Calls that are over."""
         return sum(self.counts.get("outcomes", {}).values())
 
-    @property
-    def tokens(self) -> float:
-        """Those sent and those that came back."""
-        return self.numbers.get("tokens_in", 0) + self.numbers.get("tokens_out", 0)
-
 
 COUNTED = ("outcomes", "failures", "retries")
 NUMBERS = ("refused", "saved", "tokens_in", "tokens_out", "money")
@@ -103,7 +98,7 @@ def told_of(progress: Progress, **more: Any) -> Told:
     )
 
 
-class Share:
+class Portion:
     """A piece as the driver knows it, by the numbers of its calls."""
 
     def __init__(self, rows: Rows, groups: Rows, losses: int = 0) -> None:
@@ -117,11 +112,11 @@ class Share:
         budget.settle(self.held, (0, 0.0))
         self.held = (0, 0.0)
 
-    def keep(self, wanted: NDArray[np.bool_]) -> "Share":
+    def keep(self, wanted: NDArray[np.bool_]) -> "Portion":
         """Some of its calls."""
-        return Share(self.rows[wanted], self.groups[wanted], self.losses)
+        return Portion(self.rows[wanted], self.groups[wanted], self.losses)
 
-    def cut(self, at: int) -> tuple["Share", "Share"]:
+    def cut(self, at: int) -> tuple["Portion", "Portion"]:
         """Its first calls, and the others."""
         first = np.arange(len(self.rows)) < at
         return self.keep(first), self.keep(~first)
@@ -132,13 +127,13 @@ class Share:
         return np.flatnonzero(np.append(self.groups[1:] != self.groups[:-1], bool(len(self.groups)))) + 1
 
 
-def by_picture(left: Left, groups: Rows, model: int, workers: int) -> Iterator[Share]:
+def by_picture(left: Left, groups: Rows, model: int, workers: int) -> Iterator[Portion]:
     """What is left to ask one model, those that failed before last. ``groups``: of each item, its picture."""
     for rows in left.calls(model):
         yield from _cut(rows, groups[left.ledger.items[rows]], workers)
 
 
-def by_panel(left: Left, groups: Rows, workers: int) -> Iterator[Share]:
+def by_panel(left: Left, groups: Rows, workers: int) -> Iterator[Portion]:
     """Items that something is left of, with all their calls. Those that share a request are not parted."""
     ledger = left.ledger
     together = _connected(ledger.items, ledger.codes, groups)
@@ -156,22 +151,24 @@ def _connected(items: Rows, codes: Rows, groups: Rows) -> Rows:
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
     several = np.bincount(codes)[codes] > 1
-    bonds = np.concatenate([groups, len(groups) + codes[several]])
-    ends = np.concatenate([np.arange(len(groups)), items[several]])
-    size = len(groups) + (int(codes.max()) + 1 if len(codes) else 0)
+    number = len(groups)
+    pictures = np.unique(groups, return_inverse=True)[1]
+    ends = np.concatenate([np.arange(number), items[several]])
+    bonds = np.concatenate([number + pictures, 2 * number + codes[several]])
+    size = 2 * number + int(codes.max(initial=0)) + 1
     graph = coo_matrix((np.ones(len(bonds), bool), (ends, bonds)), shape=(size, size))
-    labels = connected_components(graph, directed=False)[1][: len(groups)]
+    labels = connected_components(graph, directed=False)[1][:number]
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.asarray(first[inverse], np.int64)
 
 
-def _cut(rows: Rows, groups: Rows, workers: int) -> Iterator[Share]:
+def _cut(rows: Rows, groups: Rows, workers: int) -> Iterator[Portion]:
     most = int(min(_MOST_CALLS, max(1, len(rows) // (workers * _PIECES_A_WORKER))))
-    whole = Share(rows, groups)
+    whole = Portion(rows, groups)
     start = 0
     for end in whole.ends.tolist():
         if end - start >= most or end == len(rows):
-            yield Share(rows[start:end], groups[start:end])
+            yield Portion(rows[start:end], groups[start:end])
             start = end
 
 
@@ -189,9 +186,15 @@ def add_told(progress: Progress, before: Told, now: Told) -> tuple[int, float]:
     return int(grown["tokens_in"] + grown["tokens_out"]), grown["money"]
 
 
-def fit(share: Share, most: tuple[NDArray[np.int64], NDArray[np.float64]], room: tuple[float, float, float]) -> int:
-    """How many of a share's first calls fit into what may be spent (calls, tokens, money), cut where it may be."""
+def fit(
+    portion: Portion,
+    most: tuple[NDArray[np.int64], NDArray[np.float64]],
+    room: tuple[float, float, float],
+    *,
+    anywhere: bool = False,
+) -> int:
+    """How many of a portion's first calls fit into what may be spent (calls, tokens, money), cut where it may be."""
     tokens, money = (np.cumsum(values) for values in most)
-    ends = share.ends
+    ends = np.arange(1, len(portion.rows) + 1) if anywhere else portion.ends
     fits = (ends <= room[0]) & (tokens[ends - 1] <= room[1]) & (money[ends - 1] <= room[2])
     return int(ends[fits][-1]) if fits.any() else 0

@@ -43,6 +43,8 @@ class Workers:
         self.alive: list[Worker] = []
         self.losses = 0
         self._in_vain = self._done_then = 0
+        self.price: Callable[[pa.Table], float] = lambda stored: 0.0
+        """What answers cost that were stored and not told of."""
 
     async def hire(self, start: Callable[[str], Any]) -> Worker:
         """One more, begun under a name of its own; another where it dies at once."""
@@ -102,10 +104,8 @@ class Workers:
         outcomes, errors = (stored.column(name).to_pylist() for name in ("outcome", "error"))
         failed = [error for outcome, error in zip(outcomes, errors, strict=True) if outcome == "failed"]
         told = worker.told
-        before = told.tokens
         numbers = {name: sum(filter(None, stored.column(name).to_pylist())) for name in ("tokens_in", "tokens_out")}
-        if before:  # what was heard of it tells what its tokens cost
-            numbers["money"] = told.numbers["money"] * sum(numbers.values()) / before
+        numbers["money"] = max(self.price(stored), told.numbers.get("money", 0.0))
         counts = {"outcomes": Counter(outcomes), "failures": Counter(failed)}
         self._count(
             worker, msgspec.structs.replace(told, counts=told.counts | counts, numbers=told.numbers | numbers)

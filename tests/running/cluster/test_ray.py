@@ -1,0 +1,200 @@
+"""On a real Ray: the same rows as on one machine, whoever is killed, and in one line what is wrong."""
+
+import asyncio
+import os
+import re
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+import psutil
+import pytest
+
+import eyetest as et
+from eyetest.errors import InputError
+from eyetest.models import Surroundings
+from eyetest.running.cluster.asker import Asker
+from eyetest.running.cluster.pieces import Order
+from eyetest.runs import Run, responses_table
+from eyetest.runs.stored import answers_frame
+from tests.endpoint import Endpoint
+from tests.running.benches import keys_in, make_bench, make_dialogues, stored
+from tests.running.processes import Nursery, until
+
+ray = pytest.importorskip("ray")
+
+IN_FLIGHT = 8
+TWO = {"a": "scripted:right=0.7,blind=0.4,refuse=0.1", "b": "scripted:right=0.5,fail=0.1,dead=0.02"}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """A Ray of its own for these tests; gives its address."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    there = ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield there.address_info["gcs_address"]
+    ray.shutdown()
+
+
+def rows(run: Path) -> pl.DataFrame:
+    """All that is stored, but when and how quickly."""
+    table = pl.from_arrow(responses_table(run))
+    assert isinstance(table, pl.DataFrame)
+    return table.drop("seconds", "time").sort("request")
+
+
+def assert_same(here: Path, there: Path) -> None:
+    assert answers_frame(here).collect().equals(answers_frame(there).collect())
+    assert rows(here).equals(rows(there))
+    assert Run(here).plan().equals(Run(there).plan())
+    (mine,), (other,) = (list(Run(run).manifest.steps) for run in (here, there))
+    assert (mine.saved, mine.planned, mine.requests) == (other.saved, other.planned, other.requests)
+
+
+@pytest.mark.filterwarnings("ignore:.*failed; retry_failed", "ignore:.* leads b on the whole")
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"sights": "image,blind", "templates": 2},
+        {
+            "sights": "blind",
+            "trials": 3,
+            "temperature": 0.7,
+            "stop": "more than 1 of 3 trials, at least 2 of 2 models",
+        },
+        {"until": "a>b", "seed": 3},
+    ],
+    ids=["plain", "panels", "until"],
+)
+def test_the_same_rows_as_on_one_machine(tmp_path: Path, cluster: str, how: dict[str, Any]) -> None:
+    make_bench(tmp_path / "b", 90, pictures=20)
+    for name, on in (("here", ""), ("there", "ray")):
+        et.run(tmp_path / "b", TWO, to=tmp_path / name, on=on, **how)
+    assert_same(tmp_path / "here", tmp_path / "there")
+    writers = {path.stem.partition("-")[2] for path in (tmp_path / "there/responses").iterdir()}
+    assert len(writers) == 2 or "until" in how
+    et.run(tmp_path / "b", TWO, to=tmp_path / "there", on="ray", **how)
+    assert rows(tmp_path / "here").equals(rows(tmp_path / "there")), "a complete run asks nothing"
+
+
+@pytest.mark.filterwarnings("ignore:.*failed; retry_failed")
+def test_dialogues_go_on_from_answers_of_any_worker(tmp_path: Path, cluster: str) -> None:
+    make_dialogues(tmp_path / "b", 6)
+    for name, on in (("here", ""), ("there", "ray")):
+        et.run(tmp_path / "b", TWO, to=tmp_path / name, on=on, conditions=et.Condition(history="own"))
+    assert_same(tmp_path / "here", tmp_path / "there")
+
+
+def workers_of() -> list[psutil.Process]:
+    """The workers of a run that is going on, in their own processes."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        if any("ray::Asker" in word for word in process.info["cmdline"] or ()):
+            found.append(process)
+    return found
+
+
+def test_workers_killed_five_times_and_the_driver_twice(
+    tmp_path: Path, cluster: str, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    make_bench(tmp_path / "b", 400, pictures=30)
+    endpoint.latency = 0.05
+    how = ("--on", "ray", "--workers", 2, "--concurrency", IN_FLIGHT, "--backoff", 0.01)
+    command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", *how)
+    env = {"RAY_ADDRESS": cluster}
+    lost = 0
+
+    def asked_more(by: int) -> None:
+        wanted = endpoint.sent.total() + by
+        until(lambda: endpoint.sent.total() >= wanted, "calls")
+
+    for kills in ((1, 2), (1, 1)):
+        process = nursery.start(*command, env=env)
+        for number in kills:
+            asked_more(20)
+            for worker in workers_of()[:number]:
+                worker.kill()
+                lost += IN_FLIGHT // 2
+        asked_more(20)
+        process.kill()
+        lost += IN_FLIGHT
+        kept = set(keys_in(stored(tmp_path / "r")))
+        assert len(kept) >= len(set(endpoint.answered)) - IN_FLIGHT
+    done = nursery.run(*command, env=env)
+    assert done.code == 0, done.stderr
+    held = stored(tmp_path / "r")
+    assert len({row.request for row in held}) == 400
+    times = Counter(keys_in(held))
+    assert len(times) == 400
+    again = endpoint.sent.total() - 400
+    assert 0 < again <= lost, "only what was in flight is asked again"
+    assert sum(times.values()) - 400 <= again
+    assert not list((tmp_path / "r/journal").iterdir()), "everything is sealed"
+    assert not workers_of()
+
+
+def test_a_limit_holds_for_all_workers_together(tmp_path: Path, cluster: str, endpoint: Endpoint) -> None:
+    make_bench(tmp_path / "b", 100, pictures=10)
+    models = {"m": f"openai:m@{endpoint.url}"}
+    with pytest.warns(UserWarning, match="the limit of 37 calls is reached; 63 calls left"):
+        et.run(tmp_path / "b", models, to=tmp_path / "r", on="ray", limits=et.Limits(calls=37))
+    assert endpoint.sent.total() == len(stored(tmp_path / "r")) == 37
+
+
+def test_ctrl_c_lets_calls_in_flight_finish(
+    tmp_path: Path, cluster: str, endpoint: Endpoint, nursery: Nursery
+) -> None:
+    make_bench(tmp_path / "b", 200, pictures=10)
+    endpoint.latency = 0.1
+    command = ("run", "b", "--model", f"openai:m@{endpoint.url}", "--to", "r", "--on", "ray", "--concurrency", 8)
+    process = nursery.start(*command, env={"RAY_ADDRESS": cluster})
+    until(lambda: endpoint.sent.total() >= 30, "calls")
+    process.send(signal.SIGINT)
+    process.wait()
+    assert process.code == 130, process.stderr
+    assert "The same command goes on from here" in process.stderr
+    assert endpoint.sent.total() == len(stored(tmp_path / "r")) < 200
+    assert not list((tmp_path / "r/journal").iterdir())
+
+
+def test_a_dead_endpoint_is_given_up_by_all(tmp_path: Path, cluster: str) -> None:
+    make_bench(tmp_path / "b", 30)
+    models = {"good": "scripted:", "gone": "openai:m@http://127.0.0.1:9/v1"}
+    limits = et.Limits(patience=0.2, backoff=0.01)
+    with pytest.warns(UserWarning, match="gone was given up"):
+        et.run(tmp_path / "b", models, to=tmp_path / "r", on="ray", limits=limits)
+    assert Counter(answers_frame(tmp_path / "r").collect()["model"]) == {"good": 30}
+
+
+def test_a_key_reaches_no_file(tmp_path: Path, cluster: str) -> None:
+    """Workers read keys from their own environment; the order they get holds the variable's name alone."""
+    text = (Path(et.__file__).parent / "running/cluster/pieces.py").read_text()
+    assert "key" not in re.sub(r'""".*?"""', "", text, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"on": "rya"}, "no such place as 'rya'; did you mean \"ray\"?"),
+        ({"workers": 2}, "workers: only with "),
+        ({"on": "dask://x"}, "no such place as 'dask://x'"),
+    ],
+)
+def test_a_wrong_place_is_told_in_a_line(tmp_path: Path, how: dict[str, Any], words: str) -> None:
+    make_bench(tmp_path / "b", 4)
+    with pytest.raises(InputError, match=re.escape(words)):
+        et.run(tmp_path / "b", TWO, to=tmp_path / "r", **how)
+
+
+def test_paths_that_a_machine_lacks_are_told(tmp_path: Path, cluster: str) -> None:
+    order = Order(
+        version="0", benchmark="/nowhere", run="/nowhere", entries={}, conditions=(), own={}, trials=1, sampling={},
+        seed=0, limits=et.Limits(), patience=Surroundings(), retry_failed=False, weighs=False,
+    )  # fmt: skip
+    assert "install the same" in asyncio.run(Asker(order, "w", {}).open()).fault
+    order = msgspec.structs.replace(order, version=et.__version__)
+    assert "/nowhere is not there" in asyncio.run(Asker(order, "w", {}).open()).fault

@@ -39,6 +39,7 @@ from eyetest.running.race import Goal, Race
 from eyetest.running.runner import Runner
 from eyetest.running.turns import TurnByTurn, Write
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
+from eyetest.store import address
 from eyetest.version import __version__
 
 _HEARERS: dict[asyncio.AbstractEventLoop, Callable[[], None]] = {}
@@ -248,8 +249,8 @@ class Session:
 
         order = Order(
             version=__version__,
-            benchmark=str(self.benchmark.path.absolute()),
-            run=str(run.path.absolute()),
+            benchmark=address(self.benchmark.path),
+            run=address(run.path),
             entries=self.entries,
             conditions=asking.conditions,
             own=asking.own,

@@ -39,8 +39,8 @@ from eyetest.tabular.record_files import write_parquet
 _ROWS_A_SEGMENT = 5_000
 _BYTES_A_SEGMENT = 64 * 2**20
 _SYNC_SECONDS = 1.0
-_WRITERS_SECONDS = 20.0
-"""How long orphaned workers may take to end."""
+_WRITERS_SECONDS = 45.0
+"""How long orphaned workers may take to end; on another machine, until their lease is over."""
 _SECONDS_BETWEEN_LOOKS = 0.05
 _CHECK = b',"crc":"%08x"}'
 _CHECK_SIZE = len(_CHECK % 0)

@@ -96,6 +96,18 @@ def store_of(path: Path) -> Store:
     return remote_store(mirror)
 
 
+def address(path: Path) -> str:
+    """How a path is named to other machines: by its url, or, on a disk that they share, as it is here."""
+    mirror = mirror_of(path)
+    return str(path.absolute()) if mirror is None else mirror.objects.url_of(mirror.name(path))
+
+
+def refresh(path: Path) -> None:
+    """See what other machines have written to a folder."""
+    if (mirror := mirror_of(path)) is not None:
+        mirror.bring(path)
+
+
 def replacing_folder(target: Path, *, overwrite: bool = True) -> AbstractContextManager[Path]:
     """Give an empty folder to fill; it becomes ``target`` when the block ends, and vanishes if it fails."""
     return store_of(target).replacing_folder(target, overwrite=overwrite)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from copy import copy
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,6 +18,8 @@ from eyetest.running.planning import Plan, is_asked_again
 from eyetest.running.progress import Progress
 from eyetest.running.runner import Runner
 from eyetest.runs import Journal, Run, StoredResponses, is_run
+from eyetest.store import refresh
+from eyetest.store.urls import local_path
 from eyetest.version import __version__
 
 
@@ -43,10 +44,11 @@ class Asker:
         order = self._order
         if order.version != __version__:
             raise InputError(f"it has eyetest {__version__}, and {order.version} leads the run: install the same")
-        for path in (order.benchmark, order.run):
-            if not Path(path).is_dir():
-                raise InputError(f"{path} is not there: every machine needs the same paths, on a disk they share")
-        benchmark = Benchmark(Path(order.benchmark))
+        self._bench, self._run = (local_path(said) for said in (order.benchmark, order.run))
+        for path in (self._bench, self._run):
+            if not path.is_dir():
+                raise InputError(f"{path} is not there: every machine needs it, on a disk they share or in a bucket")
+        benchmark = Benchmark(self._bench)
         surroundings = msgspec.structs.replace(order.patience, pictures=Pictures(benchmark.images))
         made = make_models(order.entries, surroundings)
         models: list[Model] = [HostedModel(m, self._hosts[m.name]) if m.name in self._hosts else m for m in made]
@@ -57,9 +59,9 @@ class Asker:
             benchmark, models, order.conditions, trials=order.trials, sampling=order.sampling, seed=order.seed
         )
         self._plan.own = order.own
-        if is_run(run := Path(order.run)):
-            self._plan.recorded = Run(run).recorded()
-        self._journal = Journal(run, self._writer, adopts=False)
+        if is_run(self._run):
+            self._plan.recorded = Run(self._run).recorded()
+        self._journal = Journal(self._run, self._writer, adopts=False)
         self._progress = Progress(order.looks_refused)
         self._runner = Runner(models, self._journal.append, order.limits, progress=self._progress, seed=order.seed)
         await self._runner.__aenter__()
@@ -122,7 +124,8 @@ class Asker:
     async def _panels(self, piece: Piece) -> None:
         if self._stored is None or self._losses != piece.losses:
             again = partial(is_asked_again, retry_failed=self._order.retry_failed)
-            self._stored, self._losses = StoredResponses(Path(self._order.run), again), piece.losses
+            refresh(self._run)
+            self._stored, self._losses = StoredResponses(self._run, again), piece.losses
         rule, hit = self._order.rule, self._order.hit
         assert rule is not None, "a panel has a rule"
         await execute_panels(self._of_turn(piece), self._runner, rule, hit, self._stored.get)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,6 +11,7 @@ from eyetest.errors import EyetestError
 from eyetest.models import BatchModel, Call, CallError, Model, Pictures, Surroundings, make_models
 from eyetest.models.base import Blame
 from eyetest.records import ModelEntry, Response
+from eyetest.store.urls import local_path
 
 
 class SentError(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class ModelHost:
     """One copy of a network. Ray starts it anew when it dies, and asks it again what it did not answer."""
 
     def __init__(self, name: str, entry: ModelEntry, benchmark: str, patience: Surroundings) -> None:
-        pictures = Pictures(Benchmark(Path(benchmark)).images)
+        pictures = Pictures(Benchmark(local_path(benchmark)).images)
         self._model = make_models({name: entry}, msgspec.structs.replace(patience, pictures=pictures))[0]
         self._opening, self._is_open = asyncio.Lock(), False
 

@@ -18,6 +18,7 @@ from eyetest.running.progress import Progress
 from eyetest.runs.journal import seal
 from eyetest.runs.parts import part_names
 from eyetest.runs.stored import read_part
+from eyetest.store import refresh
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 _DEATHS_IN_VAIN = 12
@@ -116,6 +117,7 @@ class Workers:
         """Seal the parts of a worker that writes no more, and give what is in them."""
         table = pa.table({column: pa.array([], pa.string()) for column in _READ})
         tables = []
+        refresh(self._run)
         for part in part_names(self._run):
             if part.writer == name:
                 seal(self._run, part)

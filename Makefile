@@ -34,6 +34,7 @@ speed: $(VENV)/dev.installed peers
 	$(BIN)/python speed/audit.py
 	$(BIN)/python speed/ask.py --growth 50000
 	$(BIN)/python speed/growth.py
+	$(BIN)/python speed/ray.py
 	$(BIN)/python speed/read.py
 	$(BIN)/python speed/score.py
 	$(BIN)/python speed/reform.py

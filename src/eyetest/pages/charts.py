@@ -23,7 +23,7 @@ _LINK = "{http://www.w3.org/1999/xlink}href"
 _MARK = "https://items.invalid/"
 _ELEMENTS = {"svg", "g", "path", "rect", "line", "circle", "text", "tspan"}
 _ATTRIBUTES = {
-    *("d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "width", "height", "viewBox", "transform"),
+    *("d", "x", "y", "dy", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "width", "height", "viewBox", "transform"),
     *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-miterlimit"),
     *("opacity", "text-anchor", "dominant-baseline", "font-size", "font-weight"),
 }

@@ -17,7 +17,9 @@ BESIDE = "beside"
 """The style of words that stand to the right of the plot; on a phone they stand above their row, at its end."""
 _LEAST_PANEL = 60
 """A panel that would become narrower goes to the next row."""
-_HIGHEST, _SIDE_AXIS = 260, 46
+HIGHEST = 260
+"""How high a plot may be."""
+_SIDE_AXIS = 46
 _LABEL = 14
 """The height of a line of words above a row."""
 _BAR_ROOM = 8
@@ -94,8 +96,9 @@ def _view(node: Spec, plot: float) -> Spec:
     else:
         node["width"] = max(round(plot - (_SIDE_AXIS if _has_side_axis(node) else 0)), _LEAST_PANEL // 2)
         _name_rows(node, plot)
+        _break_names(node)
     if isinstance(node.get("height"), int | float):
-        node["height"] = min(node["height"], _HIGHEST)
+        node["height"] = min(node["height"], HIGHEST)
     for encoding in _encodings(node):
         for channel in _LEGENDS:
             _break_legend(encoding.get(channel))
@@ -150,6 +153,13 @@ def _name_rows(node: Spec, plot: float) -> None:
     for mark in _marks(node):
         if mark.get("style") == BESIDE:
             mark |= {"align": "right", "dx": 0, "dy": -(half + _LABEL / 2), "limit": plot * _BESIDE_SHARE}
+
+
+def _break_names(node: Spec) -> None:
+    """Names below the plot stand one word a line, so that neighbours do not touch."""
+    for x in [one["x"] for one in _encodings(node) if _is_names(one.get("x"))]:
+        if x.get("axis", {}) is not None:
+            x["axis"] = {"labelExpr": "split(datum.label, ' ')", **x.get("axis", {})}
 
 
 def _shrink_cells(node: Spec, plot: float) -> None:

@@ -11,6 +11,7 @@ from eyetest.measures.results import PROTOCOL, TAG
 from eyetest.measures.three_settings import EVERYBODY, WORDS
 from eyetest.pages import palette
 from eyetest.pages.labels import spread_apart
+from eyetest.pages.narrow import HIGHEST
 from eyetest.pages.plots import (
     PERCENT,
     POINTS,
@@ -103,8 +104,11 @@ class _Look(NamedTuple):
         return alt.Shape("model:N", **more).scale(domain=self.names, range=shapes)
 
 
-def _slope(frame: pl.DataFrame, field: str, y: alt.Y, look: _Look, height: int) -> alt.LayerChart:
-    """A line for each model from setting to setting, with its name at the end."""
+def _slope(
+    frame: pl.DataFrame, field: str, y: alt.Y, look: _Look, height: int, ends: tuple[float, float]
+) -> alt.LayerChart:
+    """A line for each model from setting to setting, with its name at the end; ``ends`` are those of the axis."""
+    y = y.scale(domain=list(ends), nice=False)
     there = settings_in(frame)
     place = pl.col("setting").replace_strict({word: number for number, word in enumerate(there)})
     placed = frame.with_columns(place.alias("place"))
@@ -113,7 +117,7 @@ def _slope(frame: pl.DataFrame, field: str, y: alt.Y, look: _Look, height: int) 
     colour = look.colour(legend=None)
     lines = alt.Chart(values(placed)).encode(x=x, y=y, color=colour)
     last = placed.sort("place").unique(["model"], keep="last", maintain_order=True)
-    names = alt.Chart(values(_apart(last, field, height, frame))).mark_text(align="left", dx=12, limit=210)
+    names = alt.Chart(values(_apart(last, field, height, ends))).mark_text(align="left", dx=12, limit=210)
     return layered(
         lines.mark_line(strokeWidth=2, opacity=0.85).encode(order=alt.Order("place:Q"), detail="model:N"),
         lines.mark_point(filled=True, size=64, opacity=1).encode(shape=look.shape(legend=None)),
@@ -121,10 +125,9 @@ def _slope(frame: pl.DataFrame, field: str, y: alt.Y, look: _Look, height: int) 
     ).properties(width=_WIDTH, height=height)
 
 
-def _apart(last: pl.DataFrame, field: str, height: int, shown: pl.DataFrame) -> pl.DataFrame:
+def _apart(last: pl.DataFrame, field: str, height: int, ends: tuple[float, float]) -> pl.DataFrame:
     """The ends of lines with a place for each name (``label``), no two of them on top of each other."""
-    low, high = _domain(shown, field)
-    gap = _GAP / height * (high - low)
+    gap = _GAP / min(height, HIGHEST) * (ends[1] - ends[0])
     labels: dict[str, float] = {}
     for _, part in last.group_by("setting", maintain_order=True):
         models, wanted = (part.sort(field).get_column(name).to_list() for name in ("model", field))
@@ -146,11 +149,10 @@ def _draw_scores(frame: pl.DataFrame) -> ChartType:
     def draw(part: pl.DataFrame) -> ChartType:
         chance = part.drop_nulls("guessing").unique("setting").select("setting", "guessing")
         both = pl.concat([part.select("accuracy"), chance.select(pl.col("guessing").alias("accuracy"))])
-        y = alt.Y("accuracy:Q", title=None).scale(domain=list(_domain(both, "accuracy")), nice=False)
-        y = y.axis(format=PERCENT, tickCount=6, grid=True, labelColor=palette.SOFT)
+        y = alt.Y("accuracy:Q", title=None).axis(format=PERCENT, tickCount=6, grid=True, labelColor=palette.SOFT)
         mark = alt.Chart(values(chance)).mark_point(shape="stroke", size=2_400, strokeWidth=4, color=palette.QUIET)
         guess = mark.encode(x=alt.X("setting:N"), y=alt.Y("guessing:Q", title=None).scale(zero=False))
-        return layered(_slope(part, "accuracy", y, look, _HEIGHT), guess)
+        return layered(_slope(part, "accuracy", y, look, _HEIGHT, _domain(both, "accuracy")), guess)
 
     return one_each(shown, "ask", draw)
 
@@ -162,10 +164,11 @@ def _draw_ranks(frame: pl.DataFrame) -> ChartType:
 
     def draw(part: pl.DataFrame) -> ChartType:
         most = int(part.select(pl.col("rank").max()).item())
-        y = alt.Y("from top:Q", title=None).scale(domain=[-most - 0.5, -0.5], nice=False)
         ticks = [-number for number in range(1, most + 1)]
-        y = y.axis(values=ticks, labelExpr="-datum.value", grid=False, labelOverlap=False)
-        return _slope(part, "from top", y, look, max(90, 30 * most))
+        y = alt.Y("from top:Q", title=None).axis(
+            values=ticks, labelExpr="-datum.value", grid=False, labelOverlap=False
+        )
+        return _slope(part, "from top", y, look, max(90, 30 * most), (-most - 0.5, -0.5))
 
     return one_each(shown, "ask", draw)
 

@@ -106,8 +106,8 @@ def verdict(report: Report) -> str:
     for name, what in (("delta1", "ten options"), ("delta2", "one picture for everything")):
         known = table.get_column(name).drop_nulls()
         if len(known):
-            least, most = sorted((-100 * float(known.max()), -100 * float(known.min())))  # type: ignore[arg-type]
-            span = f"{least:.0f} to {most:.0f}" if round(least) != round(most) else f"{most:.0f}"
+            least, most = sorted(round(-100 * float(end)) for end in (known.max(), known.min()))  # type: ignore[arg-type]
+            span = f"{least} to {most}" if least != most else f"{most}"
             parts.append(f"{what} cost{'' if what.endswith('s') else 's'} {span} points")
     return f"{sentence} {'; '.join(parts).capitalize()}." if parts else sentence
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from eyetest.errors import EyetestError, InputError, name_file, system_words
+from eyetest.errors import EyetestError, InputError, as_said, name_file, system_words
 from eyetest.records import RUN_VERSION, ModelEntry, RunBenchmark, RunManifest, RunStep
 from eyetest.runs.journal import Journal, wait_for_writers
 from eyetest.runs.parts import JOURNAL, RESPONSES, count_rows
@@ -113,7 +113,7 @@ class Run:
 
     def __repr__(self) -> str:
         about = self.manifest.benchmark.name if self.manifest.benchmark else "answers"
-        return f"<Run {about!r}: {', '.join(self.manifest.models) or 'no models'} in {self.path}>"
+        return f"<Run {about!r}: {', '.join(self.manifest.models) or 'no models'} in {as_said(str(self.path))}>"
 
 
 class RecordedRequests:

@@ -149,23 +149,41 @@ class Objects:
         with reaching(self.url_of(name)):
             if create and not self.is_s3 and self.fs.exists(key):
                 raise FileExistsError(self.url_of(name))
-            if isinstance(data, Path) and data.stat().st_size > MOST_AT_ONCE:
-                put = self.fs.put_file(str(data), key, **how)
-            else:
-                put = self.fs.pipe_file(key, data.read_bytes() if isinstance(data, Path) else data, **how)
+            if isinstance(data, Path) and _is_large(data):
+                return self._put_large(data, name, how)
+            put = self.fs.pipe_file(key, data.read_bytes() if isinstance(data, Path) else data, **how)
         return put["ETag"] if isinstance(put, dict) and "ETag" in put else self.tag(name)
+
+    def _put_large(self, file: Path, name: str, how: dict[str, str]) -> str:
+        """In parts. Putting them together may take the store longer than anybody waits for a reply: so look again."""
+        before = self.tag(name)
+        try:
+            self.fs.put_file(str(file), self.key(name), **how)
+        except OSError:
+            is_whole = (tag := self.tag(name)) and self.fs.size(self.key(name)) == file.stat().st_size
+            if not is_whole or tag == before:
+                raise
+        return self.tag(name)
 
     def put_many(self, files: Sequence[tuple[Path, str]]) -> None:
         """Put files side by side."""
-        if files:
+        small = [one for one in files if not _is_large(one[0])]
+        if small:
             with reaching(self.url):
-                self.fs.put([str(file) for file, _ in files], [self.key(name) for _, name in files])
+                self.fs.put([str(file) for file, _ in small], [self.key(name) for _, name in small])
+        for file, name in files:
+            if _is_large(file):
+                self.put(name, file)
 
     def remove(self, *names: str) -> None:
         """Remove objects, as far as they are there."""
         if names:
             with suppress(FileNotFoundError), reaching(self.url_of(names[0])):
                 self.fs.rm([self.key(name) for name in names])
+
+
+def _is_large(file: Path) -> bool:
+    return file.stat().st_size > MOST_AT_ONCE
 
 
 def _tag(info: dict[str, Any]) -> str:

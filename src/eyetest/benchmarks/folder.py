@@ -29,7 +29,7 @@ from eyetest.errors import InputError, ItemError, nearest, short
 from eyetest.records import FOLDER_VERSION, READABLE_VERSIONS, ImageRef, Item, ItemCounts, Manifest, check
 from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.store.files import add_checksum, has_checksum, inside, is_as_written, read_regular
-from eyetest.store.packs import INDEX, PACK
+from eyetest.store.packs import INDEX, PACKS
 from eyetest.tabular.bounded_parquet import BoundedParquet, open_bounded
 from eyetest.tabular.record_files import array, damage_in_one_line, numbers, read_parquet
 
@@ -44,7 +44,7 @@ CHANGES = "changes.csv"
 """What people changed of the items that a revision was made of."""
 README, CROISSANT, SAID = "README.md", "croissant.json", "card.yaml"
 """The card, and what people said for it, which outlives the items."""
-_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, CHANGES, SAID, LAYOUT, LEGIBILITY, PACK, INDEX)
+_OURS = (MANIFEST, ITEMS, _IMAGES, SKIPPED, INPUTS, CHANGES, SAID, LAYOUT, LEGIBILITY, PACKS, INDEX)
 _FINGERPRINT = b"fingerprint"
 """Under which the items' file notes whose items it holds."""
 _ROW_GROUP = 2_000

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import msgspec
 
 from eyetest.store.local import LocalStore, write_all
-from eyetest.store.objects import MOST_AT_ONCE, Objects, RemoteError, Span
-from eyetest.store.packs import INDEX, LOOSE, PACK
+from eyetest.store.objects import MOST_AT_ONCE, Objects, RemoteError, Span, batches
+from eyetest.store.packs import INDEX, LOOSE, PACKS
 
 LEASE = ".lease"
 """How the name of an object ends by which somebody holds a file; never brought."""
@@ -86,7 +86,7 @@ class Mirror:
                 yield from (
                     RemoteEntry(path, one.size, one.tag) for one in found if one.name == name and not one.is_folder
                 )
-            left = ({LOOSE} if _BENCHMARK in names else set()) | ({PACK} if INDEX in names else set())
+            left = ({LOOSE} if _BENCHMARK in names else set()) | ({PACKS} if INDEX in names else set())
             for own, one in names.items():
                 if not is_plain(own):
                     _log.warning("left out, as it is no name for a file here: %r", one.name[:200])
@@ -107,16 +107,11 @@ class Mirror:
 
     def _fetch(self, entries: Sequence[RemoteEntry]) -> None:
         """Small files many at a time, a large one in ranges of its own."""
-        batch: list[RemoteEntry] = []
-        for entry in entries:
-            if entry.size > MOST_AT_ONCE:
-                self._fetch_large(entry)
-                continue
-            if sum(one.size for one in batch) + entry.size > MOST_AT_ONCE:
+        for batch in batches(entries, lambda entry: entry.size):
+            if batch[0].size > MOST_AT_ONCE:
+                self._fetch_large(batch[0])
+            else:
                 self._fetch_small(batch)
-                batch = []
-            batch.append(entry)
-        self._fetch_small(batch)
 
     def _fetch_small(self, batch: Sequence[RemoteEntry]) -> None:
         filled = [entry for entry in batch if entry.size]
@@ -192,7 +187,7 @@ class Mirror:
 
     def send_folder(self, content: Path, path: Path) -> None:
         """Put a folder there: first what it holds, then what says so; last, what an older one held goes."""
-        left = content / LOOSE if (content / PACK).is_file() else None
+        left = content / LOOSE if (content / PACKS).is_dir() else None
         files = [p for p in sorted(content.rglob("*")) if p.is_file() and not (left and p.is_relative_to(left))]
         name = {file: self.name(path / file.relative_to(content)) for file in files}
         last = [file for file in files if file.parent == content and file.suffix == _LAST]

@@ -4,14 +4,15 @@ Which libraries, servers and keys are used is fsspec's own matter (its configura
 comes out as one line.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from eyetest.errors import EyetestError, InputError, MissingExtraError
 
+Thing = TypeVar("Thing")
 MOST_AT_ONCE = 32 * 2**20
 """Bytes that are held in memory on their way."""
 _VERSIONS = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", "modified", "created")
@@ -166,20 +167,33 @@ class Objects:
         return self.tag(name)
 
     def put_many(self, files: Sequence[tuple[Path, str]]) -> None:
-        """Put files side by side."""
-        small = [one for one in files if not _is_large(one[0])]
-        if small:
-            with reaching(self.url):
-                self.fs.put([str(file) for file, _ in small], [self.key(name) for _, name in small])
-        for file, name in files:
-            if _is_large(file):
-                self.put(name, file)
+        """Put files, small ones side by side."""
+        for batch in batches(files, lambda one: one[0].stat().st_size):
+            if len(batch) == 1:
+                self.put(batch[0][1], batch[0][0])
+            else:
+                with reaching(self.url):
+                    self.fs.put([str(file) for file, _ in batch], [self.key(name) for _, name in batch])
 
     def remove(self, *names: str) -> None:
         """Remove objects, as far as they are there."""
         if names:
             with suppress(FileNotFoundError), reaching(self.url_of(names[0])):
                 self.fs.rm([self.key(name) for name in names])
+
+
+def batches(things: Iterable[Thing], size: Callable[[Thing], int]) -> Iterator[list[Thing]]:
+    """Things in lots that fit into memory; what is too large by itself comes alone."""
+    batch: list[Thing] = []
+    room = MOST_AT_ONCE
+    for thing in things:
+        if batch and size(thing) > room:
+            yield batch
+            batch, room = [], MOST_AT_ONCE
+        batch.append(thing)
+        room -= size(thing)
+    if batch:
+        yield batch
 
 
 def _is_large(file: Path) -> bool:

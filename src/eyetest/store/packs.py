@@ -1,15 +1,15 @@
-"""Packs: the pictures of a benchmark in one file, so that they travel many at a time.
+"""Packs: many pictures of a benchmark in one file, so that they travel together.
 
 A request for a single object costs milliseconds of work, more than all the rest of a question. So on a store
-elsewhere pictures lie in ``images.pack``, one after the other in the order in which they are asked about, and
+elsewhere pictures lie in ``packs/``, one after the other in the order in which they are asked about, and
 ``images.index.parquet`` says where each begins. Blocks of whole pictures are read at once.
 """
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,87 +17,105 @@ import pyarrow.parquet as pq
 
 from eyetest.errors import InputError
 
-LOOSE, PACK, INDEX = "images", "images.pack", "images.index.parquet"
-_SCHEMA = pa.schema([("name", pa.string()), ("offset", pa.int64()), ("size", pa.int64())])
+LOOSE, PACKS, INDEX = "images", "packs", "images.index.parquet"
+_SCHEMA = pa.schema([("name", pa.string()), ("pack", pa.int64()), ("offset", pa.int64()), ("size", pa.int64())])
 _NAME = re.compile(r"[0-9a-f]{64}\.[a-z]{3,4}")
 """Pictures are called by their hash, so that no name leads anywhere else."""
+_BYTES_A_PACK = 24 * 2**20
+"""So large a pack is put in one request, and put again at little cost if that fails."""
 _BYTES_A_BLOCK = 8 * 2**20
-_AT_ONCE = 2**20
 _MOST_OPEN = 8
 
 
-class Pack:
-    """Where each picture of a pack lies."""
+class Packed(NamedTuple):
+    """Where a picture lies."""
 
-    def __init__(self, index: Path) -> None:
+    name: str
+    pack: str
+    start: int
+    end: int
+
+
+class PackIndex:
+    """Where all pictures of a benchmark lie."""
+
+    def __init__(self, path: Path) -> None:
         try:
-            table = pq.read_table(index, schema=_SCHEMA)
+            table = pq.read_table(path, schema=_SCHEMA)
         except (OSError, pa.ArrowException, ValueError) as error:
-            raise InputError(f"{index} is damaged: {(str(error).splitlines() or [''])[0]}") from None
+            raise InputError(f"{path} is damaged: {(str(error).splitlines() or [''])[0]}") from None
         self._names = np.array(table.column("name").to_pylist(), np.bytes_)
-        self._offsets, self._sizes = (table.column(name).to_numpy() for name in ("offset", "size"))
-        ends = self._offsets + self._sizes
-        if len(table) and (self._offsets[0] or (self._sizes < 0).any() or (self._offsets[1:] != ends[:-1]).any()):
-            raise InputError(f"{index} is damaged: its pictures do not lie one after the other")
+        self._packs, starts, sizes = (table.column(name).to_numpy() for name in ("pack", "offset", "size"))
+        self._starts, self._ends = starts, starts + sizes
+        follows = (np.diff(self._packs) == 0) & (starts[1:] == self._ends[:-1])
+        begins = (np.diff(self._packs) == 1) & (starts[1:] == 0)
+        if (sizes < 0).any() or (starts[:1] != 0).any() or not (follows | begins).all():
+            raise InputError(f"{path} is damaged: its pictures do not lie one after the other")
         self._order = np.argsort(self._names)
-        self._block_of = self._offsets // _BYTES_A_BLOCK
+        new = begins | (np.diff(starts // _BYTES_A_BLOCK) != 0)
+        self._blocks = np.concatenate([[0], np.cumsum(new)])
         """A picture belongs to the block in which it begins."""
 
     def row(self, name: str) -> int | None:
-        """The place of a picture in the pack."""
+        """The place of a picture among all."""
         key = name.encode()
         at = int(np.searchsorted(self._names, key, sorter=self._order))
         if at == len(self._order) or self._names[self._order[at]] != key:
             return None
         return int(self._order[at])
 
-    def span(self, row: int) -> tuple[int, int]:
-        """From where to where a picture lies."""
-        return int(self._offsets[row]), int(self._offsets[row] + self._sizes[row])
+    def picture(self, row: int) -> Packed:
+        """Where one lies."""
+        pack = f"{PACKS}/{self._packs[row]:06d}.pack"
+        return Packed(self._names[row].decode(), pack, int(self._starts[row]), int(self._ends[row]))
 
     def block(self, row: int) -> int:
         """The block that a picture comes with."""
-        return int(self._block_of[row])
+        return int(self._blocks[row])
 
-    def pictures(self, block: int) -> Iterator[tuple[str, int, int]]:
-        """Name, begin and end of each picture of a block."""
-        first, last = np.searchsorted(self._block_of, [block, block + 1])
+    def pictures(self, block: int) -> Iterator[Packed]:
+        """All of a block."""
+        first, last = np.searchsorted(self._blocks, [block, block + 1])
         for row in range(first, last):
-            name = self._names[row].decode()
-            if _NAME.fullmatch(name):
-                yield (name, *self.span(row))
+            if _NAME.fullmatch(self._names[row].decode()):
+                yield self.picture(row)
 
 
-def write_pack(folder: Path, names: Sequence[str]) -> None:
-    """Put the pictures of ``images/`` into a pack beside it."""
-    sizes = []
-    with (folder / PACK).open("wb") as pack:
-        for name in names:
-            begin = pack.tell()
-            with (folder / LOOSE / name[:2] / name).open("rb") as picture:
-                while piece := picture.read(_AT_ONCE):
-                    pack.write(piece)
-            sizes.append(pack.tell() - begin)
-    offsets = np.cumsum([0, *sizes])[:-1]
-    table = pa.table([pa.array(names, pa.string()), pa.array(offsets), pa.array(sizes, pa.int64())], schema=_SCHEMA)
-    pq.write_table(table, folder / INDEX, compression="zstd")
+def write_packs(folder: Path, names: Sequence[str]) -> None:
+    """Put the pictures of ``images/`` into packs beside it."""
+    rows: list[tuple[int, int, int]] = []
+    (folder / PACKS).mkdir()
+    at, number = _BYTES_A_PACK, -1
+    for name in names:
+        data = (folder / LOOSE / name[:2] / name).read_bytes()
+        if at >= _BYTES_A_PACK:
+            at, number = 0, number + 1
+        with (folder / PACKS / f"{number:06d}.pack").open("ab") as pack:
+            pack.write(data)
+        rows.append((number, at, len(data)))
+        at += len(data)
+    columns = [pa.array(names, pa.string()), *(pa.array(column, pa.int64()) for column in zip(*rows, strict=True))]
+    pq.write_table(pa.table(columns, schema=_SCHEMA), folder / INDEX, compression="zstd")
 
 
 def packed(path: Path) -> bytes | None:
-    """A picture out of the pack that was copied to this disk beside the folder where its file would be."""
+    """A picture out of packs that were copied to this disk beside the folder where its file would be."""
     folder = path.parent.parent.parent
-    pack = open_pack(folder)
-    row = pack.row(path.name) if pack else None
-    if pack is None or row is None or not (folder / PACK).is_file():
+    index = open_index(folder)
+    row = index.row(path.name) if index else None
+    if index is None or row is None:
         return None
-    begin, end = pack.span(row)
-    with (folder / PACK).open("rb") as file:
-        file.seek(begin)
-        return file.read(min(end, os.fstat(file.fileno()).st_size) - begin)
+    picture = index.picture(row)
+    try:
+        with (folder / picture.pack).open("rb") as file:
+            file.seek(picture.start)
+            return file.read(picture.end - picture.start)
+    except FileNotFoundError:
+        return None
 
 
-def open_pack(folder: Path) -> Pack | None:
-    """The pack of a benchmark folder, if it has one."""
+def open_index(folder: Path) -> PackIndex | None:
+    """The index of a benchmark folder, if its pictures are in packs."""
     try:
         return _opened(folder / INDEX, (folder / INDEX).stat().st_mtime_ns)
     except FileNotFoundError:
@@ -105,5 +123,5 @@ def open_pack(folder: Path) -> Pack | None:
 
 
 @lru_cache(maxsize=_MOST_OPEN)
-def _opened(index: Path, time: int) -> Pack:
-    return Pack(index)
+def _opened(index: Path, time: int) -> PackIndex:
+    return PackIndex(index)

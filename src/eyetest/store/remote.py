@@ -5,6 +5,7 @@ added since it was last sent. Locks, and the right to append to a part or to sea
 """
 
 import logging
+import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,7 +17,7 @@ from eyetest.store.lease import Lease
 from eyetest.store.local import BusyError, GrowingFile, LocalStore, TakenError
 from eyetest.store.mirror import Mirror, beside, place
 from eyetest.store.objects import RemoteError, Span
-from eyetest.store.packs import PACK, Pack, open_pack, write_pack
+from eyetest.store.packs import LOOSE, PACKS, PackIndex, open_index, write_packs
 
 _log = logging.getLogger(__name__)
 
@@ -173,7 +174,7 @@ class RemoteStore:
                 return
             refuse_lost(self.locks_above(target))
             self.mirror.send_folder(content, target)
-            (content / PACK).unlink(missing_ok=True)
+            shutil.rmtree(content / PACKS, ignore_errors=True)
             self._pictures.pop(target, None)
 
     def sweep(self, target: Path) -> None:
@@ -195,11 +196,11 @@ class RemoteStore:
     def missing(self, path: Path) -> bytes | None:
         """What a picture holds that was not brought yet, together with those that are asked about next."""
         folder = path.parent.parent.parent
-        pack = open_pack(folder)
-        if pack is not None and (row := pack.row(path.name)) is not None:
-            if folder not in self._pictures or self._pictures[folder].pack is not pack:
-                self._pictures[folder] = RemotePictures(self.mirror, folder, pack)
-            self._pictures[folder].bring(pack.block(row))
+        index = open_index(folder)
+        if index is not None and (row := index.row(path.name)) is not None:
+            if folder not in self._pictures or self._pictures[folder].index is not index:
+                self._pictures[folder] = RemotePictures(self.mirror, folder, index)
+            self._pictures[folder].bring(index.block(row))
             with suppress(FileNotFoundError):
                 return path.read_bytes()
         data = self.mirror.objects.read(self.mirror.name(path))
@@ -210,14 +211,14 @@ class RemoteStore:
     def pack(self, pictures: Path, names: Sequence[str]) -> None:
         """Get the pictures of a folder that is being made ready to travel."""
         if names:
-            write_pack(pictures.parent, names)
+            write_packs(pictures.parent, names)
 
 
 class RemotePictures:
-    """Brings the pictures of a pack block by block, and the next block before it is asked for."""
+    """Brings pictures out of packs block by block, and the next block before it is asked for."""
 
-    def __init__(self, mirror: Mirror, folder: Path, pack: Pack) -> None:
-        self._mirror, self._folder, self.pack = mirror, folder, pack
+    def __init__(self, mirror: Mirror, folder: Path, index: PackIndex) -> None:
+        self._mirror, self._folder, self.index = mirror, folder, index
         self._blocks: dict[int, Future[None]] = {}
         self._lock = threading.Lock()
         self._fetcher = ThreadPoolExecutor(2, "pictures")
@@ -241,20 +242,17 @@ class RemotePictures:
         return self._blocks[block]
 
     def _fetch(self, block: int) -> None:
-        root = self._folder / "images"
-        missing = [
-            (path, begin, end)
-            for name, begin, end in self.pack.pictures(block)
-            if not (path := root / name[:2] / name).exists()
-        ]
+        missing = [one for one in self.index.pictures(block) if not self._path(one.name).exists()]
         if not missing:
             return
-        start = missing[0][1]
-        pack = self._mirror.name(self._folder / PACK)
-        (data,) = self._mirror.objects.ranges([Span(pack, start, missing[-1][2])])
+        start, pack = missing[0].start, self._mirror.name(self._folder / missing[0].pack)
+        (data,) = self._mirror.objects.ranges([Span(pack, start, missing[-1].end)])
         if data is not None:
-            for path, begin, end in missing:
-                place(path, memoryview(data)[begin - start : end - start])
+            for one in missing:
+                place(self._path(one.name), memoryview(data)[one.start - start : one.end - start])
+
+    def _path(self, name: str) -> Path:
+        return self._folder / LOOSE / name[:2] / name
 
 
 def refuse_lost(leases: Sequence[Lease]) -> None:

@@ -101,14 +101,14 @@ def start_writer(folder: Path, name: str, rows: int) -> "subprocess.Popen[bytes]
 
 def test_two_processes_write_to_one_run_and_lose_nothing(s3: str) -> None:
     place = local_path(f"{s3}/r")
-    writers = [start_writer(place, name, 60) for name in ("aaaa", "bbbb")]
+    writers = [start_writer(place, name, 30) for name in ("aaaa", "bbbb")]
     for writer in writers:
         writer.communicate()
         assert writer.returncode == 0
     wipe_mirrors()
     local_path(f"{s3}/r")
     texts = [response.text for response in read_responses(place)]
-    assert (texts.count("aaaa"), texts.count("bbbb")) == (60, 60)
+    assert (texts.count("aaaa"), texts.count("bbbb")) == (30, 30)
     assert {part.writer for part in part_names(place)} == {"aaaa", "bbbb"}
 
 

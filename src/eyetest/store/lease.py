@@ -57,24 +57,26 @@ class Lease:
         self._objects, self._name = mirror.objects, mirror.name(self.path)
         self._tag, self._renewed = "", 0.0
         self._me = Holder(socket.gethostname(), _machine(), os.getpid(), _started(os.getpid()), token_hex(8))
-        self._lock = threading.Lock()
+        self._lock, self._is_over = threading.Lock(), False
         self.lost = False
         """Whether somebody else has taken it over."""
 
     def take(self) -> None:
         """Hold it from now on, or raise a `BusyError` that says who does."""
+        self._renewed = monotonic()
         try:
-            self._tag = self._put(create=True)
+            self._tag = self._put()
         except FileExistsError:
             self._take_over()
-        self._renewed = monotonic()
         _keeper().keep(self)
 
     def release(self) -> None:
         """Let go."""
         _keeper().forget(self)
+        is_ours = self.holds()
         with self._lock:
-            if not self.lost and (holder := self._read_holder()[0]) and holder.token == self._me.token:
+            self._is_over = True
+            if is_ours:
                 self._objects.remove(self._name)
 
     def holds(self) -> bool:
@@ -86,17 +88,19 @@ class Lease:
     def renew(self) -> None:
         """Say that we are alive."""
         with self._lock:
+            if self._is_over:
+                return
             now, self._me.beat = monotonic(), self._me.beat + 1
             try:
                 if not self._objects.is_s3:
                     raise FileNotFoundError
-                self._tag = self._put(instead_of=self._tag)
+                self._tag = self._put(self._tag)
             except OSError:  # somebody's by now, or gone, or only a reply that was lost
                 holder, self._tag = self._read_holder()
                 self.lost = holder is not None and holder.token != self._me.token
                 if self.lost:
                     return
-                self._tag = self._put()
+                self._tag = self._put(self._tag)
             self._renewed = now
 
     def holder(self) -> Holder | None:
@@ -119,16 +123,18 @@ class Lease:
         if holder is not None:
             _log.info("taking over %s from process %s", self._objects.url_of(self._name), holder)
         try:
-            self._tag = self._put(instead_of=tag)
-        except RemoteError:
-            raise BusyError("was just taken by another process; wait for it, or stop it") from None
+            self._tag = self._put(tag)
+        except OSError as error:
+            raise BusyError(f"was just taken by another process, or cannot be: {error}") from None
         if not self._objects.is_s3:
             sleep(_SETTLE_SECONDS)
             if (holder := self._read_holder()[0]) is None or holder.token != self._me.token:
                 raise BusyError("was just taken by another process; wait for it, or stop it")
 
-    def _put(self, *, create: bool = False, instead_of: str = "") -> str:
-        return self._objects.put(self._name, msgspec.json.encode(self._me), create=create, instead_of=instead_of)
+    def _put(self, instead_of: str = "") -> str:
+        """Put it in the place of what we know to be there, be it nothing."""
+        data = msgspec.json.encode(self._me)
+        return self._objects.put(self._name, data, create=not instead_of, instead_of=instead_of)
 
     def _read_holder(self) -> tuple[Holder | None, str]:
         """Who holds it, and in which version of the object that stands."""
@@ -171,6 +177,7 @@ class _Keeper:
         while True:
             sleep(RENEW_SECONDS)
             with self._lock:
+                self._leases = {lease for lease in self._leases if not lease.lost}
                 leases = list(self._leases)
             for lease in leases:
                 try:

@@ -177,9 +177,9 @@ class Objects:
 
     def remove(self, *names: str) -> None:
         """Remove objects, as far as they are there."""
-        if names:
-            with suppress(FileNotFoundError), reaching(self.url_of(names[0])):
-                self.fs.rm([self.key(name) for name in names])
+        for name in names:
+            with suppress(FileNotFoundError), reaching(self.url_of(name)):
+                self.fs.rm_file(self.key(name))
 
 
 def batches(things: Iterable[Thing], size: Callable[[Thing], int]) -> Iterator[list[Thing]]:

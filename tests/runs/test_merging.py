@@ -1,17 +1,25 @@
 """Runs of several people become one: nothing lost, nothing doubled, and what differs is told before it is decided."""
 
+import random
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
+from eyetest.benchmarks import Benchmark, BenchmarkWriter, copy_without_pictures
 from eyetest.errors import InputError
-from eyetest.records import Asked, ModelEntry, Response, RunBenchmark, RunStep
+from eyetest.records import Asked, Item, Manifest, ModelEntry, Response, RunBenchmark, RunStep
+from eyetest.records.item import Revision
 from eyetest.records.tables import OutcomeKind
+from eyetest.results.provenance import Mend, read_mends, write_mends
 from eyetest.runs import Run, RunWriter, is_run
+from eyetest.runs.folder import SENTENCES
+from eyetest.runs.merging import PREFERENCES
 from eyetest.runs.merging import answers as merging_answers
 from eyetest.runs.merging.answers import packed
 from eyetest.runs.merging.entries import united_entries
@@ -252,3 +260,57 @@ def test_ids_of_any_length_are_told_apart() -> None:
     mixed = packed(pa.chunked_array([ids]))
     assert len(np.unique(mixed)) == len(ids)
     assert packed(pa.chunked_array([ids[:1]]))[0] == mixed[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_against_a_merge_by_hand(here: Path, seed: int) -> None:
+    """Runs drawn by lot, with failures, differing answers and questions that some asked otherwise."""
+    rng = random.Random(seed)
+    prefer = rng.choice(PREFERENCES)
+    said: dict[str, list[tuple[int, float, str]]] = {}
+    for number in range(4):
+        answers_ = {str(n): rng.choice(["A", "A", "B", None, "-"]) for n in rng.sample(range(40), 25)}
+        setting, time = rng.choice(["", "", "hot"]), float(rng.randrange(100))
+        written(here / f"r{number}", answers_, setting=setting, time=time)
+        for item, text in answers_.items():
+            if text is not None and text != "-":
+                said.setdefault(item, []).append((number, time, text))
+    call("merge", *(f"r{number}" for number in range(4)), "--to", "all", "--prefer", prefer).fine()
+    by = (lambda one: -one[0]) if prefer == "first" else (lambda one: (one[1], -one[0]))
+    merged = {one.item: one.text for one in answers(here / "all") if one.outcome == "answered"}
+    expected = {item: max(them, key=by)[2] for item, them in said.items()}
+    assert merged == expected
+    planned = [row["item"] for number in range(4) for row in Run(here / f"r{number}").plan().to_pylist()]
+    assert sorted(Run(here / "all").plan().column("item").to_pylist()) == sorted(set(planned))
+
+
+def test_labels_go_with_the_answers_that_count(here: Path) -> None:
+    for name, texts_, time in (("a", {"1": "A", "2": "B"}, 1.0), ("b", {"1": "X", "3": "C"}, 2.0)):
+        run = written(here / name, texts_, time=time)
+        table = pl.DataFrame({"request": [request_of(item) for item in texts_], "judge": [name] * 2})
+        table.write_parquet(run / SENTENCES)
+    call("merge", "a", "b", "--to", "all", "--prefer", "newest").fine()
+    labels = dict(pl.read_parquet(here / "all" / SENTENCES).iter_rows())
+    assert labels == {request_of("1"): "b", request_of("2"): "a", request_of("3"): "b"}
+
+
+def test_mends_are_united_or_refused(here: Path) -> None:
+    mended = Item(id="1", question="What?", references=("x",))
+    for name in "ab":
+        write_mends(written(here / name, {"1": "A"}), [Mend(item=mended, requests=(name,))])
+    call("merge", "a", "b", "--to", "all").fine()
+    assert read_mends(here / "all")["1"].requests == ("a", "b")
+    write_mends(here / "b", [Mend(item=msgspec.structs.replace(mended, question="Which?"))])
+    assert "item '1' was mended otherwise" in call("merge", "a", "b", "--to", "more").refused()
+
+
+def test_an_older_revision_is_told(here: Path) -> None:
+    older = Revision(fingerprint="0" * 64, version="1", time="", change="review")
+    with BenchmarkWriter(here / "bench", Manifest(name="b", revisions=(older,))) as writer:
+        writer.add(Item(id="1", question="What?", references=("x",)))
+    now = Benchmark(here / "bench")
+    written(here / "a", {"1": "A"}, about=RunBenchmark.of(now.manifest, now.path))
+    copy_without_pictures(now, here / "a" / "benchmark")
+    written(here / "b", {"1": "A"}, about=RunBenchmark(name="b", fingerprint="0" * 64, items=1))
+    line = call("merge", "a", "b", "--to", "all").refused()
+    assert "b ('b', 1 items) asked an older revision of the benchmark that a ('b', 1 items) asked" in line

@@ -39,7 +39,7 @@ class _Piece(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What is known of some requests: how good the answer that counts is, what it says, when it came, and whose."""
+    """What is known of some requests: how good the answer that counts is, what it says, when last, and whose it is."""
 
     rank: NDArray[np.int8]
     content: NDArray[np.uint64]
@@ -94,7 +94,7 @@ class AnswersOfRuns:
         rank = np.where(self._failed[rows], FAILED, ANSWERED).astype(np.int8)
         choice = choose(Claims(thing, rank, self._contents[rows], self._times[rows]), prefer)
         self._claims, self._things = rows, thing
-        self._rows, self._differs = rows[choice.rows], choice.differs
+        self._rows, self._differs, self._latest = rows[choice.rows], choice.differs, choice.latest
         self._index = IdIndex(self._ids[self._rows])
         self.differing, self.gave_way = int(choice.differs.sum()), int(choice.gave_way.sum())
         self.requests = len(self._rows)
@@ -111,7 +111,7 @@ class AnswersOfRuns:
         rows = self._rows[found]
         rank = np.where(is_there, np.where(self._failed[rows], FAILED, ANSWERED), NOTHING).astype(np.int8)
         differs = is_there & self._differs[found]
-        return Standing(rank, self._contents[rows], self._times[rows], self._runs[rows], differs)
+        return Standing(rank, self._contents[rows], self._latest[found], self._runs[rows], differs)
 
     def brought(self, known: int) -> list[int]:
         """How many of the answers that count each run brings that is not among the first ``known``."""

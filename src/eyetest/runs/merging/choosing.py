@@ -31,6 +31,8 @@ class ChosenRows(NamedTuple):
     rows: Numbers
     differs: Mask
     """Of which things the best rows say different things."""
+    latest: NDArray[np.float64]
+    """When the last of the best rows came."""
     gave_way: Mask
     """Of which things a failure gave way to an answer."""
 
@@ -39,7 +41,7 @@ def choose(claims: Claims, prefer: Preference | None) -> ChosenRows:
     """The row that counts of each thing; the first where rows say the same."""
     thing, rank = claims.thing, claims.rank
     if not len(thing):
-        return ChosenRows(np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, bool))
+        return ChosenRows(np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0), np.zeros(0, bool))
     starts = heads(thing)
     best, worst = np.maximum.reduceat(rank, starts), np.minimum.reduceat(rank, starts)
     rows = np.flatnonzero(rank == np.repeat(best, np.diff(np.append(starts, len(thing)))))
@@ -51,7 +53,8 @@ def choose(claims: Claims, prefer: Preference | None) -> ChosenRows:
     if prefer == "newest" and differs.any():
         by_time = rows[np.lexsort((-claims.time[rows], thing[rows]))]
         chosen = np.where(differs, by_time[starts], chosen)
-    return ChosenRows(chosen, differs, (best == ANSWERED) & (worst < best) & (worst > NOTHING))
+    latest = np.maximum.reduceat(claims.time[rows], starts)
+    return ChosenRows(chosen, differs, latest, (best == ANSWERED) & (worst < best) & (worst > NOTHING))
 
 
 def heads(values: NDArray[np.generic]) -> Numbers:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from eyetest.records import Asked, columns
 from eyetest.runs.merging.answers import AnswersOfRuns, packed
-from eyetest.runs.merging.choosing import Claims, Preference, choose, heads
+from eyetest.runs.merging.choosing import ANSWERED, Claims, Preference, choose, heads
 from eyetest.runs.plan import chosen_tables, plan_tables
 
 _KEY = columns(Asked)
@@ -36,12 +36,14 @@ class PlansOfRuns:
             self._ends.append(self._ends[-1] + rows)
         self._keys, self._requests = np.concatenate(keys), np.concatenate(requests)
         del keys, requests
-        order = np.argsort(self._keys, kind="stable")
+        known = answers.standing(self._requests)
+        whose = np.where(known.rank == ANSWERED, known.run, 0)  # the first who said it, not who planned it
+        order = np.argsort(whose, kind="stable")
+        order = order[np.argsort(self._keys[order], kind="stable")]
         thing = np.zeros(len(order), np.int64)
         thing[heads(self._keys[order])[1:]] = 1
         np.cumsum(thing, out=thing)
-        known = answers.standing(self._requests[order])
-        choice = choose(Claims(thing, known.rank, known.content, known.time), prefer)
+        choice = choose(Claims(thing, known.rank[order], known.content[order], known.time[order]), prefer)
         self._is_chosen = np.zeros(len(order), bool)
         self._is_chosen[order[choice.rows]] = True
         self._differing = order[choice.rows[choice.differs]]

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import scipy  # which loads ndimage when it is first used
 from numpy.typing import NDArray
 from PIL import Image
-from scipy import ndimage
 
 Rectangle = tuple[int, int, int, int]
 """Left, top, right and bottom, in pixels."""
@@ -36,10 +36,10 @@ def largest_picture(page: Image.Image, texts: Iterable[tuple[float, float, float
     pixels = np.asarray(small, np.float32)
     written = _written(pixels.shape[:2], list(texts))
     edges = _undotted(_edges(pixels) & ~written)
-    joined = ndimage.maximum_filter(edges, 2 * _NEAR + 1)
-    labels, _ = ndimage.label(joined)
+    joined = scipy.ndimage.maximum_filter(edges, 2 * _NEAR + 1)
+    labels, _ = scipy.ndimage.label(joined)
     best, region = 0.0, None
-    for number, (down, across) in enumerate(ndimage.find_objects(labels), 1):
+    for number, (down, across) in enumerate(scipy.ndimage.find_objects(labels), 1):
         inside = edges[down, across] & (labels[down, across] == number)
         left, top, right, bottom = _bounds(inside)
         width, height, mass = right - left, bottom - top, int(inside.sum())
@@ -65,8 +65,8 @@ def _edges(pixels: NDArray[np.float32]) -> NDArray[np.bool_]:
     edges[1:] |= np.abs(np.diff(pixels, axis=0)).max(axis=2) > _STEP
     lines = np.zeros_like(edges)
     for axis in (0, 1):
-        run = ndimage.minimum_filter1d(edges.astype(np.uint8), _LONG, axis=axis)
-        lines |= ndimage.maximum_filter1d(run, _LONG, axis=axis, origin=-1) > 0
+        run = scipy.ndimage.minimum_filter1d(edges.astype(np.uint8), _LONG, axis=axis)
+        lines |= scipy.ndimage.maximum_filter1d(run, _LONG, axis=axis, origin=-1) > 0
     return edges & ~lines
 
 
@@ -83,7 +83,7 @@ def _written(shape: tuple[int, ...], texts: Sequence[tuple[float, float, float, 
 
 def _undotted(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Edges without those that are small and stand alone."""
-    labels, _ = ndimage.label(edges, np.ones((3, 3)))
+    labels, _ = scipy.ndimage.label(edges, np.ones((3, 3)))
     kept: NDArray[np.bool_] = edges & (np.bincount(labels.ravel()) > _DOT)[labels]
     return kept
 

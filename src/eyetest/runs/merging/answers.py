@@ -39,7 +39,7 @@ class _Piece(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What is known of some requests: how good the answer that counts is, what it says, when last, and whose it is."""
+    """What is known of some requests: how good the answer that counts is, what it says, when last, and whose."""
 
     rank: NDArray[np.int8]
     content: NDArray[np.uint64]
@@ -73,31 +73,30 @@ class AnswersOfRuns:
                 runs.append(np.full(len(frame), run, np.int16))
                 self._pieces.append(_Piece(run, name, start, len(frame)))
                 start += len(frame)
-        self._ids = np.concatenate(ids or [np.zeros(0, f"S{_ID}")])
+        every = np.concatenate(ids or [np.zeros(0, f"S{_ID}")])
         self._contents = np.concatenate(contents or [np.zeros(0, np.uint64)])
-        self._times = np.concatenate(times or [np.zeros(0)])
+        when = np.concatenate(times or [np.zeros(0)])
         self._failed = np.concatenate(failures or [np.zeros(0, bool)])
         self._runs = np.concatenate(runs or [np.zeros(0, np.int16)])
         del ids, contents, times, failures, runs
-        self._choose(prefer)
+        self._choose(every, when, prefer)
 
-    def _choose(self, prefer: Preference | None) -> None:
+    def _choose(self, ids: NDArray[np.bytes_], times: NDArray[np.float64], prefer: Preference | None) -> None:
         """Of a request that one run asked again its last answer counts, as everywhere; then runs are compared."""
-        order = np.argsort(self._ids, kind="stable")
+        order = np.argsort(ids, kind="stable")
         thing = np.zeros(len(order), np.int64)
-        thing[heads(self._ids[order])[1:]] = 1
+        thing[heads(ids[order])[1:]] = 1
         np.cumsum(thing, out=thing)
         runs = self._runs[order]
         is_last = np.ones(len(order), bool)
         is_last[:-1] = (thing[1:] != thing[:-1]) | (runs[1:] != runs[:-1])
         rows, thing = order[is_last], thing[is_last]
         rank = np.where(self._failed[rows], FAILED, ANSWERED).astype(np.int8)
-        choice = choose(Claims(thing, rank, self._contents[rows], self._times[rows]), prefer)
+        choice = choose(Claims(thing, rank, self._contents[rows], times[rows]), prefer)
         self._claims, self._things = rows, thing
         self._rows, self._differs, self._latest = rows[choice.rows], choice.differs, choice.latest
-        self._index = IdIndex(self._ids[self._rows])
+        self._index = IdIndex(ids[self._rows])
         self.differing, self.gave_way = int(choice.differs.sum()), int(choice.gave_way.sum())
-        self.requests = len(self._rows)
         self.shared = len(rows) - len(self._rows)
         """Answers that another run's stands for: all but one of each request."""
 
@@ -120,7 +119,7 @@ class AnswersOfRuns:
 
     def tables(self, known: int) -> Iterator[pa.Table]:
         """Those answers, in tables of the size of a part."""
-        wanted = np.zeros(len(self._ids), bool)
+        wanted = np.zeros(len(self._contents), bool)
         wanted[self._rows] = True
         waiting: list[pa.Table] = []
         for piece in self._pieces:

@@ -34,14 +34,14 @@ class PlansOfRuns:
                 requests.append(packed(table.column("request")))
                 rows += len(table)
             self._ends.append(self._ends[-1] + rows)
-        self._keys, self._requests = np.concatenate(keys), np.concatenate(requests)
+        known = answers.standing(np.concatenate(requests))
+        every = np.concatenate(keys)
         del keys, requests
-        known = answers.standing(self._requests)
         whose = np.where(known.rank == ANSWERED, known.run, 0)  # the first who said it, not who planned it
         order = np.argsort(whose, kind="stable")
-        order = order[np.argsort(self._keys[order], kind="stable")]
+        order = order[np.argsort(every[order], kind="stable")]
         thing = np.zeros(len(order), np.int64)
-        thing[heads(self._keys[order])[1:]] = 1
+        thing[heads(every[order])[1:]] = 1
         np.cumsum(thing, out=thing)
         choice = choose(Claims(thing, known.rank[order], known.content[order], known.time[order]), prefer)
         self._is_chosen = np.zeros(len(order), bool)

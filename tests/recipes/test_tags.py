@@ -46,6 +46,15 @@ def test_a_missing_tag_is_told_with_those_there_are(tmp_path: Path) -> None:
     refuse_missing_tags(map_tags(load_recipe("mmmu-pro"), {"subject": "core"}), items)
 
 
+def test_the_task_of_a_screen_is_given_like_any_tag() -> None:
+    stage = {"screen": "wrong-gold", "panel": "p", "keep": {"sound": {"op": ">=", "value": 0.5}}}
+    recipe = msgspec.convert({"panels": {"p": {"size": 2}}, "stages": [stage]}, Recipe)
+    assert needed_tags(recipe) == [], "it does without"
+    assert map_tags(recipe, {"task": "category"}).stages[0].task == "category"
+    assert map_tags(map_tags(recipe, {"task": "a"}), {"a": "b"}).stages[0].task == "b"
+    assert map_tags(recipe, {}) == recipe
+
+
 def test_the_benchmarks_own_tags_are_spread_over(tmp_path: Path) -> None:
     make_bench(tmp_path / "b", 12)
     recipe = msgspec.convert(SELECT, Recipe)

@@ -4,6 +4,7 @@ import json
 import string
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -92,6 +93,18 @@ def test_people_are_told_how_sure_the_panel_is(mostly_right: Answered) -> None:
     assert {one["sent"] for one in told} == {len(sent)}
     assert sent[0]["flawed of these, by these odds"] == pytest.approx(expected, abs=0.1)
     assert all(sum(one["states"].values()) == pytest.approx(1, abs=0.01) for one in told)
+
+
+def test_the_task_may_stand_under_another_tag(mostly_right: Answered) -> None:
+    """On every fourth item nobody knows anything; who knows that these are a task of their own judges otherwise."""
+    items, choices = mostly_right
+    choices |= {one.id: [*"ABCDABCDA"] for one in items[::4]}
+    tags = [{"number": "hard" if place % 4 == 0 else "easy"} for place in range(len(items))]
+    own = [msgspec.structs.replace(one, tags=tag) for one, tag in zip(items, tags, strict=True)]
+    usual = [msgspec.structs.replace(one, tags={"task": tag["number"]}) for one, tag in zip(items, tags, strict=True)]
+    named = msgspec.structs.replace(RULE, task="number")
+    evidence = heard(choices)
+    assert judge(own, evidence, named) == judge(usual, evidence) != judge(own, evidence)
 
 
 def test_another_right_option_is_no_rival(mostly_right: Answered) -> None:

@@ -8,7 +8,11 @@ import msgspec
 from eyetest.errors import InputError, heading, nearest, param
 from eyetest.records import Item, Recipe, Select, Stage
 from eyetest.review.forms import load_form
+from eyetest.screens import SCREENS
 from eyetest.tabular.table import parse_pairs
+
+_TASK = "task"
+"""The tag that screens take for an item's task where a recipe names none."""
 
 
 class NeededTag(NamedTuple):
@@ -51,6 +55,7 @@ def parse_map_tags(words: Iterable[str]) -> dict[str, str]:
 def map_tags(recipe: Recipe, own: Mapping[str, str]) -> Recipe:
     """The recipe with the benchmark's own names in the place of the tags that it speaks of."""
     used = {tag for stage in recipe.stages if stage.select for tag in stage.select.tags}
+    used |= {stage.task or _TASK for stage in recipe.stages if _looks_at_tasks(stage)}
     for name, tag in own.items():
         if name not in used:
             known = nearest(name, sorted(used)) if used else "it uses none"
@@ -63,7 +68,14 @@ def map_tags(recipe: Recipe, own: Mapping[str, str]) -> Recipe:
         raise InputError(f"{heading('map_tags')}: {error}") from None
 
 
+def _looks_at_tasks(stage: Stage) -> bool:
+    """Whether a stage makes use of what task an item is of, which no item has to say."""
+    return stage.screen is not None and "task" in SCREENS[stage.screen].uses
+
+
 def _renamed(stage: Stage, own: Mapping[str, str]) -> Stage:
+    if _looks_at_tasks(stage):
+        return msgspec.structs.replace(stage, task=own.get(stage.task or _TASK, stage.task))
     if stage.select is None:
         return stage
     old = stage.select

@@ -141,6 +141,9 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     rate: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None = None
     """The share of good items among those that a test may throw out."""
     probe: str | None = None
+    task: str = ""
+    """The tag that says of which task an item is, for a screen that learns how good models are at each; ``task`` if
+    nothing is said."""
     judge: str | None = None
     """The panel that judges."""
     writer: str | None = None

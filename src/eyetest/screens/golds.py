@@ -46,7 +46,7 @@ class WrongGold:
 
     name = "wrong-gold"
     summary = "send items to people whose gold the panel's answers speak against"
-    uses: ClassVar[frozenset[str]] = frozenset({"keep", "then"})
+    uses: ClassVar[frozenset[str]] = frozenset({"keep", "then", "task"})
 
     def rule(self, stage: Stage, seats: int, size: int, tests: int) -> StoppingRule | None:
         """Every answer is evidence."""
@@ -83,7 +83,7 @@ def _weighed(case: ScreenInput, items: Sequence[Item]) -> Suspicion:
     options = np.array([len(item.choices) for item in items], np.int64)
     golds = np.array([item.gold[0] for item in items], np.int64)
     kinds = recurring([choice.text for choice in item.choices] for item in items)
-    tasks = [tag_word(item.tags.get("task")) for item in items]
+    tasks = [tag_word(item.tags.get(case.stage.task or "task")) for item in items]
     return suspicion(choices, options, golds, kinds, tasks)
 
 

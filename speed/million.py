@@ -222,9 +222,9 @@ def main() -> None:
         for answers in map(int, options.sizes.split(",")):
             folder = (options.folder or Path(temporary)).resolve() / f"{answers}x{options.models}"
             for name, spent in measure(folder, answers, options.models, options.stages.split(","), options.later):
-                rate = answers / spent.seconds
+                rate, told = answers / spent.seconds, name if options.models == 1 else f"{name}/{options.models}"
                 print(
-                    f"{name:8} {answers:10,} {spent.seconds:8.1f} {spent.processor:8.1f} {rate:9,.0f} "
+                    f"{told:8} {answers:10,} {spent.seconds:8.1f} {spent.processor:8.1f} {rate:9,.0f} "
                     f"{spent.peak:8,.0f} {os.getloadavg()[0]:5.1f}",
                     flush=True,
                 )

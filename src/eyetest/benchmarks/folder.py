@@ -31,7 +31,7 @@ from eyetest.store import refuse_to_lose, replacing_folder
 from eyetest.store.files import add_checksum, has_checksum, inside, is_as_written, read_regular
 from eyetest.store.packs import INDEX, PACKS
 from eyetest.tabular.bounded_parquet import BoundedParquet, open_bounded
-from eyetest.tabular.record_files import array, damage_in_one_line, numbers, read_parquet
+from eyetest.tabular.record_files import array, damage_in_one_line, indices, numbers, read_parquet
 
 MANIFEST = "benchmark.json"
 ITEMS = "items.parquet"
@@ -64,6 +64,8 @@ class Benchmark:
         self.images = ImageStore(path / _IMAGES)
         self._checked: tuple[int, ...] = ()
         """The items' file that was found sound."""
+        self._proof: tuple[int, ...] = ()
+        """The one whose checksum was found to fit."""
         self._ids: pa.ChunkedArray | None = None
         self._groups: dict[int, pa.Table] = {}
         _remember(path.absolute())
@@ -160,10 +162,13 @@ class Benchmark:
         """The items' file if its checksum fits: one that has none may stand for more than memory holds."""
         path = inside(self.path / ITEMS, self.path)
         with damage_in_one_line(path):
-            if not has_checksum(path):
-                return None
-            with pq.ParquetFile(path) as file:
-                self._refuse_others(file.schema_arrow, file.metadata)
+            identity = _identity(path)
+            if identity != self._proof:
+                if not has_checksum(path):
+                    return None
+                with pq.ParquetFile(path) as file:
+                    self._refuse_others(file.schema_arrow, file.metadata)
+                self._proof = identity
         return path
 
     def by_picture(self) -> list[int]:
@@ -173,22 +178,15 @@ class Benchmark:
 
     def picture_groups(self) -> NDArray[np.int64]:
         """Of each item, where the first one stands that shows the same picture first; itself if it shows none."""
-        keys = np.arange(len(self))
-        shown = np.zeros(len(self), bool)
-        first = 0
-        with self._items() as file:
-            for group in range(file.metadata.num_row_groups):
-                images = file.table(["images"], group).column("images").combine_chunks()
-                counts = numbers(pc.list_value_length(images))
-                pictures = pc.struct_field(images.flatten(), "sha256").to_pylist()
-                here = np.flatnonzero(counts)
-                starts = (np.cumsum(counts) - counts)[here]
-                keys[first + here] = [hash(pictures[start]) for start in starts.tolist()]
-                shown[first + here] = True
-                first += len(counts)
+        images = self.part("images", "sha256").combine_chunks()
+        counts = numbers(pc.list_value_length(images))
+        shown = np.flatnonzero(counts)
+        hashes = pc.struct_field(images.flatten(), "sha256")
+        pictures = hashes.take(indices((np.cumsum(counts) - counts)[shown])).dictionary_encode()
+        codes = numbers(pictures.indices)
+        _, firsts = np.unique(codes, return_index=True)
         order = np.arange(len(self))
-        _, firsts, inverse = np.unique(keys[shown], return_index=True, return_inverse=True)
-        order[shown] = np.flatnonzero(shown)[firsts][inverse]
+        order[shown] = shown[firsts][codes]
         return order
 
     def _row_group(self, file: BoundedParquet, group: int) -> pa.Table:
@@ -213,8 +211,7 @@ class Benchmark:
         """The items' file, found to be the one that the manifest speaks of; whatever is wrong becomes one line."""
         path = inside(self.path / ITEMS, self.path)
         with damage_in_one_line(self.path / ITEMS):
-            about = path.stat()
-            identity = (about.st_ino, about.st_size, about.st_mtime_ns)
+            identity = _identity(path)
             if identity != self._checked:
                 has_checksum(path)
             with open_bounded(path) as file:
@@ -247,6 +244,12 @@ class Benchmark:
             if len(self) <= 20
             else nearest(item_id, ids).partition("known:")[0] or (f"the first is {short(ids[0])}")
         )
+
+
+def _identity(path: Path) -> tuple[int, ...]:
+    """What tells a file from one that took its place."""
+    about = path.stat()
+    return about.st_ino, about.st_size, about.st_mtime_ns
 
 
 def home_of(image: ImageRef) -> Benchmark | None:

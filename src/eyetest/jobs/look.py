@@ -17,6 +17,7 @@ from eyetest.runs.stored import one_line_if_damaged, plan_frame, refuse_if_all_i
 from eyetest.scoring import Scorer
 
 _NO_ANSWER = ("open", "failed")
+_FAILED = ("failed", "blocked")
 _ROW = "number of the row"
 _TOLD = ("outcome", "error", "detail", "given")
 
@@ -76,15 +77,17 @@ def survey(run: Run) -> dict[str, Any]:
     """
     plan, said = plan_frame(run.path), responses_frame(run.path, ("request", *_TOLD)).with_columns(is_stored=True)
     with one_line_if_damaged(run.path):
-        different = plan.select(pl.col(*Condition.__struct_fields__, "item").n_unique(), planned=pl.len())
+        different = plan.select(pl.col(*Condition.__struct_fields__).n_unique(), planned=pl.len())
         counts = different.collect(engine="streaming").row(0, named=True)
         axes = telling_axes(lambda axis: int(counts[axis]))
         calls = plan.select(*axes, "item", "request").with_row_index(_ROW).join(said, on="request", how="left")
         groups = _groups(calls, axes)
-        failures = _failures(calls)
+        has_failed = any(name in group.outcomes for group in groups for name in _FAILED)
+        failures = _failures(calls) if has_failed else []
+        about = run.manifest.benchmark
+        there = about.items if about else 0
+        there = there or int(plan.select(pl.col("item").n_unique()).collect(engine="streaming").item())
     last = run.manifest.steps[-1] if run.manifest.steps else None
-    about = run.manifest.benchmark
-    there = (about.items if about else 0) or int(counts["item"])
     return {
         "run": str(run.path),
         "benchmark": about.name if about else None,
@@ -142,7 +145,7 @@ def _groups(calls: pl.LazyFrame, axes: list[str]) -> list[_Group]:
 def _failures(calls: pl.LazyFrame) -> list[tuple[str, int]]:
     """In which words requests failed or were blocked, the most frequent first."""
     words = pl.format("{}: {}", pl.col("error").fill_null("None"), pl.col("detail").fill_null("None"))
-    failed = calls.filter(pl.col("outcome").is_in(("failed", "blocked")))
+    failed = calls.filter(pl.col("outcome").is_in(_FAILED))
     counts = failed.group_by(words.alias("words")).agg(pl.col("request").n_unique(), pl.col(_ROW).min())
     rows = counts.sort("request", _ROW, descending=(True, False)).collect(engine="streaming")
     return list(rows.select("words", "request").iter_rows())

@@ -129,11 +129,16 @@ def read_sealed(folder: Path, part: PartName, columns: Sequence[str] | None = No
         if not file.schema.equals(SCHEMA):
             raise ValueError("its columns are others than it should have")
         table = file.table(columns if proven else None)
-        torn = int((table.schema.metadata or {}).get(b"torn", b"0"))
+        torn = torn_in(table.schema)
         for batch in () if proven else table.to_batches():
             for response in from_batch(batch):
                 bytes.fromhex(response.request)
     return (table if columns is None else table.select(columns)), torn
+
+
+def torn_in(schema: pa.Schema) -> int:
+    """How many lines were lost before a part was sealed, as it says itself."""
+    return int((schema.metadata or {}).get(b"torn", b"0"))
 
 
 def content_id(path: Path) -> str:

@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 from eyetest.errors import DamagedWarning, InputError, damaged
 from eyetest.records import Response
 from eyetest.runs.journal import read_segment
-from eyetest.runs.parts import SCHEMA, PartName, from_batch, part_names, read_sealed, sealed, segment, to_table
+from eyetest.runs.parts import (
+    SCHEMA,
+    PartName,
+    from_batch,
+    part_names,
+    read_sealed,
+    sealed,
+    segment,
+    to_table,
+    torn_in,
+)
 from eyetest.runs.plan import PLAN, plan_table, scan_table
 from eyetest.store.files import has_checksum, inside
 from eyetest.tabular.record_files import array, indices, numbers
@@ -107,11 +117,20 @@ class StoredHealth(NamedTuple):
 
 
 def stored_health(folder: Path) -> StoredHealth:
-    """Look at all parts once. A checksum tells damage whatever column it hit, so that one of them will do."""
-    parts = [read_part(folder, name, ("request",)) for name in part_names(folder)]
+    """Look at all parts once. Of one whose checksum fits nothing has to be unpacked."""
+    parts = [_sealed_part(folder, name) or read_part(folder, name, ("request",)) for name in part_names(folder)]
     return StoredHealth(
         sum(part.torn for part in parts if part.table is not None), [part.damage for part in parts if part.damage]
     )
+
+
+def _sealed_part(folder: Path, name: PartName) -> StoredPart | None:
+    """A part whose checksum fits, with none of its rows."""
+    with suppress(InputError, FileNotFoundError):
+        path = inside(sealed(folder, name), folder)
+        if has_checksum(path) and (schema := pq.read_schema(path)).equals(SCHEMA):
+            return StoredPart(to_table(()), torn_in(schema))
+    return None
 
 
 def read_responses(folder: Path) -> Iterator[Response]:

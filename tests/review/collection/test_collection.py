@@ -13,7 +13,12 @@ from eyetest.pages.item_links import Query, parse_query
 from eyetest.records import Asked, Item, Manifest, Prompt, Response
 from eyetest.results.gather import results_of
 from eyetest.results.scores import read_scores
+from eyetest.review.app.address import Address
+from eyetest.review.app.listing import list_page
 from eyetest.review.collection import Collection
+from eyetest.review.collection.doubt import GoldDoubts
+from eyetest.review.collection.item_columns import ItemColumns
+from eyetest.review.collection.replies import SearchTexts
 from eyetest.runs import Run
 from eyetest.scoring import Scorer
 from tests.scoring.test_table import make_run
@@ -201,3 +206,18 @@ def test_items_on_one_picture_or_of_one_group_are_one_cluster(collection: Collec
             writer.add(Item(id=name, question="How many?", references=("1",), group=group))
     own = Collection.open([tmp_path / "b"]).answers.clusters.tolist()
     assert own[0] == own[1] != own[2] == own[3] != own[4]
+
+
+def test_what_the_first_page_does_not_show_is_not_read_for_it(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a million items it would take longer than all that is shown."""
+
+    def refuse(*_: object) -> None:
+        pytest.fail("nobody asked for it")
+
+    for where, name in ((SearchTexts, "_read"), (GoldDoubts, "_weighed"), (ItemColumns, "options")):
+        monkeypatch.setattr(where, name, property(refuse) if name == "options" else refuse)
+    monkeypatch.setattr(GoldDoubts, "known", False)
+    contents = list_page(Collection.open([zoo / "run"]), Address())
+    assert [row["id"] for row in contents["rows"]] == [f"q{number}" for number in range(6)]
+    bands = {facet.name: [value.items for value in facet.values] for facet in contents["facets"]}
+    assert bands["Doubt of the gold"] == [None] * 3

@@ -21,6 +21,7 @@ from eyetest.errors import ImageError, InputError, short
 from eyetest.records import IMAGE_FORMATS, ImageFormat, ImageRef
 from eyetest.store import store_of
 from eyetest.store.files import inside, open_regular
+from eyetest.store.mirror import place
 
 MAX_BYTES = 64 * 2**20
 MAX_PIXELS = 100_000_000
@@ -104,9 +105,9 @@ class ImageStore:
         return self.path(image).is_file() or store_of(self.root).missing(self.path(image)) is not None
 
     def bring(self, image: ImageRef) -> Path:
-        """Where a picture's file is, once it is here."""
+        """Where a picture's file is, once it is one of this disk."""
         if not self.path(image).exists():
-            self._missing(image)
+            place(self.path(image), self.read(image))
         return self.path(image)
 
     def _file(self, image: ImageRef) -> Path:

@@ -1,15 +1,16 @@
 """Packs: many pictures of a benchmark in one file, so that they travel together.
 
-A request for a single object costs milliseconds of work, more than all the rest of a question. So on a store
-elsewhere pictures lie in ``packs/``, one after the other in the order in which they are asked about, and
-``images.index.parquet`` says where each begins. Blocks of whole pictures are read at once.
+A request for a single object costs milliseconds of work, and making a file half a millisecond: more than all the rest
+of a question. So on a store elsewhere pictures lie in ``packs/``, one after the other in the order in which they are
+asked about, and ``images.index.parquet`` says where each begins. A pack is called by the hash of what it holds.
 """
 
+import hashlib
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,43 +19,30 @@ import pyarrow.parquet as pq
 from eyetest.errors import InputError
 
 LOOSE, PACKS, INDEX = "images", "packs", "images.index.parquet"
-_SCHEMA = pa.schema([("name", pa.string()), ("pack", pa.int64()), ("offset", pa.int64()), ("size", pa.int64())])
-_NAME = re.compile(r"[0-9a-f]{64}\.[a-z]{3,4}")
-"""Pictures are called by their hash, so that no name leads anywhere else."""
-_BYTES_A_PACK = 24 * 2**20
-"""So large a pack is put in one request, and put again at little cost if that fails."""
-_BYTES_A_BLOCK = 8 * 2**20
+_SCHEMA = pa.schema([("name", pa.string()), ("pack", pa.string()), ("offset", pa.int64()), ("size", pa.int64())])
+_PACK = re.compile(r"[0-9a-f]{32}")
+_BYTES_A_PACK = 8 * 2**20
 _MOST_OPEN = 8
-
-
-class Packed(NamedTuple):
-    """Where a picture lies."""
-
-    name: str
-    pack: str
-    start: int
-    end: int
 
 
 class PackIndex:
     """Where all pictures of a benchmark lie."""
 
     def __init__(self, path: Path) -> None:
+        self._folder = path.parent / PACKS
         try:
             table = pq.read_table(path, schema=_SCHEMA)
         except (OSError, pa.ArrowException, ValueError) as error:
             raise InputError(f"{path} is damaged: {(str(error).splitlines() or [''])[0]}") from None
+        packs = table.column("pack").combine_chunks().dictionary_encode()
+        self.packs: list[str] = packs.dictionary.to_pylist()
+        self._pack_of = packs.indices.to_numpy()
+        self._starts, sizes = (table.column(name).to_numpy() for name in ("offset", "size"))
+        self._ends = self._starts + sizes
+        if not all(map(_PACK.fullmatch, self.packs)) or (self._starts < 0).any() or (sizes < 0).any():
+            raise InputError(f"{path} is damaged: it leads to no pack")
         self._names = np.array(table.column("name").to_pylist(), np.bytes_)
-        self._packs, starts, sizes = (table.column(name).to_numpy() for name in ("pack", "offset", "size"))
-        self._starts, self._ends = starts, starts + sizes
-        follows = (np.diff(self._packs) == 0) & (starts[1:] == self._ends[:-1])
-        begins = (np.diff(self._packs) == 1) & (starts[1:] == 0)
-        if (sizes < 0).any() or (starts[:1] != 0).any() or not (follows | begins).all():
-            raise InputError(f"{path} is damaged: its pictures do not lie one after the other")
         self._order = np.argsort(self._names)
-        new = begins | (np.diff(starts // _BYTES_A_BLOCK) != 0)
-        self._blocks = np.concatenate([[0], np.cumsum(new)])
-        """A picture belongs to the block in which it begins."""
 
     def row(self, name: str) -> int | None:
         """The place of a picture among all."""
@@ -64,54 +52,60 @@ class PackIndex:
             return None
         return int(self._order[at])
 
-    def picture(self, row: int) -> Packed:
-        """Where one lies."""
-        pack = f"{PACKS}/{self._packs[row]:06d}.pack"
-        return Packed(self._names[row].decode(), pack, int(self._starts[row]), int(self._ends[row]))
+    def pack_of(self, row: int) -> int:
+        """In which pack a picture lies."""
+        return int(self._pack_of[row])
 
-    def block(self, row: int) -> int:
-        """The block that a picture comes with."""
-        return int(self._blocks[row])
+    def path(self, pack: int) -> Path:
+        """Where a pack lies."""
+        return self._folder / f"{self.packs[pack]}.pack"
 
-    def pictures(self, block: int) -> Iterator[Packed]:
-        """All of a block."""
-        first, last = np.searchsorted(self._blocks, [block, block + 1])
-        for row in range(first, last):
-            if _NAME.fullmatch(self._names[row].decode()):
-                yield self.picture(row)
+    def size(self, pack: int) -> int:
+        """How many bytes a pack has."""
+        return int(self._ends[self._pack_of == pack].max())
+
+    def read(self, row: int) -> bytes | None:
+        """A picture out of its pack, if that is on this disk."""
+        try:
+            file = os.open(self.path(self.pack_of(row)), os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            return os.pread(file, int(self._ends[row] - self._starts[row]), int(self._starts[row]))
+        finally:
+            os.close(file)
 
 
 def write_packs(folder: Path, names: Sequence[str]) -> None:
     """Put the pictures of ``images/`` into packs beside it."""
-    rows: list[tuple[int, int, int]] = []
+    packs: list[str] = []
+    offsets: list[int] = []
+    sizes: list[int] = []
+    pending = bytearray()
     (folder / PACKS).mkdir()
-    at, number = _BYTES_A_PACK, -1
+
+    def end() -> None:
+        packs.extend([hashlib.sha256(pending).hexdigest()[:32]] * (len(sizes) - len(packs)))
+        (folder / PACKS / f"{packs[-1]}.pack").write_bytes(pending)
+        pending.clear()
+
     for name in names:
         data = (folder / LOOSE / name[:2] / name).read_bytes()
-        if at >= _BYTES_A_PACK:
-            at, number = 0, number + 1
-        with (folder / PACKS / f"{number:06d}.pack").open("ab") as pack:
-            pack.write(data)
-        rows.append((number, at, len(data)))
-        at += len(data)
-    columns = [pa.array(names, pa.string()), *(pa.array(column, pa.int64()) for column in zip(*rows, strict=True))]
-    pq.write_table(pa.table(columns, schema=_SCHEMA), folder / INDEX, compression="zstd")
+        offsets.append(len(pending))
+        sizes.append(len(data))
+        pending += data
+        if len(pending) >= _BYTES_A_PACK:
+            end()
+    if pending:
+        end()
+    pq.write_table(pa.table([names, packs, offsets, sizes], schema=_SCHEMA), folder / INDEX, compression="zstd")
 
 
 def packed(path: Path) -> bytes | None:
-    """A picture out of packs that were copied to this disk beside the folder where its file would be."""
-    folder = path.parent.parent.parent
-    index = open_index(folder)
+    """A picture out of packs on this disk, beside the folder where its file would be."""
+    index = open_index(path.parent.parent.parent)
     row = index.row(path.name) if index else None
-    if index is None or row is None:
-        return None
-    picture = index.picture(row)
-    try:
-        with (folder / picture.pack).open("rb") as file:
-            file.seek(picture.start)
-            return file.read(picture.end - picture.start)
-    except FileNotFoundError:
-        return None
+    return None if index is None or row is None else index.read(row)
 
 
 def open_index(folder: Path) -> PackIndex | None:

@@ -16,8 +16,8 @@ from pathlib import Path
 from eyetest.store.lease import Lease
 from eyetest.store.local import BusyError, GrowingFile, LocalStore, TakenError
 from eyetest.store.mirror import Mirror, beside, place
-from eyetest.store.objects import RemoteError, Span
-from eyetest.store.packs import LOOSE, PACKS, PackIndex, open_index, write_packs
+from eyetest.store.objects import RemoteError
+from eyetest.store.packs import PACKS, PackIndex, open_index, write_packs
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class RemoteStore:
         self._disk = LocalStore()
         self._locks: dict[Path, Lease] = {}
         self._held: dict[Path, Lease] = {}
-        self._pictures: dict[Path, RemotePictures] = {}
+        self._packs: dict[Path, PackFetcher] = {}
 
     @contextmanager
     def lock(self, path: Path) -> Iterator[None]:
@@ -175,7 +175,6 @@ class RemoteStore:
             refuse_lost(self.locks_above(target))
             self.mirror.send_folder(content, target)
             shutil.rmtree(content / PACKS, ignore_errors=True)
-            self._pictures.pop(target, None)
 
     def sweep(self, target: Path) -> None:
         """Remove what killed writers of the same target left behind here; there, nothing is half written."""
@@ -195,18 +194,23 @@ class RemoteStore:
 
     def missing(self, path: Path) -> bytes | None:
         """What a picture holds that was not brought yet, together with those that are asked about next."""
-        folder = path.parent.parent.parent
-        index = open_index(folder)
-        if index is not None and (row := index.row(path.name)) is not None:
-            if folder not in self._pictures or self._pictures[folder].index is not index:
-                self._pictures[folder] = RemotePictures(self.mirror, folder, index)
-            self._pictures[folder].bring(index.block(row))
-            with suppress(FileNotFoundError):
-                return path.read_bytes()
-        data = self.mirror.objects.read(self.mirror.name(path))
-        if data is not None:
-            place(path, data)
+        index = open_index(path.parent.parent.parent)
+        row = index.row(path.name) if index is not None else None
+        if index is None or row is None:
+            loose = self.mirror.objects.read(self.mirror.name(path))
+            if loose is not None:
+                place(path, loose)
+            return loose
+        if (data := index.read(row)) is None:
+            self._fetching(index).bring(index.pack_of(row))
+            data = index.read(row)
         return data
+
+    def _fetching(self, index: PackIndex) -> "PackFetcher":
+        folder = index.path(0).parent
+        if folder not in self._packs or self._packs[folder].index is not index:
+            self._packs[folder] = PackFetcher(self.mirror, index)
+        return self._packs[folder]
 
     def pack(self, pictures: Path, names: Sequence[str]) -> None:
         """Get the pictures of a folder that is being made ready to travel."""
@@ -214,45 +218,39 @@ class RemoteStore:
             write_packs(pictures.parent, names)
 
 
-class RemotePictures:
-    """Brings pictures out of packs block by block, and the next block before it is asked for."""
+class PackFetcher:
+    """Brings packs as their pictures are looked at, and the next one before it is asked for."""
 
-    def __init__(self, mirror: Mirror, folder: Path, index: PackIndex) -> None:
-        self._mirror, self._folder, self.index = mirror, folder, index
-        self._blocks: dict[int, Future[None]] = {}
+    def __init__(self, mirror: Mirror, index: PackIndex) -> None:
+        self._mirror, self.index = mirror, index
+        self._packs: dict[int, Future[None]] = {}
         self._lock = threading.Lock()
-        self._fetcher = ThreadPoolExecutor(2, "pictures")
+        self._fetcher = ThreadPoolExecutor(2, "packs")
 
-    def bring(self, block: int) -> None:
-        """Have the pictures of a block here; whoever reads one block after the other finds the next one coming."""
+    def bring(self, pack: int) -> None:
+        """Have a pack here; whoever reads one after the other finds the next one coming."""
         with self._lock:
-            wanted = self._ordered(block)
-            if block - 1 in self._blocks:
-                self._ordered(block + 1)
+            wanted = self._ordered(pack)
+            if pack - 1 in self._packs and pack + 1 < len(self.index.packs):
+                self._ordered(pack + 1)
         try:
             wanted.result()
         except Exception:
             with self._lock:
-                self._blocks.pop(block, None)
+                self._packs.pop(pack, None)
             raise
 
-    def _ordered(self, block: int) -> Future[None]:
-        if block not in self._blocks:
-            self._blocks[block] = self._fetcher.submit(self._fetch, block)
-        return self._blocks[block]
+    def _ordered(self, pack: int) -> Future[None]:
+        if pack not in self._packs:
+            self._packs[pack] = self._fetcher.submit(self._fetch, pack)
+        return self._packs[pack]
 
-    def _fetch(self, block: int) -> None:
-        missing = [one for one in self.index.pictures(block) if not self._path(one.name).exists()]
-        if not missing:
-            return
-        start, pack = missing[0].start, self._mirror.name(self._folder / missing[0].pack)
-        (data,) = self._mirror.objects.ranges([Span(pack, start, missing[-1].end)])
-        if data is not None:
-            for one in missing:
-                place(self._path(one.name), memoryview(data)[one.start - start : one.end - start])
-
-    def _path(self, name: str) -> Path:
-        return self._folder / LOOSE / name[:2] / name
+    def _fetch(self, pack: int) -> None:
+        path = self.index.path(pack)
+        if not path.exists():
+            data = self._mirror.objects.read(self._mirror.name(path), self.index.size(pack))
+            if data is not None:
+                place(path, data)
 
 
 def refuse_lost(leases: Sequence[Lease]) -> None:

@@ -90,7 +90,7 @@ def two_rule_sets(runs: dict[str, Path]) -> None:
 
 def published(runs: dict[str, Path]) -> None:
     """Every count that was published and whose answers are there."""
-    counts = unexplained = native = 0
+    counts, unexplained, native, longest = 0, 0, 0, 0.0
     for model, numbers in PUBLISHED.items():
         for (part, variant, ask), right in zip(COLUMNS, numbers, strict=True):
             name = f"{model} {variant}"
@@ -99,14 +99,16 @@ def published(runs: dict[str, Path]) -> None:
             )
             if not asked.select(pl.len()).collect().item():
                 continue
-            wishes = ReconcileWishes(model=[name], where={"ask": ask})
+            wishes, begun = ReconcileWishes(model=[name], where={"ask": ask}), time.perf_counter()
             told = reconcile(runs[part], f"{right}/{ITEMS}", wishes).told
+            longest = max(longest, time.perf_counter() - begun)
             assert isinstance(told, ExplainedNumber)
             assert sum((share.points for share in told.shares), Fraction(0)) == told.gap
             counts += 1
             unexplained += any(share.cause == "unexplained" for share in told.shares)
             native += any(way.reached and way.rules == "mmmu" and way.unread in ("", "guessed") for way in told.ways)
     print(f"  {counts} published counts, {unexplained} with something unexplained; {native} by the parser's own way")
+    print(f"  the one that took longest: {longest:.1f} s")
 
 
 def main() -> None:

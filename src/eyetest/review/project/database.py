@@ -94,7 +94,7 @@ class ReviewDatabase:
 
     def _connect(self) -> sqlite3.Connection:
         with self._told():
-            connection = sqlite3.connect(self.path, _PATIENCE, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
             self._opened.append(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")

@@ -2,7 +2,7 @@
 
 from array import array as growing
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from eyetest.tabular.record_files import array, indices, numbers
 
 _ROWS_AT_ONCE = 20_000
 _FIRST, _LAST = 1, 2
+_KEPT = ("request", "item", "model", "sight", "tokens_in", "tokens_out", "bare")
 
 Mask = NDArray[np.bool_]
 
@@ -70,6 +71,44 @@ class Ledger:
         self._sights: dict[str, int] = {}
         self._item, self._model, self._sight = growing("q"), growing("H"), growing("B")
         self._in, self._out, self._bare = growing("q"), growing("q"), growing("B")
+
+    @classmethod
+    def empty(cls, models: Sequence[Model]) -> "Ledger":
+        """One to which nothing is added."""
+        ledger = cls(models)
+        ledger.close()
+        return ledger
+
+    @classmethod
+    def of_table(cls, models: Sequence[Model], table: pa.Table, sights: Mapping[str, int], items: int) -> "Ledger":
+        """One that was kept as a table; a `ValueError` where that cannot be one of so many items."""
+        ledger = cls(models)
+        if table.schema.names != list(_KEPT):
+            raise ValueError("its columns are others")
+        columns = [numbers(table.column(name).combine_chunks()) for name in _KEPT[1:]]
+        ledger._item, ledger._model, ledger._sight, ledger._in, ledger._out, ledger._bare = (
+            growing(kind, column.astype(kind).tobytes()) for kind, column in zip("qHBqqB", columns, strict=True)
+        )
+        ledger._sights = dict(sights)
+        for column, most in zip(columns[:3], (items, len(models), len(sights)), strict=True):
+            if len(column) and not 0 <= column.min() <= column.max() < most:
+                raise ValueError("it leads to nothing that is there")
+        if np.any(np.diff(columns[0]) < 0):
+            raise ValueError("its rows are in no order")
+        ledger._chunks = table.column("request").chunks
+        ledger.close()
+        return ledger
+
+    def table(self) -> pa.Table:
+        """All its rows, as they are kept."""
+        columns = (self._item, self._model, self._sight, self._in, self._out, self._bare)
+        arrays = [pa.array(np.frombuffer(column, column.typecode)) for column in columns]
+        return pa.table([self.requests.take(indices(self.codes)), *arrays], names=list(_KEPT))
+
+    @property
+    def sights(self) -> dict[str, int]:
+        """What the numbers in the column of sights stand for."""
+        return dict(self._sights)
 
     def add(self, item: int, call: Call, tokens: tuple[int, int]) -> None:
         """Remember a call about the plan's item of that number."""

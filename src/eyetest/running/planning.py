@@ -52,6 +52,10 @@ def is_asked_again(error: str, *, retry_failed: bool) -> bool:
     return error in PASSED_OVER or (retry_failed and bool(error))
 
 
+GoneThrough = tuple[Estimate, Ledger, Ledger]
+"""What going through a plan comes to: its calls, and those that wait for answers."""
+
+
 class Plan:
     """Who is asked what. Pure: the same plan gives the same calls, however often it is gone through."""
 
@@ -70,7 +74,7 @@ class Plan:
         refuse_gold_list(benchmark, "ask")
         self.benchmark, self.models, self.conditions = benchmark, tuple(models), tuple(conditions)
         self.trials, self.seed = trials, seed
-        self._sampling = dict(sampling or {})
+        self.sampling = dict(sampling or {})
         self._settings: dict[tuple[str, str, int], dict[str, Any]] = {}
         self.own: Mapping[str, Mapping[str, Any]] = {}
         """By model: axes on which it is asked otherwise than the conditions say."""
@@ -201,13 +205,33 @@ class Plan:
         retry_failed: bool = False,
         before: Path | None = None,
         write: Callable[[Asked, str], None] | None = None,
+        known: GoneThrough | None = None,
     ) -> tuple[Estimate, Left]:
         """Go through the plan once: count it, hand each row to ``write``, and find what is left to ask.
 
-        ``stored`` is what the run holds, ``before`` the folder of the earlier plan.
+        ``stored`` is what the run holds, ``before`` the folder of the earlier plan; with ``known`` it is not gone
+        through again.
         """
-        estimate, ledger = Estimate(priced=any(model.entry.price for model in self.models)), Ledger(self.models)
-        held = Ledger(self.models)
+        estimate, ledger, held = known or self._gone_through(write)
+        left = Left(ledger, stored, partial(is_asked_again, retry_failed=retry_failed))
+        self.shared = ledger.shared()
+        estimate.rows = len(ledger.codes) + len(held.codes) + estimate.not_applicable[UNANSWERED]
+        estimate.requests = len(ledger.requests) + len(held.codes)
+        estimate.earlier = 0 if self.turn else len(self._earlier)
+        estimate.stored = int((left.is_settled & ~left.has_failed).sum())
+        estimate.failed = int((left.is_settled & left.has_failed).sum())
+        ledger.count(estimate, left.first[~left.is_settled])
+        held.count(estimate, np.arange(len(held.codes)))
+        if before is not None and stored is not None and len(stored.requests):
+            estimate.otherwise = self._otherwise(ledger.requests, left, stored, before)
+        return estimate, left
+
+    def new_estimate(self) -> Estimate:
+        """One in which nothing is counted."""
+        return Estimate(priced=any(model.entry.price for model in self.models))
+
+    def _gone_through(self, write: Callable[[Asked, str], None] | None) -> GoneThrough:
+        estimate, ledger, held = self.new_estimate(), Ledger(self.models), Ledger(self.models)
         for number, item in enumerate(self.items()):
             for call in self.calls(item, self.models):
                 if isinstance(call, tuple):
@@ -223,18 +247,7 @@ class Plan:
                     estimate.not_applicable[UNANSWERED] += 1
         ledger.close()
         held.close()
-        left = Left(ledger, stored, partial(is_asked_again, retry_failed=retry_failed))
-        self.shared = ledger.shared()
-        estimate.rows = len(ledger.codes) + len(held.codes) + estimate.not_applicable[UNANSWERED]
-        estimate.requests = len(ledger.requests) + len(held.codes)
-        estimate.earlier = 0 if self.turn else len(self._earlier)
-        estimate.stored = int((left.is_settled & ~left.has_failed).sum())
-        estimate.failed = int((left.is_settled & left.has_failed).sum())
-        ledger.count(estimate, left.first[~left.is_settled])
-        held.count(estimate, np.arange(len(held.codes)))
-        if before is not None and stored is not None and len(stored.requests):
-            estimate.otherwise = self._otherwise(ledger.requests, left, stored, before)
-        return estimate, left
+        return estimate, ledger, held
 
     def _otherwise(self, requests: pa.Array, left: Left, stored: StoredErrors, before: Path) -> int:
         """How many rows were planned before under another request, which has been answered."""
@@ -255,7 +268,7 @@ class Plan:
             settings: dict[str, Any] = {"temperature": 0, **model.settings}
             limit = next((name for name in _TOKEN_LIMITS if name in settings), _TOKEN_LIMITS[0])
             settings.setdefault(limit, _DIRECT_TOKENS if ask == "direct" else _REASONING_TOKENS)
-            settings |= {limit if name in _TOKEN_LIMITS else name: value for name, value in self._sampling.items()}
+            settings |= {limit if name in _TOKEN_LIMITS else name: value for name, value in self.sampling.items()}
             if settings["temperature"]:
                 settings.setdefault("seed", self.seed + trial)
             self._settings[key] = {name: value for name, value in settings.items() if value is not None}

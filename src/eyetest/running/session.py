@@ -36,6 +36,7 @@ from eyetest.running.limits import Budget, Limits
 from eyetest.running.planning import Plan, is_asked_again
 from eyetest.running.progress import Progress
 from eyetest.running.race import Goal, Race
+from eyetest.running.remembered import recall, remember
 from eyetest.running.runner import Runner
 from eyetest.running.turns import TurnByTurn, Write
 from eyetest.runs import BENCHMARK, Run, RunWriter, StoredResponses, is_run
@@ -183,7 +184,7 @@ class Session:
         if run:
             run.check_benchmark(self.about)
         turns = TurnByTurn(self.plan, run, retry_failed=self.asking.retry_failed)
-        turns.plan_all(write)
+        turns.plan_all(write, recall(to, self.plan) if run and to and not write else None)
         return turns.estimate
 
     def run(
@@ -201,8 +202,12 @@ class Session:
             if self._weighs and (probed := [model for model in self.models if isinstance(model, ProbedModel)]):
                 wait_for(_probe(probed))
             turns = TurnByTurn(self.plan, run, retry_failed=self.asking.retry_failed)
-            with run.planning() as plan:
-                left = turns.plan_all(plan.add)
+            if known := recall(to, self.plan):
+                left = turns.plan_all(known=known)
+            else:
+                with run.planning() as plan:
+                    left = turns.plan_all(plan.add)
+                remember(to, self.plan, turns.estimate, left.ledger)
             estimate = turns.estimate
             if planned:
                 planned(estimate)

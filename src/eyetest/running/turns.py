@@ -10,7 +10,7 @@ from functools import partial
 from eyetest.records import Asked
 from eyetest.running.dialogues import UNANSWERED
 from eyetest.running.ledger import Estimate, Left
-from eyetest.running.planning import Plan, is_asked_again
+from eyetest.running.planning import GoneThrough, Plan, is_asked_again
 from eyetest.runs import Run, RunWriter, StoredResponses
 from eyetest.runs.folder import RecordedRequests
 from eyetest.scoring import quoted
@@ -46,13 +46,13 @@ class TurnByTurn:
         """Calls to make in a turn and in those after it."""
         return sum(estimate.calls for estimate in self._estimates[number:])
 
-    def plan_all(self, write: Write | None = None) -> Left:
-        """Plan every turn as far as it is known now; gives what is left of the first."""
+    def plan_all(self, write: Write | None = None, known: GoneThrough | None = None) -> Left:
+        """Plan every turn as far as it is known now; gives what is left of the first. ``known``: of a single one."""
         first: Left | None = None
         stored, before = (self._run.errors(), self._run.path) if self._run else (None, None)
         for plan in self.plans:
             estimate, left = plan.estimate(
-                stored, retry_failed=self._retry_failed, before=before, write=self._noting(write)
+                stored, retry_failed=self._retry_failed, before=before, write=self._noting(write), known=known
             )
             self._estimates.append(estimate)
             first = first or left

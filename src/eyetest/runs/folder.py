@@ -51,10 +51,12 @@ SENTENCES = "sentences.parquet"
 """What a judge said of the sentences of replies."""
 RECORDED = "recorded"
 """How a response ends that was not asked for here but brought in."""
+LEDGER = "ledger.parquet"
+"""What going through a large plan came to; it can be had again."""
 _LOCK = "lock"
 _INSIDE = "run"
 """Where a refinement keeps the answers that it asked for."""
-_OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, BENCHMARK, MENDED, SENTENCES, _LOCK}
+_OURS = {MANIFEST, PLAN, JOURNAL, RESPONSES, SCORES, BENCHMARK, MENDED, SENTENCES, LEDGER, _LOCK}
 
 
 class Run:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.recipes.benches import write_yaml
 from tests.support.command import call
 
 KEY = "sk-verysecretindeed0123456789abcdef"
+WITH_TRANSFORMERS = pytest.mark.skipif(find_spec("transformers") is None, reason="transformers are not installed")
 
 
 class ListingEndpoint(Endpoint):
@@ -123,7 +125,7 @@ def test_keys_are_named_and_never_shown(here: Path, server: ListingEndpoint, mon
         ("openai:other@{url}", "does not list 'other'"),
         ("openai:seer@http://127.0.0.1:9/v1", "cannot reach 127.0.0.1:9"),
         ("replay:nowhere.csv", "nowhere.csv is not there"),
-        ("transformers:nowhere", "nowhere"),
+        pytest.param("transformers:nowhere", "nowhere", marks=WITH_TRANSFORMERS),
     ],
 )
 def test_what_does_not_work_is_wrong(here: Path, server: ListingEndpoint, spec: str, problem: str) -> None:

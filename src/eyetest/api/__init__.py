@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from eyetest.api import measure
     from eyetest.api.audit import Audited, audit
     from eyetest.api.curate import Part, describe, estimate, subset
-    from eyetest.api.doctor import Doctored, doctor
     from eyetest.api.editions import harden_renew, harden_twins
     from eyetest.api.harden import harden_options, harden_page, harden_screenshot
-    from eyetest.api.look import Explained, RuleDifference, RunStatus, diff_rules, explain, status
+    from eyetest.api.look import Doctored, Explained, RuleDifference, RunStatus, diff_rules, doctor, explain, status
     from eyetest.api.open_ import open, open_run  # noqa: A004
     from eyetest.api.place import PlaceResult, place
     from eyetest.api.race import RaceResult, race
@@ -116,12 +115,20 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "eyetest": ("world",),
     "eyetest.api": ("measure",),
     "eyetest.api.curate": ("Part", "describe", "estimate", "subset"),
-    "eyetest.api.look": ("Explained", "RuleDifference", "RunStatus", "diff_rules", "explain", "status"),
+    "eyetest.api.look": (
+        "Explained",
+        "RuleDifference",
+        "RunStatus",
+        "diff_rules",
+        "explain",
+        "status",
+        "Doctored",
+        "doctor",
+    ),
     "eyetest.api.run": ("export_answers", "import_answers", "merge", "run", "run_models"),
     "eyetest.api.review": ("export_review", "import_review", "review_decisions", "review_outcomes", "revise"),
     "eyetest.api.suite": ("ToldSuite", "suite"),
     "eyetest.api.audit": ("Audited", "audit"),
-    "eyetest.api.doctor": ("Doctored", "doctor"),
     "eyetest.api.harden": ("harden_options", "harden_page", "harden_screenshot"),
     "eyetest.api.results": ("Compared", "compare", "results", "score"),
     "eyetest.api.editions": ("harden_renew", "harden_twins"),

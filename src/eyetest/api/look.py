@@ -1,5 +1,6 @@
-"""Looking into a run: how far it is, what became of one item, and what another rule set would read."""
+"""Looking into a run: how far it is, what became of an item, what other rules would read; and at the machine."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,9 @@ import polars as pl
 from eyetest.api.run import NOTEBOOK
 from eyetest.api.views import card, item_card, lines_of, words_of
 from eyetest.jobs import diff_rules as rules_job
+from eyetest.jobs import doctor as examining
 from eyetest.jobs import look as job
-from eyetest.jobs.opening import AnyRun, Bench, open_run
+from eyetest.jobs.opening import AnyPath, AnyRun, Bench, Models, model_entries, open_run, path_of, several
 from eyetest.records import Item
 from eyetest.results.cases import ItemCase
 from eyetest.scoring import Scorer
@@ -156,3 +158,38 @@ def diff_rules(
     frame = read.different.rename({"text": "reply"})
     last = [name for name in frame.columns if name != "request"]
     return RuleDifference(frame.select(*last, "request"), read.effect, len(read.both))
+
+
+@dataclass(frozen=True, repr=False)
+class Doctored:
+    """What was found: a row each, and what mends what does not work."""
+
+    frame: pl.DataFrame
+    """``about``, ``name``, ``state`` (ok, note, missing or wrong), ``told`` and ``mend``."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether all that was named works."""
+        return "wrong" not in self.frame["state"]
+
+    def __repr__(self) -> str:
+        return "\n".join(lines_of(self.frame))
+
+    def _repr_html_(self) -> str:
+        return card("doctor", words_of(self.frame))
+
+
+def doctor(places: AnyPath | Sequence[AnyPath] = (), *, models: Models | None = None, call: bool = False) -> Doctored:
+    """Say what is installed, what is missing and how to get it, which endpoints answer, and where things lie.
+
+    ``places`` are runs, benchmarks or folders to look at. Keys are told by the names of their variables and never
+    shown. Only with ``call`` is each model asked two short questions and for likelihoods, which may cost a little.
+
+    >>> et.doctor("run", models={"seer": "scripted:right=0.9"}).ok
+    True
+    """
+    named: list[AnyPath] = several(places)
+    folders = [path_of(place, "places") for place in named]
+    lines = examining.doctor(model_entries(models) if models is not None else {}, folders, call=call)
+    schema = dict.fromkeys(examining.DoctorLine.__struct_fields__, pl.String)
+    return Doctored(pl.DataFrame([msgspec.structs.asdict(line) for line in lines], schema=schema))

@@ -114,7 +114,7 @@ def _taken(path: Path) -> Path:
     return path
 
 
-class _Listed(TyperGroup):
+class _ListedCommands(TyperGroup):
     """Commands that are loaded when they are called; a list of them loads none."""
 
     listing = False
@@ -140,7 +140,7 @@ class _Listed(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-class _Commands(_Listed):
+class _Commands(_ListedCommands):
     """Everything that can be typed first."""
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
@@ -184,7 +184,7 @@ class _Commands(_Listed):
         return _wanted(ctx, name)
 
 
-class _Group(_Listed):
+class _Group(_ListedCommands):
     """The commands that begin with one word."""
 
     def list_commands(self, ctx: Any) -> list[str]:

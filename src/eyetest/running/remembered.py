@@ -37,7 +37,7 @@ def remember(folder: Path, plan: Plan, estimate: Estimate, ledger: Ledger) -> No
     """Keep what going through a plan came to, beside the plan itself."""
     if len(ledger.codes) < _FEWEST or not _is_fixed(plan):
         return
-    about = _About(_name(plan), content_id(folder / PLAN), dict(estimate.not_applicable), ledger.sights)
+    about = _PlanNote(_name(plan), content_id(folder / PLAN), dict(estimate.not_applicable), ledger.sights)
     table = ledger.table().replace_schema_metadata({"plan": msgspec.json.encode(about)})
     with replacing_file(folder / LEDGER) as new:
         write_parquet(table, new)
@@ -50,7 +50,7 @@ def recall(folder: Path, plan: Plan) -> GoneThrough | None:
         return None
     try:
         table = read_parquet(path) if has_checksum(path) else None
-        about = msgspec.json.decode((table.schema.metadata or {})[b"plan"], type=_About) if table else None
+        about = msgspec.json.decode((table.schema.metadata or {})[b"plan"], type=_PlanNote) if table else None
         if table is None or about is None or about.plan != content_id(folder / PLAN) or about.name != _name(plan):
             return None
         ledger = Ledger.of_table(plan.models, table, about.sights, len(plan.positions))
@@ -61,7 +61,7 @@ def recall(folder: Path, plan: Plan) -> GoneThrough | None:
     return estimate, ledger, Ledger.empty(plan.models)
 
 
-class _About(msgspec.Struct):
+class _PlanNote(msgspec.Struct):
     """What stands beside the columns."""
 
     name: str

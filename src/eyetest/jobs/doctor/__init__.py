@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from eyetest.jobs.doctor.line import DoctorLine, State
 from eyetest.jobs.doctor.machine import look_at_machine
-from eyetest.jobs.doctor.places import look_at_places
+from eyetest.jobs.doctor.places import DoctorLine, State, look_at_places
 from eyetest.records import ModelEntry
 
 __all__ = ["DoctorLine", "State", "doctor"]

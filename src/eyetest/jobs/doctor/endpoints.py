@@ -13,7 +13,7 @@ from pathlib import Path
 
 from eyetest.benchmarks.images import ImageStore
 from eyetest.errors import EyetestError, nearest, short
-from eyetest.jobs.doctor.line import DoctorLine
+from eyetest.jobs.doctor.places import DoctorLine
 from eyetest.models import Call, CallError, Pictures, Surroundings, make_models
 from eyetest.models.base import target_of
 from eyetest.models.openai import OpenAIModel, parse_target, usual_variable

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 
 from eyetest.errors import EyetestError
 from eyetest.harden.screenshot.chromium import find_chromium
-from eyetest.jobs.doctor.line import DoctorLine
+from eyetest.jobs.doctor.places import DoctorLine
 from eyetest.ocr import choose_engine
 from eyetest.reform.distractors.wordnet import wordnet_place
 from eyetest.version import __version__

@@ -5,14 +5,31 @@ import shutil
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Literal
+
+import msgspec
 
 from eyetest.benchmarks import Benchmark, is_benchmark
 from eyetest.errors import EyetestError, InputError
-from eyetest.jobs.doctor.line import DoctorLine
 from eyetest.runs import Run, is_run
 from eyetest.runs.parts import part_names, refuse_lost
 from eyetest.store.urls import cache_root
 from eyetest.wording import counted, listed
+
+State = Literal["ok", "note", "missing", "wrong"]
+"""``note``: worth knowing. ``missing``: not there, and not asked for. ``wrong``: asked for, and does not work."""
+
+
+class DoctorLine(msgspec.Struct, frozen=True):
+    """Something that was looked at, how it is, and what to do about it."""
+
+    about: str
+    """Under which heading it stands: this machine, extras, programs, folders, models."""
+    name: str
+    state: State
+    told: str
+    mend: str = ""
+
 
 _LITTLE = 2**30
 """Bytes that are too few for pictures and answers."""

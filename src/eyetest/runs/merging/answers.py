@@ -28,7 +28,7 @@ _ID, _HEX = 16, 32
 """Bytes of a request's id, and letters."""
 
 
-class _Piece(NamedTuple):
+class _RunPart(NamedTuple):
     """As much of a part as was there when it was looked at."""
 
     run: int
@@ -38,7 +38,7 @@ class _Piece(NamedTuple):
     rows: int
 
 
-class Standing(NamedTuple):
+class AnswerStanding(NamedTuple):
     """What is known of some requests: how good the answer that counts is, what it says, when last, and whose."""
 
     rank: NDArray[np.int8]
@@ -53,7 +53,7 @@ class AnswersOfRuns:
     """The answers of several runs, and which of them count."""
 
     def __init__(self, folders: Sequence[Path], prefer: Preference | None) -> None:
-        self._folders, self._pieces = folders, list[_Piece]()
+        self._folders, self._pieces = folders, list[_RunPart]()
         self.torn = [0] * len(folders)
         ids, contents, times, failures, runs = [], [], [], [], []
         start = 0
@@ -71,7 +71,7 @@ class AnswersOfRuns:
                 times.append(frame["time"].fill_null(0.0).to_numpy())
                 failures.append((frame["outcome"] == "failed").to_numpy())
                 runs.append(np.full(len(frame), run, np.int16))
-                self._pieces.append(_Piece(run, name, start, len(frame)))
+                self._pieces.append(_RunPart(run, name, start, len(frame)))
                 start += len(frame)
         every = np.concatenate(ids or [np.zeros(0, f"S{_ID}")])
         self._contents = np.concatenate(contents or [np.zeros(0, np.uint64)])
@@ -100,17 +100,17 @@ class AnswersOfRuns:
         self.shared = len(rows) - len(self._rows)
         """Answers that another run's stands for: all but one of each request."""
 
-    def standing(self, requests: NDArray[np.bytes_]) -> Standing:
+    def standing(self, requests: NDArray[np.bytes_]) -> AnswerStanding:
         """What is known of some requests."""
         found = self._index.rows(requests)
         is_there = found >= 0
         if not len(self._rows):
             none = np.zeros(len(requests))
-            return Standing(none.astype(np.int8), none.astype(np.uint64), none, none.astype(np.int16), none > 0)
+            return AnswerStanding(none.astype(np.int8), none.astype(np.uint64), none, none.astype(np.int16), none > 0)
         rows = self._rows[found]
         rank = np.where(is_there, np.where(self._failed[rows], FAILED, ANSWERED), NOTHING).astype(np.int8)
         differs = is_there & self._differs[found]
-        return Standing(rank, self._contents[rows], self._latest[found], self._runs[rows], differs)
+        return AnswerStanding(rank, self._contents[rows], self._latest[found], self._runs[rows], differs)
 
     def brought(self, known: int) -> list[int]:
         """How many of the answers that count each run brings that is not among the first ``known``."""
@@ -145,7 +145,7 @@ class AnswersOfRuns:
         piece = next(piece for piece in reversed(self._pieces) if piece.start <= row)
         return piece.run, self._take(piece, np.array([row - piece.start])).to_pylist()[0]
 
-    def _take(self, piece: _Piece, rows: NDArray[np.int64]) -> pa.Table:
+    def _take(self, piece: _RunPart, rows: NDArray[np.int64]) -> pa.Table:
         part = read_part(self._folders[piece.run], piece.name)
         assert part.table is not None, "it was read before"
         return part.table.take(indices(rows)).replace_schema_metadata()

@@ -14,7 +14,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-import eyetest
 from eyetest.errors import InputError
 from eyetest.models import ProbedModel
 from eyetest.running.ledger import Estimate, Ledger
@@ -106,7 +105,7 @@ def _name(plan: Plan) -> str:
 @cache
 def _wording() -> str:
     digest = blake2b(digest_size=8)
-    for path in _files(Path(eyetest.__file__).parent):
+    for path in _files(Path(__file__).parents[1]):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -7,7 +7,7 @@ from typing import Any
 import fsspec
 import pytest
 
-from eyetest.benchmarks import Benchmark
+from eyetest.benchmarks import Benchmark, Import, import_benchmark
 from eyetest.errors import EyetestError, ImageError, InputError
 from eyetest.jobs.opening import open_bench
 from eyetest.records import RunStep
@@ -45,6 +45,26 @@ def remote(path: Path) -> RemoteStore:
     store = store_of(path)
     assert isinstance(store, RemoteStore)
     return store
+
+
+def test_a_benchmark_folder_travels_there_and_back(tmp_path: Path, memory: str) -> None:
+    bench = make_bench(tmp_path / "b", 20, pictures=5)
+    there = local_path(f"{memory}/b")
+    import_benchmark(tmp_path / "b", there)
+    assert any(name.startswith("b/packs/") for name in objects(memory))
+    wipe_mirrors()
+    import_benchmark(local_path(f"{memory}/b"), tmp_path / "back")
+    back = Benchmark(tmp_path / "back")
+    assert back.manifest.fingerprint == bench.manifest.fingerprint
+    assert back.manifest.lineage == bench.manifest.lineage
+    assert [back.images.read(item.images[0]) for item in back] == [
+        bench.images.read(item.images[0]) for item in bench
+    ]
+    with pytest.raises(InputError, match="is already there"):
+        import_benchmark(tmp_path / "b", there)
+    import_benchmark(tmp_path / "b", there, Import(overwrite=True))
+    with pytest.raises(InputError, match="is a benchmark folder already"):
+        import_benchmark(tmp_path / "b", tmp_path / "c")
 
 
 def test_a_url_has_one_path_however_it_is_spelled(memory: str) -> None:

@@ -23,7 +23,7 @@ from eyetest.errors import InputError, ItemError
 from eyetest.records import FOLDER_VERSION, Lineage, Manifest, Origin
 from eyetest.store import refuse_to_lose, replacing_file, replacing_folder
 from eyetest.store.files import is_as_written, read_regular, refuse_special
-from eyetest.store.urls import cache_root, local_path
+from eyetest.store.urls import cache_root, local_path, mirror_of
 from eyetest.tabular.table import PACKED, named_sheet, unpacked_name
 from eyetest.version import __version__
 
@@ -154,9 +154,20 @@ def _written_by_us(folder: Path) -> tuple[str, ...]:
     return ()
 
 
+def _copy(benchmark: Benchmark, to: Path, *, overwrite: bool) -> None:
+    """Bring a benchmark folder from a disk into a bucket, or back: the same items under the same fingerprint."""
+    if mirror_of(benchmark.path) is None and mirror_of(to) is None:
+        raise InputError(f"{benchmark.path} is a benchmark folder already: every command takes it as it is")
+    with BenchmarkWriter(to, benchmark.manifest, overwrite=overwrite, gold_required=False) as writer:
+        for item in benchmark:
+            writer.adopt(item, benchmark)
+        writer.adopt_tables(benchmark)
+
+
 def _import(source: Path, to: Path, how: Import, progress: Progress) -> tuple[tuple[Path, ...], list[Skipped]]:
     if is_benchmark(source):
-        raise InputError(f"{source} is a benchmark folder already: every command takes it as it is")
+        _copy(Benchmark(source), to, overwrite=how.overwrite)
+        return (), []
     refuse_special(source)
     format_ = FORMATS[how.read.format] if how.read.format else recognise(source)
     if not source.exists():

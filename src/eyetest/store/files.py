@@ -22,6 +22,7 @@ from eyetest.errors import InputError
 
 _READ_ONLY = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _HUB_REPOSITORY = re.compile("(?:datasets|models|spaces)--.+")
+_LONGEST_NAME = 255
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -76,6 +77,16 @@ def refuse_special(path: Path) -> None:
         return
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise InputError(f"{path} is {_kind(mode)}; write what comes out of it to a file, and name that")
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a name from elsewhere leads nowhere else and can be one of this disk."""
+    return (
+        name not in ("", ".", "..")
+        and name.isprintable()
+        and not set(name) & set("/\\")
+        and len(name.encode("utf-8", "replace")) <= _LONGEST_NAME
+    )
 
 
 def _kind(mode: int) -> str:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from eyetest.store.files import is_plain_name
 from eyetest.store.local import LocalStore, write_all
 from eyetest.store.objects import MOST_AT_ONCE, Objects, RemoteError, Span, batches
 from eyetest.store.packs import INDEX, LOOSE, PACKS
@@ -27,7 +28,6 @@ _KNOWN = ".known"
 _BENCHMARK = "benchmark.json"
 """Beside this, pictures stay where they are until somebody looks at them."""
 _BYTES_A_RANGE = 8 * 2**20
-_LONGEST_NAME = 255
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class Mirror:
                 )
             left = ({LOOSE} if _BENCHMARK in names else set()) | ({PACKS} if INDEX in names else set())
             for own, one in names.items():
-                if not is_plain(own):
+                if own == _KNOWN or not is_plain_name(own):
                     _log.warning("left out, as it is no name for a file here: %r", one.name[:200])
                 elif one.is_folder:
                     pending += [folder / own] if own not in left else []
@@ -207,16 +207,6 @@ class Mirror:
         path.unlink(missing_ok=True)
         self.objects.remove(self.name(path))
         self._note_path(path).unlink(missing_ok=True)
-
-
-def is_plain(name: str) -> bool:
-    """Whether a name leads nowhere else and can be one of this disk."""
-    return (
-        name not in ("", ".", "..", _KNOWN)
-        and name.isprintable()
-        and not set(name) & set("/\\")
-        and len(name.encode("utf-8", "replace")) <= _LONGEST_NAME
-    )
 
 
 def beside(path: Path) -> Path:

@@ -12,14 +12,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from eyetest.errors import InputError
 
 LOOSE, PACKS, INDEX = "images", "packs", "images.index.parquet"
-_SCHEMA = pa.schema([("name", pa.string()), ("pack", pa.string()), ("offset", pa.int64()), ("size", pa.int64())])
+_COLUMNS = {"name": "string", "pack": "string", "offset": "int64", "size": "int64"}
 _PACK = re.compile(r"[0-9a-f]{32}")
 _BYTES_A_PACK = 8 * 2**20
 _MOST_OPEN = 8
@@ -29,9 +25,13 @@ class PackIndex:
     """Where all pictures of a benchmark lie."""
 
     def __init__(self, path: Path) -> None:
+        import numpy as np  # noqa: PLC0415 (every command loads this module, few have packs)
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
         self._folder = path.parent / PACKS
         try:
-            table = pq.read_table(path, schema=_SCHEMA)
+            table = pq.read_table(path, schema=pa.schema(list(_COLUMNS.items())))
         except (OSError, pa.ArrowException, ValueError) as error:
             raise InputError(f"{path} is damaged: {(str(error).splitlines() or [''])[0]}") from None
         packs = table.column("pack").combine_chunks().dictionary_encode()
@@ -42,12 +42,12 @@ class PackIndex:
         if not all(map(_PACK.fullmatch, self.packs)) or (self._starts < 0).any() or (sizes < 0).any():
             raise InputError(f"{path} is damaged: it leads to no pack")
         self._names = np.array(table.column("name").to_pylist(), np.bytes_)
-        self._order = np.argsort(self._names)
+        self._order = self._names.argsort()
 
     def row(self, name: str) -> int | None:
         """The place of a picture among all."""
         key = name.encode()
-        at = int(np.searchsorted(self._names, key, sorter=self._order))
+        at = int(self._names.searchsorted(key, sorter=self._order))
         if at == len(self._order) or self._names[self._order[at]] != key:
             return None
         return int(self._order[at])
@@ -78,6 +78,9 @@ class PackIndex:
 
 def write_packs(folder: Path, names: Sequence[str]) -> None:
     """Put the pictures of ``images/`` into packs beside it."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
     packs: list[str] = []
     offsets: list[int] = []
     sizes: list[int] = []
@@ -98,7 +101,8 @@ def write_packs(folder: Path, names: Sequence[str]) -> None:
             end()
     if pending:
         end()
-    pq.write_table(pa.table([names, packs, offsets, sizes], schema=_SCHEMA), folder / INDEX, compression="zstd")
+    table = pa.table([names, packs, offsets, sizes], schema=pa.schema(list(_COLUMNS.items())))
+    pq.write_table(table, folder / INDEX, compression="zstd")
 
 
 def packed(path: Path) -> bytes | None:

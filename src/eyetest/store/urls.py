@@ -12,13 +12,17 @@ import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from eyetest.errors import InputError, MissingExtraError, name_folder, short
 from eyetest.redaction import show_store
+from eyetest.store.files import is_plain_name
 from eyetest.store.local import LocalStore
-from eyetest.store.mirror import Mirror, is_plain
+
+if TYPE_CHECKING:
+    from eyetest.store.mirror import Mirror
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):/+(.*)", re.DOTALL)
 """A path object makes one slash of two."""
@@ -58,7 +62,7 @@ def known_path(said: str) -> Path:
     return Path(said)
 
 
-def mirror_of(path: Path) -> Mirror | None:
+def mirror_of(path: Path) -> "Mirror | None":
     """The mirror in which a path lies."""
     parts = path.absolute().parts
     for number, part in enumerate(parts):
@@ -73,7 +77,7 @@ def refuse_remote(path: Path, what: str) -> None:
         raise InputError(f"{path}: {what} needs a folder on a disk of this machine")
 
 
-def _mirrored(said: str | os.PathLike[str]) -> tuple[Mirror | None, Path]:
+def _mirrored(said: str | os.PathLike[str]) -> "tuple[Mirror | None, Path]":
     url = _split(said)
     if url is None:
         match = _URL.fullmatch(os.fspath(said))
@@ -100,7 +104,7 @@ def _split(said: str | os.PathLike[str]) -> tuple[str, str, list[str]] | None:
     first, rest = names[0], names[1:]
     if ":" in first.rpartition("@")[0]:
         raise InputError(f"{scheme}://…@{first.rpartition('@')[2]} holds a password; leave keys to the environment")
-    if not all(map(is_plain, names)) or not rest:
+    if not all(map(is_plain_name, names)) or not rest:
         raise InputError(
             f"{short(f'{scheme}://{match[2]}')} names no folder or file; expected {scheme}://BUCKET/NAME"
         )
@@ -113,12 +117,12 @@ def _root(scheme: str, first: str) -> Path:
     return cache_root().absolute() / f"remote-{name}"
 
 
-def _opened(root: Path) -> Mirror | None:
+def _opened(root: Path) -> "Mirror | None":
     return _opened_by(os.getpid(), root)
 
 
 @cache
-def _opened_by(process: int, root: Path) -> Mirror | None:
+def _opened_by(process: int, root: Path) -> "Mirror | None":
     """Anew for a process that was forked off: connections and threads stay behind."""
     try:
         url = json.loads((root / _ABOUT).read_bytes())["url"]
@@ -127,4 +131,6 @@ def _opened_by(process: int, root: Path) -> Mirror | None:
     for spelling in (root, root.resolve()):
         name_folder(str(spelling), url)
     show_store(url)
+    from eyetest.store.mirror import Mirror  # noqa: PLC0415 (few commands name a url)
+
     return Mirror(root, url)

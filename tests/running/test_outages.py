@@ -1,5 +1,6 @@
 """What may end a model, and what only makes it wait: servers that go away, come back, and mislead."""
 
+import asyncio
 import json
 import re
 import socket
@@ -11,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from eyetest.models import Call, CallError, Surroundings, make_models, parse_models
+from eyetest.records import Condition, Response
+from eyetest.running import Limits, Plan, Runner, execute
 from eyetest.runs import Run
 from tests.endpoint import Attempt, Endpoint, Reply, completion, failure, fault
 from tests.running.benches import answers, make_bench, stored
@@ -281,3 +285,27 @@ def test_a_fault_of_our_own_is_one_call(tmp_path: Path, endpoint: Endpoint, monk
     assert failed.error == "internal"
     assert "a fault in eyetest" in failed.detail
     assert "ZeroDivisionError: oops (test_outages.py:" in failed.detail
+
+
+def test_an_answer_to_an_earlier_question_does_not_speak_for_a_server_that_has_gone_since(tmp_path: Path) -> None:
+    """One question takes long, is answered while all others are turned away, and proves nothing about now."""
+    bench = make_bench(tmp_path / "b", 12)
+    (model,) = make_models(parse_models(["m=scripted:"]), Surroundings())
+    scripted, began = model.answer, monotonic()
+
+    async def answer(call: Call) -> Response:
+        if call.item.id == "q0":
+            await asyncio.sleep(0.3)
+        elif monotonic() < began + 0.9:
+            raise CallError("server", "500: engine dead", passing=True, blame="either")
+        return await scripted(call)
+
+    model.answer = answer  # type: ignore[method-assign]
+    responses: list[Response] = []
+
+    async def ask_all() -> None:
+        async with Runner([model], responses.append, Limits(attempts=3, backoff=0.01)) as runner:
+            await execute(Plan(bench, [model], (Condition(),)), runner)
+
+    asyncio.run(ask_all())
+    assert [response.outcome for response in responses] == ["answered"] * 12

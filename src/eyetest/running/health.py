@@ -35,7 +35,7 @@ class Health:
         """Calls that have begun and are not over, held ones among them."""
         self.flying = 0
         """Attempts that are under way."""
-        self._heard = float("-inf")
+        self._heard = self._proven = float("-inf")
         self._silent_since: float | None = None
         self._held: list[asyncio.Future[Verdict]] = []
         self._locked_out: list[asyncio.Future[Verdict]] = []
@@ -55,9 +55,10 @@ class Health:
         """For how long nobody has been answered, in seconds since the first failure of this silence."""
         return 0.0 if self._silent_since is None else now() - self._silent_since
 
-    def heard(self, *, answered: bool) -> None:
-        """The endpoint took a question for a question, and perhaps answered it: it is there."""
+    def heard(self, began: float, *, answered: bool) -> None:
+        """The endpoint took a question for a question, and perhaps answered it: it was there when that began."""
         self.has_answered = self.has_answered or answered
+        self._proven = max(self._proven, began)
         self.away, self._silent_since, self._tries, self._heard = "", None, 0, now()
         self._release(self._held, "question")
         if answered:
@@ -72,8 +73,8 @@ class Health:
             self._goes_away(error)
 
     def answered_since(self, moment: float) -> bool:
-        """Whether the endpoint has been heard of since."""
-        return self._heard >= moment
+        """Whether the endpoint took a question that was put since; an earlier one may be answered when it is away."""
+        return self._proven >= moment
 
     async def blame(self, error: CallError) -> Verdict:
         """Who is to blame for a call that has used up its attempts; waits until others have spoken."""

@@ -203,7 +203,7 @@ class Runner:
                 came = await self._once(lane, call)
                 if isinstance(came, Response):
                     lane.throttle.went_well()
-                    self._heard(lane, answered=True)
+                    self._heard(lane, began, answered=True)
                     return msgspec.structs.replace(
                         came,
                         attempts=tries.made,
@@ -227,7 +227,7 @@ class Runner:
         tries.empty += error.kind == "empty"
         if error.blame == "question":
             if error.kind not in _NOT_THE_SERVERS:
-                self._heard(lane, answered=error.kind == "blocked")
+                self._heard(lane, began, answered=error.kind == "blocked")
         else:
             health.failed(error, began)
             tries.first_failed = now() if tries.first_failed is None else tries.first_failed
@@ -296,8 +296,8 @@ class Runner:
             return self._waits(lane, error)
         return error.passing if verdict == "question" else self._is_over(lane)
 
-    def _heard(self, lane: _Lane, *, answered: bool) -> None:
-        lane.health.heard(answered=answered)
+    def _heard(self, lane: _Lane, began: float, *, answered: bool) -> None:
+        lane.health.heard(began, answered=answered)
         self.progress.waiting.pop(lane.model.name, None)
 
     async def _granted(self, lane: _Lane, call: Call, hold: "_Hold") -> bool:

@@ -21,7 +21,7 @@ _NARROWEST = 40
 def doctor(
     places: Annotated[list[Path] | None, argument("[RUN|BENCH]...", "Folders to look at.")] = None,
     models: Annotated[Path | None, option("--models", "A models.yaml: its keys and endpoints.", "FILE")] = None,
-    model: Annotated[Words, option("--model", "Only these of its models, or a spec.", "NAME|SPEC")] = None,
+    model: Annotated[Words, option("--model", "Only this one of them, or a spec; repeatable.", "SPEC")] = None,
     call: Annotated[
         bool, option("--call", "Ask each model two short questions and for likelihoods, which may cost a little.")
     ] = False,

@@ -90,7 +90,11 @@ class ReviewDatabase:
         self._own = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._turns, self._forced = FairLock(), True
-        self._writer = self._connect()
+        try:
+            self._writer = self._connect()
+        except BaseException:
+            self.close()
+            raise
 
     def _connect(self) -> sqlite3.Connection:
         with self._told():

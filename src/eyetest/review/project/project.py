@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from threading import Lock
 
@@ -58,14 +58,17 @@ class ReviewProject(ProjectPeople, ProjectWork, ProjectImports, ProjectOverview)
         refuse_remote(folder, "a review")
         if not is_review(folder):
             raise InputError(f"{folder} holds no review; begin one with eyetest review")
-        database = ReviewDatabase(folder / FILE)
-        check_version(database)
-        with database.read() as connection:
-            (plan,) = connection.execute("SELECT value FROM meta WHERE key = 'plan'").fetchone()
-        try:
-            return cls(folder, msgspec.json.decode(plan, type=ReviewPlan), database)
-        except (msgspec.DecodeError, msgspec.ValidationError) as error:
-            raise damaged(database.path, error) from None
+        with ExitStack() as opened:
+            database = opened.enter_context(closing(ReviewDatabase(folder / FILE)))
+            check_version(database)
+            with database.read() as connection:
+                (plan,) = connection.execute("SELECT value FROM meta WHERE key = 'plan'").fetchone()
+            try:
+                project = cls(folder, msgspec.json.decode(plan, type=ReviewPlan), database)
+            except (msgspec.DecodeError, msgspec.ValidationError) as error:
+                raise damaged(database.path, error) from None
+            opened.pop_all()  # a file that could be read stays open
+        return project
 
     @property
     def address(self) -> str:

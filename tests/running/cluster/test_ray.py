@@ -123,7 +123,7 @@ def test_workers_killed_five_times_and_the_driver_twice(
         process.kill()
         lost += IN_FLIGHT
         kept = set(keys_in(stored(tmp_path / "r")))
-        assert len(kept) >= len(set(endpoint.answered)) - IN_FLIGHT
+        assert len(kept) >= len(set(endpoint.answered)) - lost, "only what was in flight at a kill can be missing"
     done = nursery.run(*command, env=env)
     assert done.code == 0, done.stderr
     held = stored(tmp_path / "r")

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from eyetest.benchmarks import Benchmark, BenchmarkWriter, Import, ReadOptions, import_benchmark
-from eyetest.measures.stats.folds import group_folds
+from eyetest.measures.stats.sets import group_folds
 from eyetest.probes import PROBES, Subject, features, learners
 from eyetest.probes.features import Options, Table, number_of
 from eyetest.probes.shortcuts import draw_golds, image_groups, p_value, sample_groups, where_it_sits

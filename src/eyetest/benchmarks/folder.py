@@ -51,6 +51,8 @@ _ROW_GROUP = 2_000
 _MOST_KEPT = 48 * 2**20
 _MOST_PENDING = 16 * 2**20
 _BATCH = 500
+_MANY = 65_536
+"""Items of which a single field is read at once."""
 _MOST_REMEMBERED = 32
 _lately_opened: dict[Path, None] = {}
 
@@ -151,12 +153,18 @@ class Benchmark:
         assert isinstance(frame, pl.DataFrame)
         return frame.lazy()
 
-    def part(self, column: str, field: str) -> pa.ChunkedArray:
-        """One field of what items have several of, such as ``correct`` of ``choices``: nothing else is unpacked."""
+    def part(self, column: str, field: str) -> Iterator[tuple[NDArray[np.int64], pa.Array]]:
+        """One field of what items have several of, such as ``correct`` of ``choices``: nothing else is unpacked.
+
+        Some items at a time, how many of it each has, and all of them.
+        """
         if path := self._proven():
             with damage_in_one_line(path), pq.ParquetFile(path) as file:
-                return file.read([f"{column}.list.element.{field}"]).column(column)
-        return self.table([column]).column(column)
+                for batch in file.iter_batches(_MANY, columns=[f"{column}.list.element.{field}"]):
+                    yield _unpacked(batch.column(0), field)
+        else:
+            for chunk in self.table([column]).column(column).chunks:
+                yield _unpacked(chunk, field)
 
     def _proven(self) -> Path | None:
         """The items' file if its checksum fits: one that has none may stand for more than memory holds."""
@@ -178,11 +186,12 @@ class Benchmark:
 
     def picture_groups(self) -> NDArray[np.int64]:
         """Of each item, where the first one stands that shows the same picture first; itself if it shows none."""
-        images = self.part("images", "sha256").combine_chunks()
-        counts = numbers(pc.list_value_length(images))
-        shown = np.flatnonzero(counts)
-        hashes = pc.struct_field(images.flatten(), "sha256")
-        pictures = hashes.take(indices((np.cumsum(counts) - counts)[shown])).dictionary_encode()
+        counts, hashes = [np.zeros(0, np.int64)], []
+        for number, of_batch in self.part("images", "sha256"):
+            counts.append(number)
+            hashes.append(of_batch.take(indices((np.cumsum(number) - number)[number > 0])))
+        shown = np.flatnonzero(np.concatenate(counts))
+        pictures = pa.chunked_array(hashes, pa.string()).combine_chunks().dictionary_encode()
         codes = numbers(pictures.indices)
         _, firsts = np.unique(codes, return_index=True)
         order = np.arange(len(self))
@@ -244,6 +253,10 @@ class Benchmark:
             if len(self) <= 20
             else nearest(item_id, ids).partition("known:")[0] or (f"the first is {short(ids[0])}")
         )
+
+
+def _unpacked(lists: pa.Array, field: str) -> tuple[NDArray[np.int64], pa.Array]:
+    return numbers(pc.list_value_length(lists)), pc.struct_field(lists.flatten(), field)
 
 
 def _identity(path: Path) -> tuple[int, ...]:

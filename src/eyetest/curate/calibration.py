@@ -16,9 +16,9 @@ from scipy import special
 
 from eyetest.curate.drawing import anchored, pps
 from eyetest.curate.subset import Estimator
-from eyetest.measures.stats.folds import group_folds
 from eyetest.measures.stats.intervals import Floats, column_means
 from eyetest.measures.stats.item_analysis import fit
+from eyetest.measures.stats.sets import group_folds
 
 _FOLDS = 5
 _DRAWS = 3

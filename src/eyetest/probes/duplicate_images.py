@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from PIL import Image as Pillow
 
 from eyetest.benchmarks import ImageStore
-from eyetest.measures.stats.intervals import DisjointSets
+from eyetest.measures.stats.sets import DisjointSets
 from eyetest.probes.duplicate_items import repeats_on_copies
 from eyetest.probes.lookalikes import promising_pairs
 from eyetest.probes.pictures import (

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import stats
 from sklearn.ensemble import ExtraTreesClassifier
 
-from eyetest.measures.stats.folds import group_folds
+from eyetest.measures.stats.sets import group_folds
 from eyetest.probes.features import Floats, Ints
 from eyetest.probes.pictures import picture_facts
 from eyetest.probes.shortcuts import image_groups

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.utils.extmath import randomized_svd
 
-from eyetest.measures.stats.folds import group_folds
-from eyetest.measures.stats.intervals import DisjointSets, one_thread
+from eyetest.measures.stats.intervals import one_thread
+from eyetest.measures.stats.sets import DisjointSets, group_folds
 from eyetest.probes.features import (
     Floats,
     Ints,

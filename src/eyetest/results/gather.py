@@ -13,8 +13,8 @@ from eyetest.benchmarks import Benchmark
 from eyetest.errors import InputError, heading, nearest, param, short
 from eyetest.measures import Results
 from eyetest.measures.results import ITEM_TYPES, REPLY_TYPES, TAG
-from eyetest.measures.stats.consensus import recurring, short_texts
-from eyetest.measures.stats.intervals import DisjointSets
+from eyetest.measures.stats.recurring import recurring, short_texts
+from eyetest.measures.stats.sets import DisjointSets
 from eyetest.records import GIVEN, Asked, Item, ModelEntry, Score, columns, letter, tag_word
 from eyetest.results.exchanged import exchanged
 from eyetest.results.provenance import ScoreProvenance

@@ -13,8 +13,9 @@ import numpy as np
 
 from eyetest.errors import InputError
 from eyetest.measures.results import CAPTION_METRICS
-from eyetest.measures.stats.consensus import Suspicion, recurring, suspicion, voice
+from eyetest.measures.stats.consensus import Suspicion, suspicion, voice
 from eyetest.measures.stats.item_states import STATES
+from eyetest.measures.stats.recurring import recurring
 from eyetest.prompts.building import label_within
 from eyetest.records import (
     Cut,

@@ -7,8 +7,9 @@ from scipy import stats
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
-from eyetest.measures.stats.consensus import recurring, suspicion
+from eyetest.measures.stats.consensus import suspicion
 from eyetest.measures.stats.panel_fit import learn
+from eyetest.measures.stats.recurring import recurring
 
 Ints = NDArray[np.int64]
 

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from eyetest.benchmarks import Benchmark
-from eyetest.measures.stats.consensus import recurring, suspicion
+from eyetest.measures.stats.consensus import suspicion
+from eyetest.measures.stats.recurring import recurring
 from eyetest.records import letter, tag_word
 from eyetest.review.collection import Collection
 from eyetest.runs import Run

@@ -1,15 +1,14 @@
-"""How far a mean can be trusted: Wilson's interval, the clustered one, drawing whole clusters again; and clusters."""
+"""How far a mean can be trusted: Wilson's interval, the clustered one, and drawing whole clusters again."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-Member = TypeVar("Member", bound=Hashable)
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -115,9 +114,9 @@ def bounds(of: ClusteredMeans, level: float = 0.95) -> tuple[Floats, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
         p = total / n
         varied = np.sqrt(variance) > _ROUNDING * np.abs(p)
-        student = special.stdtrit(effective - 1, (1 + level) / 2)
+        student = scipy.special.stdtrit(effective - 1, (1 + level) / 2)
         worth = np.where(varied, np.clip(p * (1 - p) / variance, 1e-9, None), clusters)
-        t = np.where(independent, special.ndtri((1 + level) / 2), student)
+        t = np.where(independent, scipy.special.ndtri((1 + level) / 2), student)
         wilson_low, wilson_high = _wilson(p, np.where(independent, n, worth), t)
         half = np.where(varied, student * np.sqrt(variance), np.nan)
     low, high = np.where(binary, wilson_low, p - half), np.where(binary, wilson_high, p + half)
@@ -131,7 +130,7 @@ def wilson(hits: float, n: int, level: float = 0.95) -> IntervalEstimate:
     """A share and Wilson's score interval."""
     if n <= 0:
         return NOTHING
-    low, high = _wilson(np.array([hits / n]), np.array([float(n)]), special.ndtri((1 + level) / 2))
+    low, high = _wilson(np.array([hits / n]), np.array([float(n)]), scipy.special.ndtri((1 + level) / 2))
     return IntervalEstimate(hits / n, float(low[0]), float(high[0]), n)
 
 
@@ -204,7 +203,9 @@ def percentiles(
         return None, None
     tail = (1 - level) / 2
     if clusters is not None:
-        tail = float(special.ndtr(special.stdtrit(clusters - 1, tail) * np.sqrt(clusters / (clusters - 1))))
+        tail = float(
+            scipy.special.ndtr(scipy.special.stdtrit(clusters - 1, tail) * np.sqrt(clusters / (clusters - 1)))
+        )
     low, high = np.quantile(known, [tail, 1 - tail])
     return float(low), float(high)
 
@@ -213,28 +214,3 @@ def one_thread() -> AbstractContextManager[object]:
     """Its threads spin when the machine is busy, up to forty times slower, and their number changes last digits."""
     limits: AbstractContextManager[object] = threadpool_limits(1)
     return limits
-
-
-class DisjointSets(Generic[Member]):
-    """Sets that can be joined (union-find), as items on one picture. What was never joined is a set of its own."""
-
-    def __init__(self) -> None:
-        self._above: dict[Member, Member] = {}
-
-    def root(self, member: Member) -> Member:
-        """The one that stands for all of its set."""
-        while (above := self._above.get(member, member)) != member:
-            self._above[member] = self._above.get(above, above)
-            member = above
-        return member
-
-    def join(self, one: Member, other: Member) -> None:
-        """Make two sets one, for which stands who stood for the first."""
-        self._above[self.root(other)] = self.root(one)
-
-    def groups(self, members: Iterable[Member]) -> list[list[Member]]:
-        """Those of the members that are in one set with others of them, in order."""
-        by_root: dict[Member, list[Member]] = {}
-        for member in members:
-            by_root.setdefault(self.root(member), []).append(member)
-        return [group for group in by_root.values() if len(group) > 1]

@@ -10,8 +10,8 @@ from math import ceil, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from eyetest.measures.stats.intervals import Floats, jackknife, percentiles, resampled_means
 
@@ -156,8 +156,8 @@ def _judged(of: Paired, wins: tuple[float, float], net: Floats, level: float) ->
         return told._replace(p=clustered_mcnemar(net), only_a=int(wins[0]), only_b=int(wins[1]))
     if not of.error > WITHOUT_SPREAD * abs(of.difference):  # a sign test of the clusters is left
         return pair._replace(p=None if alone else 1.0 if of.difference == 0 else 0.5 ** (of.clusters - 1))
-    t = float(special.stdtrit(of.effective - 1, (1 + level) / 2))
-    p = 2 * float(special.stdtr(of.effective - 1, -abs(of.difference) / of.error))
+    t = float(scipy.special.stdtrit(of.effective - 1, (1 + level) / 2))
+    p = 2 * float(scipy.special.stdtr(of.effective - 1, -abs(of.difference) / of.error))
     return pair._replace(low=of.difference - t * of.error, high=of.difference + t * of.error, p=p)
 
 
@@ -173,7 +173,7 @@ def with_imaginary_items(pair: Paired, level: float) -> Paired:
     centre = worth * pair.difference / (worth + 2)
     if pair.clusters > 1:
         variance = ((worth * pair.spread + 2) / (worth + 2) - centre**2) / (worth + 2)
-        half = float(special.stdtrit(pair.effective - 1, (1 + level) / 2)) * sqrt(variance)
+        half = float(scipy.special.stdtrit(pair.effective - 1, (1 + level) / 2)) * sqrt(variance)
     low, high = min(centre - half, pair.difference), max(centre + half, pair.difference)
     return pair._replace(low=max(low, -1.0), high=min(high, 1.0))
 
@@ -202,8 +202,8 @@ def bootstrapped(
     low, high = percentiles(drawn, level, pair.effective)
     beyond = (min((drawn <= 0).sum(), (drawn >= 0).sum()) + 1) / (len(drawn) + 1)
     freedom = pair.effective - 1
-    reach = special.ndtri(min(beyond, 0.5)) * sqrt(freedom / pair.effective)
-    return pair._replace(low=low, high=high, p=2 * float(special.stdtr(freedom, reach)))
+    reach = scipy.special.ndtri(min(beyond, 0.5)) * sqrt(freedom / pair.effective)
+    return pair._replace(low=low, high=high, p=2 * float(scipy.special.stdtr(freedom, reach)))
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
@@ -224,7 +224,7 @@ def clustered_mcnemar(net: ArrayLike) -> float:
     values = np.rint(np.asarray(net, float))
     total = abs(int(values.sum()))
     if np.count_nonzero(values) >= _FEW:
-        return float(special.chdtrc(1, max(total - 1, 0) ** 2 / np.square(values).sum()))
+        return float(scipy.special.chdtrc(1, max(total - 1, 0) ** 2 / np.square(values).sum()))
     sizes = np.abs(values[values != 0]).astype(np.int64)
     chances = np.ones(1)
     for size in sizes:
@@ -289,8 +289,8 @@ def smallest_shift(error: float, clusters: float, power: float = 0.8, level: flo
     if clusters < 2 or error <= 0:
         return None
     freedom = clusters - 1
-    return error * float(special.stdtrit(freedom, (1 + level) / 2) + special.stdtrit(freedom, power))
+    return error * float(scipy.special.stdtrit(freedom, (1 + level) / 2) + scipy.special.stdtrit(freedom, power))
 
 
 def _quantiles(power: float, level: float) -> tuple[float, float]:
-    return float(special.ndtri((1 + level) / 2)), float(special.ndtri(power))
+    return float(scipy.special.ndtri((1 + level) / 2)), float(scipy.special.ndtri(power))

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import polars as pl
-from scipy import special
+import scipy
 
 from eyetest.harden.screenshot.mathml import mathml
 from eyetest.measures.results import TAG
@@ -156,7 +156,7 @@ def _columns(collection: Collection, may: Disclosure) -> dict[str, Any]:
 def _student_quantiles() -> list[float]:
     """From infinitely many degrees of freedom to a little less than one."""
     inverse = np.arange(1, round(1.1 / _STEP)) * _STEP
-    return [float(special.ndtri(0.975)), *special.stdtrit(1 / inverse, 0.975).tolist()]
+    return [float(scipy.special.ndtri(0.975)), *scipy.special.stdtrit(1 / inverse, 0.975).tolist()]
 
 
 def _coded(column: pl.Series) -> dict[str, Any]:

@@ -170,15 +170,14 @@ def _mean(table: Floats, like_: NDArray[np.int64] | None = None) -> Floats:
     return means
 
 
-def read_scores_by_code(scores: pl.LazyFrame, items: pl.DataFrame, more: Sequence[str] = ()) -> pl.DataFrame:
+def read_scores_by_code(scores: pl.LazyFrame, places: pl.DataFrame, more: Sequence[str] = ()) -> pl.DataFrame:
     """The columns of scores that arrays are made of, texts as numbers of their categories.
 
-    ``items`` says where each ``item`` stands: its ``position``, which takes the place of its name.
+    ``places`` says where each ``item`` stands: its ``position``, which is null here where it does not.
     """
     texts = pl.col(*KEY, "outcome", "reading").cast(pl.String).fill_null("").cast(pl.Categorical)
     named = scores.select(pl.col("item").cast(pl.String), texts, pl.col("score").cast(pl.Float64), *more)
-    places = items.lazy().select("item", "position")
-    return named.join(places, on="item").drop("item").collect(engine="streaming")
+    return named.join(places.lazy(), on="item", how="left").collect(engine="streaming")
 
 
 class _Categories(NamedTuple):

@@ -8,8 +8,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from eyetest.measures.results import AXES, TAG
-from eyetest.measures.stats.consensus import recurring, suspicion
 from eyetest.measures.stats.intervals import Floats
+from eyetest.measures.stats.recurring import recurring
 from eyetest.records import MAX_CHOICES, letter
 from eyetest.review.collection.answers import SIGHTED
 from eyetest.review.collection.replies import RunReplies
@@ -49,6 +49,8 @@ class GoldDoubts:
 
     def _weighed(self) -> Iterator[tuple[NDArray[np.int64], Floats]]:
         """Benchmark by benchmark, because a model may be skilled at one and not at another."""
+        from eyetest.measures.stats.consensus import suspicion  # noqa: PLC0415 (slow to load)
+
         asked = pl.col("options").list.len() > 1
         golden = self._items.with_columns(self._options()).filter(asked, pl.col("gold").is_not_null())
         for (name,), items in golden.group_by("benchmark", maintain_order=True):

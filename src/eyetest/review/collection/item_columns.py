@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -9,13 +10,11 @@ import msgspec
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from eyetest.benchmarks import Benchmark
 from eyetest.measures.results import TAG
+from eyetest.measures.stats.sets import set_labels
 from eyetest.records import MAX_CHOICES, ImageRef, letter, tag_word
 from eyetest.tabular.record_files import numbers
 
@@ -30,7 +29,8 @@ _TYPES: dict[str, Any] = {
     "picture": pl.Categorical,
     "pictures": pl.Int64,
 }
-_MARKS = np.array([letter(place) for place in range(MAX_CHOICES)], object)
+_POSITION = pl.int_range(pl.len(), dtype=pl.Int64).alias("position")
+_MARKS = pl.Series([letter(place) for place in range(MAX_CHOICES)])
 _read_tags = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -40,10 +40,15 @@ class ItemColumns:
     def __init__(self, benchmarks: Mapping[str, Benchmark]) -> None:
         self._benchmarks = benchmarks.values()
         none = pl.DataFrame(schema=_TYPES)
-        self._shown = [_ShownPictures.of(benchmark) for benchmark in benchmarks.values()]
+        scans = [one.scan(_STORED) for one in self._benchmarks]
+        with ThreadPoolExecutor() as aside:
+            golds = [aside.submit(_golds, one) for one in self._benchmarks]
+            pictures = [aside.submit(_ShownPictures.of, one) for one in self._benchmarks]
+            stored = [_stored(name, scan) for name, scan in zip(benchmarks, scans, strict=True)]
+            self._shown = [one.result() for one in pictures]
         tables = [
-            _columns(name, benchmark, shown)
-            for (name, benchmark), shown in zip(benchmarks.items(), self._shown, strict=True)
+            table.with_columns(gold.result(), *shown.columns())
+            for table, gold, shown in zip(stored, golds, self._shown, strict=True)
         ]
         self._groups = [table.drop_in_place("group") for table in tables]
         self.table = pl.concat([none, *tables], how="diagonal")
@@ -62,14 +67,19 @@ class ItemColumns:
         added = pl.DataFrame(rows, schema={"benchmark": pl.String, "item": pl.String}, orient="row")
         self.table = pl.concat([self.table, added], how="diagonal")
 
+    def places(self) -> dict[str, pl.DataFrame]:
+        """By benchmark its items, and the ``position`` of each."""
+        table = self.table.select("benchmark", "item").with_columns(_POSITION)
+        parts = table.partition_by("benchmark", include_key=False, as_dict=True)
+        return {str(name): part for (name,), part in parts.items()}
+
     def named(self) -> pl.DataFrame:
         """The table with a ``position`` and an ``id`` that tells items of the same name apart by their benchmark."""
         id_ = pl.col("item").alias("id")
         if self.table.get_column("benchmark").n_unique() > 1:
             apart = pl.concat_str("benchmark", pl.lit(BETWEEN), "item")
             id_ = pl.when(pl.col("item").is_duplicated()).then(apart).otherwise("item").alias("id")
-        numbers = pl.int_range(pl.len(), dtype=pl.Int64).alias("position")
-        return self.table.select(numbers, id_, pl.all())
+        return self.table.select(_POSITION, id_, pl.all())
 
     def picture(self, sha256: str) -> ImageRef | None:
         """A picture of some item by its hash."""
@@ -93,15 +103,9 @@ class ItemColumns:
         codes = np.concatenate(
             [np.zeros(0, np.int64), *(shown.hashes.to_physical().to_numpy() for shown in self._shown)]
         )
-        heads, keys = self._grouped()
-        nodes = size + (int(codes.max()) + 1 if len(codes) else 0)
-        rows = np.concatenate([holders, heads])
-        columns = np.concatenate([size + codes, nodes + keys])
-        total = nodes + (int(keys.max()) + 1 if len(keys) else 0)
-        edges = coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(total, total))
-        _, labels = connected_components(edges, directed=False)
-        own: NDArray[np.int64] = labels[:size].astype(np.int64)
-        return own
+        heads, groups = self._grouped()
+        keys = np.concatenate([codes, int(codes.max(initial=-1)) + 1 + groups])
+        return set_labels(size, np.concatenate([holders, heads]), keys)
 
     def _grouped(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Items that are in a group, and the number of each one's group; the item that others vary is in it too."""
@@ -125,46 +129,43 @@ class _ShownPictures(NamedTuple):
 
     @classmethod
     def of(cls, benchmark: Benchmark) -> "_ShownPictures":
-        images = benchmark.part("images", "sha256").combine_chunks()
-        hashes = pl.from_arrow(pc.struct_field(images.flatten(), "sha256"))
-        assert isinstance(hashes, pl.Series)
-        return cls(numbers(pc.list_value_length(images)), hashes.cast(pl.Categorical))
+        counts, hashes = [np.zeros(0, np.int64)], [pl.Series(dtype=pl.Categorical)]
+        for number, of_batch in benchmark.part("images", "sha256"):
+            counts.append(number)
+            texts = pl.from_arrow(of_batch)
+            assert isinstance(texts, pl.Series)
+            hashes.append(texts.cast(pl.Categorical))
+        return cls(np.concatenate(counts), pl.concat(hashes))
 
-    def first(self) -> pl.Series:
-        """The first picture of each item."""
+    def columns(self) -> list[pl.Series]:
+        """The first picture of each item, and how many it has."""
         starts = pl.Series(np.cumsum(self.counts) - self.counts)
-        return self.hashes.gather(starts.set(pl.Series(self.counts == 0), None))
+        first = self.hashes.gather(starts.set(pl.Series(self.counts == 0), None))
+        return [first.alias("picture"), pl.Series("pictures", self.counts, pl.Int64)]
 
 
-def _columns(name: str, benchmark: Benchmark, shown: _ShownPictures) -> pl.DataFrame:
-    stored = benchmark.scan(_STORED).collect(engine="streaming").rename({"id": "item"})
+def _stored(name: str, scan: pl.LazyFrame) -> pl.DataFrame:
+    stored = scan.collect(engine="streaming").rename({"id": "item"})
     tags = _tags(stored.drop_in_place("tags"))
-    return stored.select(
-        pl.lit(name).alias("benchmark"),
-        "item",
-        "question",
-        _golds(benchmark.part("choices", "correct")),
-        shown.first().alias("picture"),
-        pl.Series("pictures", shown.counts, pl.Int64),
-        *tags,
-        "group",
-    )
+    return stored.with_columns(pl.lit(name).alias("benchmark"), *tags)
 
 
-def _golds(choices: pa.ChunkedArray) -> pl.Series:
+def _golds(benchmark: Benchmark) -> pl.Series:
     """The letters of the right options."""
-    options = choices.combine_chunks()
-    counts = numbers(pc.list_value_length(options))
-    right = np.flatnonzero(numbers(pc.struct_field(options.flatten(), "correct")))
+    some = (_letters(*part) for part in benchmark.part("choices", "correct"))
+    return pl.concat([pl.Series(dtype=pl.String), *some]).alias("gold")
+
+
+def _letters(counts: NDArray[np.int64], correct: pa.Array) -> pl.Series:
+    right = np.flatnonzero(numbers(correct))
     rows = np.repeat(np.arange(len(counts)), counts)[right]
     places = right - (np.cumsum(counts) - counts)[rows]
-    marks = _MARKS[places]
-    golds = np.full(len(counts), None, object)
-    golds[rows] = marks
+    last = np.full(len(counts), -1)
+    last[rows] = places
+    golds = _MARKS.gather(pl.Series(last).replace(-1, None))
     several = np.flatnonzero(np.bincount(rows, minlength=len(counts)) > 1)
-    for row in several.tolist():
-        golds[row] = ", ".join(marks[slice(*np.searchsorted(rows, (row, row + 1)))])
-    return pl.Series("gold", golds, pl.String)
+    spans = zip(*np.searchsorted(rows, (several, several + 1)).tolist(), strict=True)
+    return golds.scatter(several, [", ".join(_MARKS[places[slice(*span)].tolist()]) for span in spans])
 
 
 def _tags(texts: pl.Series) -> list[pl.Series]:

@@ -1,6 +1,8 @@
 """From what was opened to columns and arrays: benchmarks by name, scores of runs, items that are in none any more."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from itertools import count
 from typing import NamedTuple
 
@@ -18,6 +20,8 @@ from eyetest.runs.stored import one_line_if_damaged
 from eyetest.scoring import Scorer
 from eyetest.wording import counted
 
+_SLOW = "scipy.special"
+"""What intervals need, and what loads slowly: it does so while items are read."""
 _TESTS = tuple(axis for axis in AXES if axis not in KEY)
 
 
@@ -46,17 +50,20 @@ def load(sources: CollectionSources, scorer: Scorer, tell: Tell) -> Loaded:
         marks[source.benchmark.manifest.fingerprint] if source.benchmark else source.run.path.resolve().name
         for source in sources.runs
     ]
-    stored = _scores(sources, scorer, tell, notes)
-    columns = ItemColumns(benchmarks)
-    columns.add_unknown(_unknown(columns.table, list(zip(names, stored, strict=True)), sources, marks))
-    items = columns.named()
-    tables = {name: items.filter(pl.col("benchmark") == name) for name in items.get_column("benchmark").unique()}
-    frames = _read(names, stored, sources, tables)
+    with ThreadPoolExecutor() as aside:
+        aside.submit(import_module, _SLOW)
+        reading = aside.submit(ItemColumns, benchmarks)
+        stored = _scores(sources, scorer, tell, notes)
+        columns = reading.result()
+    frames = _read(names, stored, sources, columns.places())
+    columns.add_unknown(_unknown(columns.table, list(zip(names, frames, strict=True)), sources, marks))
+    items, tables = columns.named(), columns.places()
+    frames = [_placed(frame, tables.get(name)) for name, frame in zip(names, frames, strict=True)]
     scores = _without_repeated([_RunScores(*pair) for pair in zip(names, frames, strict=True)], notes)
     answers = answer_arrays([one.frame for one in scores], columns.clusters())
     fingerprints = {name: mark for mark, name in marks.items()}
     places = {
-        fingerprints.get(name, name): dict(part.select("item", "position").iter_rows())
+        fingerprints.get(name, name): dict(part.iter_rows())
         for name, part in (tables.items() if sources.judged else ())
     }
     judged = Judgements(sources.judged, places, len(items))
@@ -101,6 +108,13 @@ def _read(
     return frames
 
 
+def _placed(frame: pl.DataFrame, places: pl.DataFrame | None) -> pl.DataFrame:
+    """Answers by where their items stand, now that those stand somewhere that no benchmark has."""
+    if places is not None and frame.get_column("position").null_count():
+        frame = frame.drop("position").join(places, on="item")
+    return frame.drop("item")
+
+
 def _without_repeated(scores: Sequence[_RunScores], notes: list[str]) -> list[_RunScores]:
     """An answer that two runs hold would count twice: the first that was named counts."""
     kept: list[_RunScores] = []
@@ -119,17 +133,14 @@ def _without_repeated(scores: Sequence[_RunScores], notes: list[str]) -> list[_R
 
 def _unknown(
     table: pl.DataFrame,
-    scores: Sequence[tuple[str, pl.LazyFrame]],
+    scores: Sequence[tuple[str, pl.DataFrame]],
     sources: CollectionSources,
     marks: dict[str, str],
 ) -> dict[str, list[str]]:
     """By benchmark the items that answers or verdicts name and that are in no benchmark here."""
     unknown: dict[str, dict[str, None]] = {}
-    for (name, frame), source in zip(scores, sources.runs, strict=True):
-        known = table.lazy().filter(pl.col("benchmark") == name).select("item")
-        named = frame.select(pl.col("item").cast(pl.String))
-        with one_line_if_damaged(source.run.path):
-            missed = named.join(known, on="item", how="anti", maintain_order="left").collect().to_series()
+    for name, frame in scores:
+        missed = frame.filter(pl.col("position").is_null()).get_column("item")
         unknown.setdefault(name, {}).update(dict.fromkeys(missed.unique(maintain_order=True)))
     if sources.judged:
         _add_judged(unknown, table, sources, marks)

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from eyetest.measures.stats.sets import set_labels
 from eyetest.models import Surroundings
 from eyetest.records import Asked, Condition, ModelEntry, StoppingRule
 from eyetest.running.ledger import Left
@@ -147,17 +148,12 @@ def by_panel(left: Left, groups: Rows, workers: int) -> Iterator[Portion]:
 
 def _connected(items: Rows, codes: Rows, groups: Rows) -> Rows:
     """Of each item the first of those that it is bound to: by a picture, or by requests that are the same."""
-    from scipy.sparse import coo_matrix  # noqa: PLC0415 (slow to load, and only panels need it)
-    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
-
     several = np.bincount(codes)[codes] > 1
-    number = len(groups)
     pictures = np.unique(groups, return_inverse=True)[1]
-    ends = np.concatenate([np.arange(number), items[several]])
-    bonds = np.concatenate([number + pictures, 2 * number + codes[several]])
-    size = 2 * number + int(codes.max(initial=0)) + 1
-    graph = coo_matrix((np.ones(len(bonds), bool), (ends, bonds)), shape=(size, size))
-    labels = connected_components(graph, directed=False)[1][:number]
+    members = np.concatenate([np.arange(len(groups)), items[several]])
+    labels = set_labels(
+        len(groups), members, np.concatenate([pictures, int(pictures.max(initial=-1)) + 1 + codes[several]])
+    )
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.asarray(first[inverse], np.int64)
 

@@ -1,8 +1,10 @@
 import random
 
+import numpy as np
+import pytest
 from scipy.cluster.hierarchy import DisjointSet
 
-from eyetest.measures.stats.intervals import DisjointSets
+from eyetest.measures.stats.sets import DisjointSets, set_labels
 
 
 def test_sets_are_those_of_scipy() -> None:
@@ -23,3 +25,18 @@ def test_the_first_stands_for_both_and_order_is_kept() -> None:
     sets.join("a", "b")
     assert [sets.root(name) for name in "abcd"] == ["a", "a", "c", "a"]
     assert sets.groups("dcba") == [["d", "b", "a"]]
+
+
+@pytest.mark.parametrize("most", [1, 3], ids=["at most one key", "several keys"])
+@pytest.mark.parametrize("seed", range(5))
+def test_labels_are_those_of_sets_joined_one_by_one(most: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    members = np.repeat(rng.permutation(200)[:150], rng.integers(0, most + 1, 150))
+    keys = rng.integers(0, 120, len(members))
+    sets = DisjointSets[int]()
+    for member, key in zip(members.tolist(), keys.tolist(), strict=True):
+        sets.join(member, 1_000 + key)
+    labels = set_labels(200, members, keys)
+    roots = np.array([sets.root(member) for member in range(200)])
+    assert ((labels[:, None] == labels) == (roots[:, None] == roots)).all()
+    assert len(set_labels(0, members[:0], keys[:0])) == 0

@@ -1,6 +1,6 @@
 """Ask 20,000 questions, each with a picture of its own, from a disk and from S3: CPU of eyetest's own process.
 
-    python speed/remote.py [--items 20000] [--rounds 2] [--peers PYTHON]
+    python speed/remote.py [--items 20000] [--rounds 3] [--peers PYTHON]
 
 The same benchmark lies on this disk and in a bucket of moto's server on this machine; the run is written where the
 benchmark lies. One mock endpoint (EYETEST_SHARED/tools, in the peers' environment) answers all of them. "cold" has an
@@ -122,15 +122,17 @@ def measure(folder: Path, endpoint: str, rounds: int, items: int) -> None:
             seconds = eyetest("run", f"{place}/bench", "--model", model, "--to", to, "--concurrency", 64)
             cost[name].append(seconds)
             print(f"{name}  {seconds:6.1f} s of CPU  {1000 * seconds / items:.2f} ms a question", flush=True)
-    disk = median(cost["disk"])
-    print(f"S3 / disk: cold {median(cost['cold']) / disk:.2f}, warm {median(cost['warm']) / disk:.2f}")
+    for name in ("cold", "warm"):
+        ratios = sorted(there / here for there, here in zip(cost[name], cost["disk"], strict=True))
+        told = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+        print(f"S3 / disk, {name}: {median(ratios):.2f}, the middle of {told}")
 
 
 def main() -> None:
     """Measure and print ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, default=20_000)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--peers", type=Path, default=PEERS, help="A Python that has the mock endpoint's packages.")
     options = parser.parse_args()
     for needed, mend in ((TOOLS, "set EYETEST_SHARED"), (options.peers, "run `make peers`")):

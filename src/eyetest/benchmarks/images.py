@@ -22,6 +22,7 @@ from eyetest.records import IMAGE_FORMATS, ImageFormat, ImageRef
 from eyetest.store import store_of
 from eyetest.store.files import inside, open_regular
 from eyetest.store.mirror import place
+from eyetest.store.packs import PackIndex, open_index
 
 MAX_BYTES = 64 * 2**20
 MAX_PIXELS = 100_000_000
@@ -45,6 +46,7 @@ class ImageStore:
         self._folders: dict[str, Path] = {}
         self._writer: ThreadPoolExecutor | None = None
         self._waiting: deque[Future[None]] = deque()
+        self._packs: PackIndex | None = None
 
     def path(self, image: ImageRef) -> Path:
         """Where a picture's file is."""
@@ -77,12 +79,14 @@ class ImageStore:
 
     def read(self, image: ImageRef) -> bytes:
         """The bytes of a picture, exactly as they came; their hash is its name, or it is refused."""
-        try:
-            data = self._read(open_regular(self._file(image)), image)
-        except FileNotFoundError:
-            data = self._missing(image)
-        except InputError as error:
-            raise ImageError(f"picture {image.filename} cannot be used: {error}") from None
+        data = self._packed(image)
+        if data is None:
+            try:
+                data = self._read(open_regular(self._file(image)), image)
+            except FileNotFoundError:
+                data = self._missing(image)
+            except InputError as error:
+                raise ImageError(f"picture {image.filename} cannot be used: {error}") from None
         if hashlib.sha256(data).hexdigest() != image.sha256:
             raise ImageError(f"picture {image.filename} in {self.root} holds other bytes than its name says")
         return data
@@ -94,15 +98,22 @@ class ImageStore:
 
     def _missing(self, image: ImageRef) -> bytes:
         """A picture that is no file here, from wherever the store has it."""
-        data = store_of(self.root).missing(self.path(image))
+        data = self._store.missing(self.path(image))
         if data is None:
             raise ImageError(f"picture {image.filename} is missing from {self.root}")
+        self._packs = open_index(self.root.parent)
         _refuse_size(len(data), image)
         return data
 
+    def _packed(self, image: ImageRef) -> bytes | None:
+        """A picture out of packs on this disk, once one was found in them: most others are there, too."""
+        row = self._packs.row(image.filename) if self._packs is not None else None
+        data = self._packs.read(row) if self._packs is not None and row is not None else None
+        return data if data is not None and len(data) == image.size else None
+
     def has(self, image: ImageRef) -> bool:
         """Whether a picture can be read."""
-        return self.path(image).is_file() or store_of(self.root).missing(self.path(image)) is not None
+        return self.path(image).is_file() or self._store.missing(self.path(image)) is not None
 
     def bring(self, image: ImageRef) -> Path:
         """Where a picture's file is, once it is one of this disk."""

@@ -30,18 +30,19 @@ class PackIndex:
         import pyarrow.parquet as pq  # noqa: PLC0415
 
         self._folder = path.parent / PACKS
-        try:
-            table = pq.read_table(path, schema=pa.schema(list(_COLUMNS.items())))
+        try:  # in ways that do not load pandas wherever that is installed
+            with pq.ParquetFile(path) as file:
+                table = file.read(list(_COLUMNS)).cast(pa.schema(list(_COLUMNS.items())))
+            names, packs, starts, sizes = (column.combine_chunks() for column in table.columns)
+            packs = packs.dictionary_encode()
+            self._pack_of, self._starts = np.from_dlpack(packs.indices), np.from_dlpack(starts)
+            self._ends = np.add(self._starts, np.from_dlpack(sizes))
         except (OSError, pa.ArrowException, ValueError) as error:
             raise InputError(f"{path} is damaged: {(str(error).splitlines() or [''])[0]}") from None
-        packs = table.column("pack").combine_chunks().dictionary_encode()
         self.packs: list[str] = packs.dictionary.to_pylist()
-        self._pack_of = packs.indices.to_numpy()
-        self._starts, sizes = (table.column(name).to_numpy() for name in ("offset", "size"))
-        self._ends = self._starts + sizes
-        if not all(map(_PACK.fullmatch, self.packs)) or (self._starts < 0).any() or (sizes < 0).any():
+        if not all(map(_PACK.fullmatch, self.packs)) or (self._starts < 0).any() or (self._ends < self._starts).any():
             raise InputError(f"{path} is damaged: it leads to no pack")
-        self._names = np.array(table.column("name").to_pylist(), np.bytes_)
+        self._names = np.array(names.to_pylist(), np.bytes_)
         self._order = self._names.argsort()
 
     def row(self, name: str) -> int | None:

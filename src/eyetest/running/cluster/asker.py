@@ -1,5 +1,6 @@
 """A worker: carries pieces of a plan out as one machine would, and keeps the answers in parts of its own."""
 
+import gc
 from collections.abc import Iterator, Mapping
 from copy import copy
 from functools import partial
@@ -65,6 +66,7 @@ class Asker:
         self._progress = Progress(order.looks_refused)
         self._runner = Runner(models, self._journal.append, order.limits, progress=self._progress, seed=order.seed)
         await self._runner.__aenter__()
+        gc.freeze()  # what is loaded by now stays: no search for garbage need go through it
 
     async def carry_out(self, piece: Piece) -> Told:
         """Make the calls of a piece; what could not be asked here is told."""

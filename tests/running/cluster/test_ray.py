@@ -7,6 +7,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -198,3 +199,24 @@ def test_paths_that_a_machine_lacks_are_told(tmp_path: Path, cluster: str) -> No
     assert "install the same" in asyncio.run(Asker(order, "w", {}).open()).fault
     order = msgspec.structs.replace(order, version=et.__version__)
     assert "/nowhere is not there" in asyncio.run(Asker(order, "w", {}).open()).fault
+
+
+@pytest.mark.parametrize("what", ["Asker", "ModelHost"])
+def test_a_machine_without_eyetest_is_told_at_once_in_one_line(
+    tmp_path: Path, cluster: str, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    class Elsewhere:
+        """Cannot be made, as nothing of eyetest can where that is not installed."""
+
+        def __init__(self, *order: Any) -> None:
+            raise ModuleNotFoundError("No module named 'eyetest'")
+
+        async def open(self) -> None:
+            """Nobody comes so far."""
+
+    executor = "eyetest.running.cluster.executor"
+    monkeypatch.setattr(f"{executor}.{what}", Elsewhere)
+    monkeypatch.setattr(f"{executor}.BACKENDS", {"scripted": SimpleNamespace(hosted=what == "ModelHost")})
+    make_bench(tmp_path / "b", 4)
+    with pytest.raises(InputError, match=r"^.* cannot begin: ModuleNotFoundError: No module named 'eyetest'$"):
+        et.run(tmp_path / "b", {"m": "scripted:right=1"}, to=tmp_path / "r", on="ray")

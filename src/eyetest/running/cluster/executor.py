@@ -22,7 +22,7 @@ from eyetest.running.cluster.connection import Cluster, connected
 from eyetest.running.cluster.handing import Handing, Lane
 from eyetest.running.cluster.hosts import HostedModel, ModelHost
 from eyetest.running.cluster.pieces import Order, Rows, by_panel, by_picture
-from eyetest.running.cluster.workers import Worker, Workers
+from eyetest.running.cluster.workers import Worker, Workers, last_line
 from eyetest.running.execution import Hit, Stored, execute_until
 from eyetest.running.ledger import Left
 from eyetest.running.limits import Budget
@@ -140,7 +140,11 @@ class RayExecutor:
             )
             self._hosts[name] = [host.remote(name, entry, order.benchmark, order.patience) for _ in range(copies)]
         for name, hosts in self._hosts.items():
-            for why, way in await asyncio.gather(*(host.open.remote() for host in hosts)):
+            try:
+                told = await asyncio.gather(*(host.open.remote() for host in hosts))
+            except self._ray.exceptions.RayError as error:
+                raise InputError(f"{name}: a copy cannot begin: {last_line(error)}") from None
+            for why, way in told:
                 if why:
                     raise InputError(f"{name}: {why}")
                 self.ways = {**self.ways, name: way} if way else self.ways

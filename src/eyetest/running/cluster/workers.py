@@ -23,6 +23,8 @@ from eyetest.store import refresh
 _SECONDS_BETWEEN_LOOKS = 1.0
 _DEATHS_IN_VAIN = 12
 """So many workers that die one after another without an answer are nobody's accident."""
+_IN_THE_MAKING = "creation task"
+"""Ray's words for what failed before it could be asked anything, as it would again."""
 _READ = ("request", "outcome", "error", "tokens_in", "tokens_out")
 
 
@@ -54,6 +56,8 @@ class Workers:
             try:
                 told = await worker.actor.open.remote()
             except self._ray.exceptions.RayError as error:
+                if _IN_THE_MAKING in str(error):
+                    raise InputError(f"a worker cannot begin: {last_line(error)}") from None
                 self.alive.append(worker)
                 self.lose(worker, error)
                 continue
@@ -89,8 +93,8 @@ class Workers:
         is_in_vain = self._progress.done == self._done_then
         self._in_vain, self._done_then = self._in_vain + 1 if is_in_vain else 1, self._progress.done
         if self._in_vain >= _DEATHS_IN_VAIN:
-            words = " ".join(str(error).split())[:300]
-            raise EyetestError(f"{self._in_vain} workers died one after another without an answer: {words}")
+            words = f"{self._in_vain} workers died one after another without an answer"
+            raise EyetestError(f"{words}: {last_line(error)}")
         self.alive.remove(worker)
         self._progress.retries["worker lost"] += 1
         self._progress.last_error = f"a worker was lost: {type(error).__name__}"
@@ -138,3 +142,8 @@ class Workers:
             self._ray.kill(worker.actor)
         for worker in self.alive:
             await asyncio.to_thread(self.seal, worker.name)
+
+
+def last_line(error: Exception) -> str:
+    """What Ray says of an error in the end, after all the places where it passed."""
+    return [line.strip() for line in str(error).splitlines() if line.strip()][-1][:300]

@@ -137,16 +137,18 @@ def test_leaks_are_told_where_their_interval_allows() -> None:
     assert said(report).endswith("No leakage is shown for 2 models.")
 
 
+@pytest.mark.parametrize("shared", [0.0, 0.8], ids=["alone", "with shared habits"])
 @pytest.mark.parametrize("name", ["best-blind", "against-blind"])
-def test_the_best_of_many_is_no_discovery(name: str) -> None:
+def test_the_best_of_many_is_no_discovery(name: str, shared: float) -> None:
     """Where all guess, models that see and models that do not, hardly ever anything is significant."""
     draw, found, runs = np.random.default_rng(5), 0, 60
     for _ in range(runs):
+        habit = {sight: draw.random(80) for sight in ("image", "blind")}
         rows = [
-            {"model": f"m{number}", "item": str(item), "sight": sight, "score": float(right)}
+            {"model": f"m{number}", "item": str(item), "sight": sight, "score": float(luck < 0.25)}
             for number in range(6)
             for sight in ("image", "blind")
-            for item, right in enumerate(draw.random(80) < 0.25)
+            for item, luck in enumerate(np.where(draw.random(80) < shared, habit[sight], draw.random(80)))
         ]
         measure = MEASURES[name]
         known: Results = results(rows, [{"item": str(i), "options": 4, "position": 0} for i in range(80)])

@@ -124,6 +124,18 @@ def test_pictures_travel_in_a_pack_and_are_brought_when_they_are_looked_at(memor
     assert [bench.images.read(image) for item in bench for image in item.images] == pictures
 
 
+def test_a_forked_process_does_not_use_the_connections_of_the_other(
+    memory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_bench(local_path(f"{memory}/bench"), 4, pictures=2)
+    wipe_mirrors()
+    bench = open_bench(f"{memory}/bench")
+    monkeypatch.setattr(remote(bench.path), "missing", lambda path: pytest.fail("threads were left behind"))
+    monkeypatch.setattr("os.getpid", lambda: 1)
+    assert bench.images.has(bench[0].images[0])
+    assert bench.images.read(bench[0].images[0])
+
+
 def test_a_pack_that_was_copied_to_a_disk_is_read_there(memory: str, tmp_path: Path) -> None:
     make_bench(local_path(f"{memory}/bench"), 8, pictures=4)
     for name, data in objects(f"{memory}/bench").items():

@@ -97,8 +97,8 @@ class ImageStore:
             return opened.readall()
 
     def _missing(self, image: ImageRef) -> bytes:
-        """A picture that is no file here, from wherever the store has it."""
-        data = self._store.missing(self.path(image))
+        """A picture that is no file here, from wherever the store has it; a forked process has a store of its own."""
+        data = store_of(self.root).missing(self.path(image))
         if data is None:
             raise ImageError(f"picture {image.filename} is missing from {self.root}")
         self._packs = open_index(self.root.parent)
@@ -107,13 +107,12 @@ class ImageStore:
 
     def _packed(self, image: ImageRef) -> bytes | None:
         """A picture out of packs on this disk, once one was found in them: most others are there, too."""
-        row = self._packs.row(image.filename) if self._packs is not None else None
-        data = self._packs.read(row) if self._packs is not None and row is not None else None
+        data = self._packs.picture(image.filename) if self._packs is not None else None
         return data if data is not None and len(data) == image.size else None
 
     def has(self, image: ImageRef) -> bool:
         """Whether a picture can be read."""
-        return self.path(image).is_file() or self._store.missing(self.path(image)) is not None
+        return self.path(image).is_file() or store_of(self.root).missing(self.path(image)) is not None
 
     def bring(self, image: ImageRef) -> Path:
         """Where a picture's file is, once it is one of this disk."""

@@ -65,6 +65,11 @@ class PackIndex:
         """How many bytes a pack has."""
         return int(self._ends[self._pack_of == pack].max())
 
+    def picture(self, name: str) -> bytes | None:
+        """A picture by its name, if it is in a pack on this disk."""
+        row = self.row(name)
+        return None if row is None else self.read(row)
+
     def read(self, row: int) -> bytes | None:
         """A picture out of its pack, if that is on this disk."""
         try:
@@ -109,8 +114,7 @@ def write_packs(folder: Path, names: Sequence[str]) -> None:
 def packed(path: Path) -> bytes | None:
     """A picture out of packs on this disk, beside the folder where its file would be."""
     index = open_index(path.parent.parent.parent)
-    row = index.row(path.name) if index else None
-    return None if index is None or row is None else index.read(row)
+    return None if index is None else index.picture(path.name)
 
 
 def open_index(folder: Path) -> PackIndex | None:

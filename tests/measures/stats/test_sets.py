@@ -34,9 +34,9 @@ def test_labels_are_those_of_sets_joined_one_by_one(most: int, seed: int) -> Non
     members = np.repeat(rng.permutation(200)[:150], rng.integers(0, most + 1, 150))
     keys = rng.integers(0, 120, len(members))
     sets = DisjointSets[int]()
-    for member, key in zip(members.tolist(), keys.tolist(), strict=True):
-        sets.join(member, 1_000 + key)
-    labels = set_labels(200, members, keys)
+    for member, key in zip(members.tolist(), (keys + 1_000 * (1 + np.arange(len(keys)) % 2)).tolist(), strict=True):
+        sets.join(member, key)
+    labels = set_labels(200, (members[::2], keys[::2]), (members[1::2], keys[1::2]))
     roots = np.array([sets.root(member) for member in range(200)])
     assert ((labels[:, None] == labels) == (roots[:, None] == roots)).all()
-    assert len(set_labels(0, members[:0], keys[:0])) == 0
+    assert len(set_labels(0, (members[:0], keys[:0]))) == 0

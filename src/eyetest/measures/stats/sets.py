@@ -37,9 +37,15 @@ class DisjointSets(Generic[Member]):
         return [group for group in by_root.values() if len(group) > 1]
 
 
-def set_labels(number: int, members: Ints, keys: Ints) -> Ints:
-    """Of each of ``number`` things its set; things that share a key are in one. Pairs say who has which key."""
-    beyond = int(keys.max(initial=-1)) + 1
+def set_labels(number: int, *bonds: tuple[Ints, Ints]) -> Ints:
+    """Of each of ``number`` things its set; things that share a key are in one.
+
+    Each of ``bonds`` says who has which key, in two columns; one may be of pictures, another of groups.
+    """
+    members, keys, beyond = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
+    for who, what in bonds:
+        members, keys = np.concatenate([members, who]), np.concatenate([keys, beyond + what])
+        beyond = int(keys.max(initial=-1)) + 1
     if not (np.bincount(members, minlength=number) > 1).any():
         labels = beyond + np.arange(number)
         labels[members] = keys
@@ -48,8 +54,8 @@ def set_labels(number: int, members: Ints, keys: Ints) -> Ints:
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
 
     size = number + beyond
-    bonds = coo_array((np.ones(len(members), bool), (members, number + keys)), shape=(size, size))
-    found: Ints = connected_components(bonds, directed=False)[1][:number].astype(np.int64)
+    graph = coo_array((np.ones(len(members), bool), (members, number + keys)), shape=(size, size))
+    found: Ints = connected_components(graph, directed=False)[1][:number].astype(np.int64)
     return found
 
 

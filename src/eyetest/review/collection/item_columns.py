@@ -97,15 +97,12 @@ class ItemColumns:
 
     def clusters(self) -> NDArray[np.int64]:
         """By position, which items depend on each other: those that share a picture, or are one group."""
-        size = len(self.table)
         counts = [shown.counts for shown in self._shown]
         holders = np.repeat(np.arange(sum(map(len, counts))), np.concatenate([np.zeros(0, np.int64), *counts]))
         codes = np.concatenate(
             [np.zeros(0, np.int64), *(shown.hashes.to_physical().to_numpy() for shown in self._shown)]
         )
-        heads, groups = self._grouped()
-        keys = np.concatenate([codes, int(codes.max(initial=-1)) + 1 + groups])
-        return set_labels(size, np.concatenate([holders, heads]), keys)
+        return set_labels(len(self.table), (holders, codes), self._grouped())
 
     def _grouped(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Items that are in a group, and the number of each one's group; the item that others vary is in it too."""

@@ -150,10 +150,7 @@ def _connected(items: Rows, codes: Rows, groups: Rows) -> Rows:
     """Of each item the first of those that it is bound to: by a picture, or by requests that are the same."""
     several = np.bincount(codes)[codes] > 1
     pictures = np.unique(groups, return_inverse=True)[1]
-    members = np.concatenate([np.arange(len(groups)), items[several]])
-    labels = set_labels(
-        len(groups), members, np.concatenate([pictures, int(pictures.max(initial=-1)) + 1 + codes[several]])
-    )
+    labels = set_labels(len(groups), (np.arange(len(groups)), pictures), (items[several], codes[several]))
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.asarray(first[inverse], np.int64)
 

@@ -6,6 +6,7 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -91,11 +92,12 @@ def test_dialogues_go_on_from_answers_of_any_worker(tmp_path: Path, cluster: str
 
 
 def workers_of() -> list[psutil.Process]:
-    """The workers of a run that is going on, in their own processes."""
+    """The workers of a run that is going on, in their own processes; those of other tests are not ours to kill."""
     found = []
-    for process in psutil.process_iter(["cmdline"]):
-        if any("ray::Asker" in word for word in process.info["cmdline"] or ()):
-            found.append(process)
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if any("ray::Asker" in word for word in process.cmdline()):
+                found.append(process)
     return found
 
 
